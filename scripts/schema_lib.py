@@ -1,0 +1,332 @@
+"""Validates wire messages and transcripts against schema/.
+
+For tests: keep one dict per connection and give every line to validate_line in the order in
+which it was sent or received; a reply is then checked against the result of its request. Or give
+it only what was received, with a dict that maps the id of each open request to its method.
+"""
+import base64
+import json
+import pathlib
+import re
+
+import jsonschema
+from jsonschema import validators
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "schema"
+
+TYPES = json.loads((SCHEMA / "types.json").read_text(encoding="utf-8"))
+PROTOCOL = json.loads((SCHEMA / "protocol.json").read_text(encoding="utf-8"))
+METHODS = {method["name"]: method for method in PROTOCOL["methods"]}
+KIND_CODES = {kind["kind"]: kind["code"] for kind in PROTOCOL["errorKinds"]}
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+BAD_INPUT = (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS)
+SENDERS = {"client": ">", "server": "<"}
+DIRECTIONS = {">": "clientToServer", "<": "serverToClient"}
+
+
+class Placeholder:
+    """Stands for a value that a transcript does not spell out ("$name"). Fits every schema."""
+
+
+# ------------------------------------------------------------------ validators
+
+def _is_integer(_checker, value):
+    # Stricter than JSON Schema, to which 1.0 is an integer: the server reads no fractions there.
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _missing(names, value, schema, forgiven):
+    members = schema.get("properties", {})
+    for name in names:
+        if name not in value and not (forgiven and members.get(name, {}).get("x-volatile")):
+            yield jsonschema.ValidationError("'%s' is missing" % name)
+
+
+def _required(validator, names, value, schema):
+    if validator.is_type(value, "object"):
+        yield from _missing(names, value, schema, forgiven=False)
+
+
+def _required_in_transcript(validator, names, value, schema):
+    if validator.is_type(value, "object"):
+        yield from _missing(names, value, schema, forgiven=True)
+
+
+def _nothing(*_):
+    return ()
+
+
+def _skip_placeholders(keyword):
+    def check(validator, argument, value, schema):
+        return () if isinstance(value, Placeholder) else keyword(validator, argument, value, schema)
+    return check
+
+
+def _make(**keywords):
+    base = jsonschema.Draft202012Validator
+    return validators.extend(
+        base,
+        validators={name: _skip_placeholders(check)
+                    for name, check in dict(base.VALIDATORS, **keywords).items()},
+        type_checker=base.TYPE_CHECKER.redefine("integer", _is_integer))
+
+
+# A line on the wire; a whole line of a transcript; a line of a transcript that has "...".
+VALIDATORS = {
+    "wire": _make(required=_required),
+    "transcript": _make(required=_required_in_transcript),
+    "partial": _make(required=_nothing, minItems=_nothing),
+}
+_made = {}
+
+
+def problems_with(value, type_name, mode="wire"):
+    """What is wrong with a value of a type of types.json ("ReadResult", "x-envelope/Request")."""
+    if (type_name, mode) not in _made:
+        where = type_name if "/" in type_name else "$defs/" + type_name
+        schema = dict(TYPES, **{"$ref": "#/" + where})
+        _made[type_name, mode] = VALIDATORS[mode](schema)
+    return ["%s: %s" % (_place(type_name, error.absolute_path), _short(error.message))
+            for error in _made[type_name, mode].iter_errors(value)]
+
+
+def _place(type_name, path):
+    steps = ["[%d]" % step if isinstance(step, int) else "." + step for step in path]
+    return type_name.split("/")[-1] + "".join(steps)
+
+
+def _short(text):
+    return text if len(text) <= 200 else text[:120] + " … " + text[-60:]
+
+
+# ------------------------------------------------------------------ one line
+
+def id_of(message):
+    """The id of a message, or None if it has none that is valid."""
+    value = message.get("id") if isinstance(message, dict) else None
+    return None if isinstance(value, Placeholder) or problems_with(value, "RequestId") else value
+
+
+def validate_line(direction, msg, pending, mode="wire"):
+    """Returns the list of problems of one message; empty when it fits the schema.
+
+    direction: ">" or "client" for what the client sends, "<" or "server" for what the server sends.
+    msg:       the parsed message, or its text.
+    pending:   the open requests of the connection, id to method (or methods, if an id is used twice);
+               filled by what the client sends, emptied by answers.
+    """
+    direction = SENDERS.get(direction, direction)
+    if isinstance(msg, (str, bytes)):
+        try:
+            msg = strict_json(msg)
+        except ValueError as error:
+            return ["not JSON: %s" % error]
+    if not isinstance(msg, dict):
+        return ["not an object"]
+    problems = []
+    if direction == "<" and (mode == "wire" or "jsonrpc" in msg) and msg.get("jsonrpc") != "2.0":
+        problems.append('the server always sends "jsonrpc":"2.0"')
+    if "method" in msg:
+        return problems + _call_problems(direction, msg, pending, mode)
+    if direction == ">":
+        return problems + _stray_response_problems(msg)
+    return problems + _reply_problems(msg, pending, mode)
+
+
+def _methods(pending, msg):
+    methods = pending.get(id_of(msg), [])
+    return methods if isinstance(methods, list) else [methods]
+
+
+def _call_problems(direction, msg, pending, mode):
+    if direction == ">" and id_of(msg) is not None:
+        pending[id_of(msg)] = _methods(pending, msg) + [msg["method"]]
+    kind = "request" if "id" in msg else "notification"
+    problems = problems_with(msg, "x-envelope/" + kind.capitalize(), mode)
+    if problems:
+        return problems
+    method = METHODS.get(msg["method"])
+    if method is None or method["direction"] != DIRECTIONS[direction]:
+        # Notifications that nobody knows are allowed on the way in: they are ignored.
+        ignored = kind == "notification" and direction == ">"
+        return [] if ignored else ["no %s '%s' in this direction" % (kind, msg["method"])]
+    if method["kind"] != kind:
+        return ["'%s' is a %s" % (msg["method"], method["kind"])]
+    if method["params"] is None:
+        return []
+    params = msg.get("params")
+    return problems_with({} if params in (None, []) else params, method["params"], mode)
+
+
+def _stray_response_problems(msg):
+    # The server asks nothing yet and ignores every answer, so its form is all there is to check.
+    if isinstance(msg.get("error"), dict) and "result" not in msg:
+        return problems_with(msg.get("id"), "RequestId")
+    return problems_with(msg, "x-envelope/Response")
+
+
+def _reply_problems(msg, pending, mode):
+    methods = _methods(pending, msg)
+    method = METHODS.get(methods[0]) if methods and isinstance(methods[0], str) else None
+    if methods[1:]:
+        pending[id_of(msg)] = methods[1:]
+    else:
+        pending.pop(id_of(msg), None)
+    if "error" in msg:
+        problems = problems_with(msg, "x-envelope/ErrorResponse", mode)
+        return problems or _error_problems(msg["error"])
+    problems = problems_with(msg, "x-envelope/Response", mode)
+    if problems or isinstance(msg.get("result"), Placeholder):
+        return problems
+    if method is None:
+        return ["a reply to no known request"]
+    if mode == "partial" and "result" not in msg:
+        return []
+    if method["result"] == "null":
+        return [] if msg["result"] is None else ["the result of '%s' is null" % method["name"]]
+    return problems_with(msg["result"], method["result"], mode)
+
+
+def _error_problems(error):
+    code = error.get("code") if isinstance(error, dict) else None
+    data = error.get("data") if isinstance(error, dict) else None
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if not isinstance(kind, str):
+        return []
+    if kind not in KIND_CODES:
+        return ["no error kind '%s'" % kind]
+    if isinstance(code, int) and code != KIND_CODES[kind]:
+        return ["errors of kind '%s' have code %d, not %d" % (kind, KIND_CODES[kind], code)]
+    return []
+
+
+# ------------------------------------------------------------------ transcripts
+
+ELLIPSIS = "\x01..."  # no member or text of a message is called this
+NAME = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def strict_json(text):
+    """Parses JSON; refuses a member that occurs twice, and NaN and Infinity."""
+    def members(pairs):
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise ValueError("a member occurs twice")
+        return value
+
+    def constant(name):
+        raise ValueError(name + " is not JSON")
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    return json.loads(text, object_pairs_hook=members, parse_constant=constant)
+
+
+def spell_out_ellipses(text):
+    """Makes JSON of a transcript's line: ... becomes a member or an element that can be parsed."""
+    pieces = re.split(r'("(?:[^"\\]|\\.)*"|[\[\]{}]|\.\.\.)', text)
+    inside = []
+    for i, piece in enumerate(pieces):
+        if piece in ("{", "["):
+            inside.append(piece)
+        elif piece in ("}", "]") and inside:
+            inside.pop()
+        elif piece == "..." and inside:
+            pieces[i] = json.dumps(ELLIPSIS) + (":null" if inside[-1] == "{" else "")
+    return "".join(pieces)
+
+
+def read_message(text):
+    """The message of a line of a transcript, and whether it has "..." anywhere."""
+    partial = False
+
+    def plain(value):
+        nonlocal partial
+        if isinstance(value, dict):
+            partial = partial or ELLIPSIS in value
+            members = [plain_member(*pair) for pair in value.items() if pair[0] != ELLIPSIS]
+            if len(dict(members)) != len(members):
+                raise ValueError("a member occurs twice, with and without ~")
+            return dict(members)
+        if isinstance(value, list):
+            if ELLIPSIS in value[:-1]:
+                raise ValueError("... is not at the end of its array")
+            partial = partial or ELLIPSIS in value
+            return [plain(element) for element in value if element != ELLIPSIS]
+        if isinstance(value, str) and NAME.match(value):
+            return Placeholder()
+        return value
+
+    def plain_member(name, value):
+        if not name.endswith("~"):
+            return name, plain(value)
+        if not isinstance(value, str):
+            raise ValueError("'%s' needs text" % name)
+        return name[:-1], base64.b64encode(value.encode("utf-8")).decode("ascii")
+
+    message = plain(strict_json(spell_out_ellipses(text)))
+    return message, partial
+
+
+class Line:
+    """One > or < line of a transcript."""
+
+    def __init__(self, number, direction, text):
+        self.number, self.direction = number, direction
+        self.message, self.partial, self.syntax = None, False, None
+        try:
+            self.message, self.partial = read_message(text)
+        except (ValueError, RecursionError) as error:
+            self.syntax = str(error)
+        self.id = id_of(self.message) if self.syntax is None else _id_of_bad(text)
+        self.answers = None  # of a < line: the > line that it answers
+
+    def is_reply(self):
+        return self.direction == "<" and isinstance(self.message, dict) and "method" not in self.message
+
+    def error_code(self):
+        error = self.message.get("error") if isinstance(self.message, dict) else None
+        return error.get("code") if isinstance(error, dict) else None
+
+    def mode(self):
+        return "partial" if self.partial else "transcript"
+
+
+def _id_of_bad(text):
+    try:
+        return id_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def check_transcript(text):
+    """Returns (line number, problem) for every line that does not fit the schema."""
+    found, lines = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(("> ", "< ")):
+            lines.append(Line(number, line[0], line[2:]))
+        elif line.strip() and line[0] not in "#!":
+            found.append((number, "a line begins with >, <, ! or # and a space"))
+    pending = {}
+    for at, line in enumerate(lines):
+        if line.syntax is None:
+            problems = validate_line(line.direction, line.message, pending, line.mode())
+        else:
+            problems = [line.syntax]
+        if problems and line.direction == ">" and _was_refused(line, lines[at + 1:]):
+            problems = []
+        found += [(line.number, problem) for problem in problems]
+    return sorted(found)
+
+
+def _was_refused(sent, later):
+    """A line that is wrong on purpose: the transcript goes on to show the error it gets."""
+    for wanted in ([None] if sent.id is None else [sent.id, None]):
+        for reply in later:
+            if reply.is_reply() and reply.answers is None and reply.id == wanted:
+                if wanted is None and reply.error_code() not in BAD_INPUT:
+                    continue
+                reply.answers = sent
+                return reply.error_code() in BAD_INPUT + (METHOD_NOT_FOUND,)
+    return False

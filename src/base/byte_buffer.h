@@ -1,0 +1,59 @@
+// Bytes that are appended at the back and consumed at the front. Grows without zero-filling and
+// keeps a few readable bytes behind the end, so that a parser may look past it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ew {
+
+class ByteBuffer {
+public:
+    // Readable beyond the last byte; at least what simdjson asks for (SIMDJSON_PADDING).
+    static constexpr std::size_t padding = 64;
+
+    ByteBuffer() = default;
+    ByteBuffer(ByteBuffer&& other) noexcept;
+    ByteBuffer& operator=(ByteBuffer&& other) noexcept;
+    ByteBuffer(const ByteBuffer&) = delete;
+    ByteBuffer& operator=(const ByteBuffer&) = delete;
+    ~ByteBuffer();
+
+    std::size_t size() const { return end_ - begin_; }
+    bool empty() const { return begin_ == end_; }
+    char* data() { return memory_ + begin_; }
+    std::string_view view() const { return {memory_ + begin_, size()}; }
+
+    // Room for `count` more bytes at the back; valid until the next call. commit() what was used.
+    char* reserve(std::size_t count) {
+        if (capacity_ - end_ < count) make_room(count);
+        return memory_ + end_;
+    }
+
+    void commit(std::size_t count) { end_ += count; }
+    void append(std::string_view bytes);
+    void append(char byte) {
+        *reserve(1) = byte;
+        commit(1);
+    }
+
+    void consume(std::size_t count);
+
+    // How many bytes were ever consumed: turns a place in the buffer into one in the stream.
+    std::uint64_t consumed() const { return consumed_; }
+
+    // Forgets everything and gives the memory back.
+    void release();
+
+private:
+    void make_room(std::size_t count);
+
+    char* memory_ = nullptr;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t capacity_ = 0; // without the padding
+    std::uint64_t consumed_ = 0;
+};
+
+} // namespace ew

@@ -1,0 +1,36 @@
+// Time inside execward is monotonic. Everything that waits is told `now`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace ew {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Millis = std::chrono::milliseconds;
+
+inline TimePoint clock_now() {
+    return std::chrono::steady_clock::now();
+}
+
+// `now` plus a client's number of milliseconds; a number too large to matter is "never".
+inline std::optional<TimePoint> deadline_after(TimePoint now, std::uint64_t millis) {
+    constexpr std::uint64_t a_century = 100ULL * 365 * 24 * 3600 * 1000;
+    if (millis >= a_century) return std::nullopt;
+    return now + Millis(static_cast<std::int64_t>(millis));
+}
+
+// The earlier of two deadlines, where absent means never.
+inline std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+    if (!a) return b;
+    if (!b) return a;
+    return *a < *b ? a : b;
+}
+
+inline bool is_due(const std::optional<TimePoint>& deadline, TimePoint now) {
+    return deadline && *deadline <= now;
+}
+
+} // namespace ew

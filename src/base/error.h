@@ -1,0 +1,39 @@
+// What went wrong, in a form that can be sent: a stable kind, a sentence, and where possible the
+// way out. The JSON-RPC code follows from the kind (protocol/methods.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ew {
+
+enum class ErrorKind : std::uint8_t {
+    parse,               // not JSON
+    invalid_request,     // JSON, but no acceptable message, or not now
+    unknown_method,
+    invalid_params,
+    not_initialized,
+    limit,               // a bound was reached; the message names it
+    unknown_process,
+    pruned_process,      // the id was known, its record has been pruned
+    process_exists,
+    too_many_processes,
+    spawn_not_found,     // the program does not exist
+    spawn_failed,
+    sandbox_unavailable, // confinement was asked for and cannot be had
+    cancelled,
+    not_a_terminal,
+    not_running,
+    unknown_session,
+    shutting_down,
+    internal,
+};
+
+struct Error {
+    ErrorKind kind = ErrorKind::internal;
+    std::string message;
+    std::string hint = {}; // the way out, a sentence; empty: none is known
+    std::string path = {}; // invalid_params: the member, such as "argv[2]"
+};
+
+} // namespace ew

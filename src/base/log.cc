@@ -1,0 +1,118 @@
+#include "base/log.h"
+
+#include "base/unique_fd.h"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <iterator>
+#include <poll.h>
+
+namespace ew::log {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> level_names = {"error", "warning", "info", "debug",
+                                                         "trace"};
+
+// poll() calls a pipe writable when PIPE_BUF bytes fit (pipe(7)), so a longer line could block.
+constexpr std::size_t longest_line = PIPE_BUF - 64;
+
+struct Logger {
+    Settings settings;
+    UniqueFd file;
+    std::uint64_t dropped = 0;
+};
+
+Logger& logger() {
+    // Never destroyed: a line may be written while the program exits.
+    static auto* const instance = new Logger; // NOLINT: the one exception to "no statics"
+    return *instance;
+}
+
+bool can_take_a_line(int fd) {
+    pollfd poll_fd = {fd, POLLOUT, 0};
+    return ::poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & POLLOUT) != 0;
+}
+
+void append_escaped(std::string& out, std::string_view text, Format format) {
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (format == Format::json && (c == '"' || c == '\\')) {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20 || byte == 0x7f) {
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+        } else {
+            out += c;
+        }
+    }
+}
+
+std::string timestamp() {
+    timespec now = {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    tm utc = {};
+    ::gmtime_r(&now.tv_sec, &utc);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                       utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                       now.tv_nsec / 1'000'000);
+}
+
+std::string render(Level level, std::string_view component, std::string_view message,
+                   std::uint64_t dropped) {
+    const std::string_view name = level_names[static_cast<std::size_t>(level)];
+    const Format format = logger().settings.format;
+    std::string out;
+    if (format == Format::json)
+        out = fmt::format(R"({{"time":"{}","level":"{}","component":"{}","message":")", timestamp(),
+                          name, component);
+    else
+        out = fmt::format("execward: {} {}: ", name, component);
+    append_escaped(out, message.substr(0, longest_line / 2), format);
+    const bool json = format == Format::json;
+    if (dropped > 0)
+        out += json ? fmt::format(R"(","dropped":{}}})", dropped)
+                    : fmt::format(" ({} lines before this one were dropped)", dropped);
+    else if (json)
+        out += "\"}";
+    if (out.size() > longest_line && !json) out.resize(longest_line);
+    return out + '\n';
+}
+
+} // namespace
+
+Result<void> configure(const Settings& settings) {
+    Logger& log = logger();
+    log.settings = settings;
+    if (settings.file.empty()) return {};
+    log.file = UniqueFd(::open(settings.file.c_str(),
+                               O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
+    if (log.file) return {};
+    return Error{ErrorKind::internal,
+                 fmt::format("cannot open the log file '{}': {}", settings.file, strerror(errno))};
+}
+
+bool enabled(Level level) {
+    return level <= logger().settings.level;
+}
+
+void write(Level level, std::string_view component, std::string_view message) {
+    Logger& log = logger();
+    const int fd = log.file ? log.file.get() : STDERR_FILENO;
+    if (!can_take_a_line(fd)) {
+        ++log.dropped;
+        return;
+    }
+    const std::string text = render(level, component, message, log.dropped);
+    if (::write(fd, text.data(), text.size()) < 0)
+        ++log.dropped;
+    else
+        log.dropped = 0;
+}
+
+} // namespace ew::log

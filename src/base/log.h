@@ -1,0 +1,50 @@
+// Levelled lines on stderr or into a file. The only process-wide state of the program. Never
+// blocks on a pipe that nobody reads: such lines are dropped and counted.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstdint>
+#include <fmt/core.h>
+#include <string>
+#include <string_view>
+
+namespace ew::log {
+
+enum class Level : std::uint8_t { error, warning, info, debug, trace };
+enum class Format : std::uint8_t { text, json };
+
+struct Settings {
+    Level level = Level::warning;
+    Format format = Format::text;
+    std::string file = {}; // empty: stderr
+};
+
+// Opens the file, if there is one. Error: it cannot be opened.
+Result<void> configure(const Settings& settings);
+
+bool enabled(Level level);
+void write(Level level, std::string_view component, std::string_view message);
+
+template <class... Args>
+void line(Level level, std::string_view component, fmt::format_string<Args...> format,
+          Args&&... args) {
+    if (enabled(level)) write(level, component, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+void warning(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+    line(Level::warning, component, format, std::forward<Args>(args)...);
+}
+
+template <class... Args>
+void info(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+    line(Level::info, component, format, std::forward<Args>(args)...);
+}
+
+template <class... Args>
+void debug(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+    line(Level::debug, component, format, std::forward<Args>(args)...);
+}
+
+} // namespace ew::log

@@ -1,0 +1,14 @@
+// The subcommands. Each takes its own arguments (argv[0] is its name) and returns the exit status.
+#pragma once
+
+namespace ew::cli {
+
+constexpr int status_ok = 0;
+constexpr int status_failure = 1;
+constexpr int status_usage = 2;
+
+int serve(int argc, char** argv);
+int replay(int argc, char** argv);
+int schema(int argc, char** argv);
+
+} // namespace ew::cli

@@ -1,0 +1,64 @@
+#include "core/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <fnmatch.h>
+
+namespace ew::core {
+
+namespace {
+
+constexpr std::array<const char*, 11> core_names = {"PATH",   "SHELL",    "TMPDIR",  "TEMP",
+                                                    "TMP",    "HOME",     "LANG",    "LC_ALL",
+                                                    "LC_CTYPE", "LOGNAME", "USER"};
+constexpr std::array<const char*, 3> secret_patterns = {"*KEY*", "*SECRET*", "*TOKEN*"};
+constexpr const char* own_variables = "EXECWARD_*";
+
+template <class Patterns>
+bool any_matches(const Patterns& patterns, const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const auto& pattern) { return name_matches(pattern, name); });
+}
+
+void put(Variables& variables, const std::string& name, const std::string& value) {
+    for (auto& variable : variables) {
+        if (variable.first != name) continue;
+        variable.second = value;
+        return;
+    }
+    variables.emplace_back(name, value);
+}
+
+bool is_inherited(const EnvironmentPolicy& policy, const std::string& name) {
+    using Inherit = EnvironmentPolicy::Inherit;
+    if (policy.inherit == Inherit::none) return false;
+    if (policy.inherit == Inherit::core && !any_matches(core_names, name)) return false;
+    if (!policy.ignore_default_excludes && any_matches(secret_patterns, name)) return false;
+    return !any_matches(policy.exclude, name) && !name_matches(own_variables, name);
+}
+
+} // namespace
+
+bool name_matches(const std::string& pattern, const std::string& name) {
+    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_CASEFOLD | FNM_NOESCAPE) == 0;
+}
+
+Variables apply(const EnvironmentPolicy& policy, const Variables& inherited) {
+    Variables result;
+    for (const auto& variable : inherited)
+        if (is_inherited(policy, variable.first)) result.push_back(variable);
+    result = overlaid(std::move(result), policy.set);
+    if (!policy.include_only.empty())
+        std::erase_if(result, [&](const auto& variable) {
+            return !any_matches(policy.include_only, variable.first);
+        });
+    return result;
+}
+
+Variables overlaid(Variables base, const Variables& overlay) {
+    for (const auto& variable : overlay)
+        put(base, variable.first, variable.second);
+    return base;
+}
+
+} // namespace ew::core

@@ -1,0 +1,94 @@
+#include "json/reader.h"
+
+#include "base/byte_buffer.h"
+#include "json/base64.h"
+#include "json/file_uri.h"
+#include "json/writer.h"
+
+namespace ew::json {
+
+using simdjson::SUCCESS;
+
+Outcome read_value(Element element, std::string& out, Bounds bounds) {
+    std::string_view text;
+    if (element.get(text) != SUCCESS) return Mismatch{"", "a string"};
+    if (text.size() < bounds.minimum) return Mismatch{"", "a string that is not empty"};
+    out = text;
+    return {};
+}
+
+Outcome read_value(Element element, bool& out, Bounds) {
+    if (element.get(out) != SUCCESS) return Mismatch{"", "true or false"};
+    return {};
+}
+
+Outcome read_value(Element element, std::uint64_t& out, Bounds bounds) {
+    if (element.get(out) == SUCCESS && out >= bounds.minimum && out <= bounds.maximum) return {};
+    if (bounds.maximum == Bounds{}.maximum)
+        return Mismatch{"", fmt::format("a whole number of at least {}", bounds.minimum)};
+    return Mismatch{
+        "", fmt::format("a whole number from {} to {}", bounds.minimum, bounds.maximum)};
+}
+
+Outcome read_value(Element element, std::int64_t& out, Bounds) {
+    if (element.get(out) != SUCCESS) return Mismatch{"", "a whole number"};
+    return {};
+}
+
+Outcome read_value(Element element, Bytes& out, Bounds) {
+    std::string_view text;
+    if (element.get(text) != SUCCESS) return Mismatch{"", "base64 text"};
+    std::optional<std::string> bytes = decode_base64(text);
+    if (!bytes) return Mismatch{"", "standard base64 with padding"};
+    out.bytes = std::move(*bytes);
+    return {};
+}
+
+Outcome read_value(Element element, Path& out, Bounds) {
+    std::string_view text;
+    if (element.get(text) != SUCCESS) return Mismatch{"", "a file URI or an absolute path"};
+    std::optional<std::string> path = path_from_text(text);
+    if (!path) return Mismatch{"", "a file URI of this host or an absolute path"};
+    out.native = std::move(*path);
+    return {};
+}
+
+Outcome read_value(Element element, Id& out, Bounds) {
+    std::string_view text;
+    std::int64_t number = 0;
+    ByteBuffer json;
+    if (element.get(text) == SUCCESS)
+        write_string(json, text);
+    else if (element.is<std::int64_t>() && element.get(number) == SUCCESS)
+        write_number(json, number);
+    else
+        return Mismatch{"", "a string or a whole number of 64 bits"};
+    out.json = json.view();
+    return {};
+}
+
+Outcome read_value(Element element, StringMap& out, Bounds) {
+    simdjson::dom::object object;
+    if (element.get(object) != SUCCESS) return Mismatch{"", "an object of strings"};
+    for (const auto member : object) {
+        std::string_view text;
+        if (member.value.get(text) != SUCCESS) return Mismatch{std::string(member.key), "a string"};
+        out.emplace_back(std::string(member.key), std::string(text));
+    }
+    return {};
+}
+
+Outcome read_name(Element element, std::size_t& index, const std::string_view* names,
+                  std::size_t count) {
+    std::string_view text;
+    if (element.get(text) == SUCCESS) {
+        for (index = 0; index < count; ++index)
+            if (names[index] == text) return {};
+    }
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i)
+        list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
+    return Mismatch{"", "one of " + list};
+}
+
+} // namespace ew::json

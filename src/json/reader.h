@@ -1,0 +1,118 @@
+// Reads structs from parsed JSON. A struct lists its members once, in fields(); FieldReader is the
+// visitor that fills them. The first thing that is wrong wins, and its error names the member.
+#pragma once
+
+#include "base/result.h"
+#include "json/types.h"
+#include "json/value.h"
+
+#include <concepts>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::json {
+
+using Element = simdjson::dom::element;
+
+// What is wrong with a value, and where below it ("" = the value itself).
+struct Mismatch {
+    std::string path = {};
+    std::string expected = {};
+};
+
+using Outcome = std::optional<Mismatch>;
+
+Outcome read_value(Element element, std::string& out, Bounds bounds);
+Outcome read_value(Element element, bool& out, Bounds bounds);
+Outcome read_value(Element element, std::uint64_t& out, Bounds bounds);
+Outcome read_value(Element element, std::int64_t& out, Bounds bounds);
+Outcome read_value(Element element, Bytes& out, Bounds bounds);
+Outcome read_value(Element element, Path& out, Bounds bounds);
+Outcome read_value(Element element, Id& out, Bounds bounds);
+Outcome read_value(Element element, StringMap& out, Bounds bounds);
+Outcome read_name(Element element, std::size_t& index, const std::string_view* names,
+                  std::size_t count);
+
+template <Named Enum>
+Outcome read_value(Element element, Enum& out, Bounds) {
+    std::size_t index = 0;
+    Outcome wrong = read_name(element, index, Names<Enum>::list.data(), Names<Enum>::list.size());
+    if (!wrong) out = static_cast<Enum>(index);
+    return wrong;
+}
+
+template <class T>
+Outcome read_value(Element element, std::optional<T>& out, Bounds bounds) {
+    if (element.is_null()) return {};
+    return read_value(element, out.emplace(), bounds);
+}
+
+template <class T>
+Outcome read_value(Element element, std::vector<T>& out, Bounds bounds) {
+    simdjson::dom::array array;
+    if (element.get(array) != simdjson::SUCCESS) return Mismatch{"", "an array"};
+    for (const Element item : array) {
+        Outcome wrong = read_value(item, out.emplace_back(), Bounds{});
+        if (!wrong) continue;
+        wrong->path.insert(0, fmt::format("[{}]", out.size() - 1));
+        return wrong;
+    }
+    if (out.size() < bounds.minimum)
+        return Mismatch{"", fmt::format("at least {} element(s)", bounds.minimum)};
+    return {};
+}
+
+class FieldReader {
+public:
+    explicit FieldReader(simdjson::dom::object object)
+        : object_(object) {}
+
+    template <class T>
+    void required(std::string_view name, T& out, Bounds bounds = {}) {
+        read(name, out, bounds, true);
+    }
+
+    template <class T>
+    void optional(std::string_view name, T& out, Bounds bounds = {}) {
+        read(name, out, bounds, false);
+    }
+
+    // There is no object at all: every member is absent.
+    FieldReader() = default;
+
+    Outcome& wrong() { return wrong_; }
+
+private:
+    template <class T>
+    void read(std::string_view name, T& out, Bounds bounds, bool is_required) {
+        if (wrong_) return;
+        Element element;
+        if (!object_ || object_->at_key(name).get(element) != simdjson::SUCCESS) {
+            if (is_required) wrong_ = Mismatch{std::string(name), "to be present"};
+            return;
+        }
+        wrong_ = read_value(element, out, bounds);
+        if (!wrong_) return;
+        const bool is_index = !wrong_->path.empty() && wrong_->path.front() == '[';
+        const std::string_view separator = wrong_->path.empty() || is_index ? "" : ".";
+        wrong_->path = fmt::format("{}{}{}", name, separator, wrong_->path);
+    }
+
+    std::optional<simdjson::dom::object> object_;
+    Outcome wrong_;
+};
+
+template <class Struct>
+    requires requires(FieldReader& visitor, Struct& value) { fields(visitor, value); }
+Outcome read_value(Element element, Struct& out, Bounds) {
+    simdjson::dom::object object;
+    if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object"};
+    FieldReader reader(object);
+    fields(reader, out);
+    return std::move(reader.wrong());
+}
+
+} // namespace ew::json

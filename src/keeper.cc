@@ -1,0 +1,103 @@
+#include "keeper.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "os/proc.h"
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <linux/close_range.h>
+#include <optional>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ew {
+
+namespace {
+
+constexpr int status_of_a_crash = 70; // EX_SOFTWARE (sysexits.h)
+constexpr Millis longest_clean_up{2000};
+constexpr Millis look_again_time{20};
+
+sigset_t watched_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
+        sigaddset(&set, signal);
+    return set;
+}
+
+void close_descriptors() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
+        ::close(fd);
+    if (::syscall(SYS_close_range, 3U, ~0U, 0) == 0) return;
+    constexpr int highest_looked_at = 1024; // kernels before 5.9
+    for (int fd = 3; fd < highest_looked_at; ++fd)
+        ::close(fd);
+}
+
+// Reaps whoever has ended. The worker's status, once it is among them.
+std::optional<int> reap(pid_t worker) {
+    std::optional<int> status;
+    for (;;) {
+        int ended = 0;
+        const pid_t pid = ::waitpid(-1, &ended, WNOHANG);
+        if (pid <= 0) return status;
+        if (pid == worker) status = WIFEXITED(ended) ? WEXITSTATUS(ended) : status_of_a_crash;
+    }
+}
+
+int wait_for(pid_t worker) {
+    const sigset_t set = watched_signals();
+    for (;;) {
+        const int signal = ::sigwaitinfo(&set, nullptr);
+        if (signal == SIGCHLD) {
+            if (const std::optional<int> status = reap(worker)) return *status;
+        } else if (signal > 0) {
+            (void)::kill(worker, signal); // not reaped yet, so the number is the worker's
+        }
+    }
+}
+
+void kill_what_is_left() {
+    const sigset_t set = watched_signals();
+    const TimePoint deadline = clock_now() + longest_clean_up;
+    const timespec pause = {0, std::chrono::nanoseconds(look_again_time).count()};
+    while (!os::children_of(::getpid()).empty()) {
+        if (clock_now() >= deadline) {
+            for (const pid_t pid : os::descendants_of(::getpid()))
+                fmt::print(stderr, "execward: process {} could not be ended\n", pid);
+            return;
+        }
+        for (const pid_t pid : os::descendants_of(::getpid()))
+            (void)::kill(pid, SIGKILL); // gone meanwhile: as wanted
+        (void)::sigtimedwait(&set, nullptr, &pause);
+        (void)reap(0);
+    }
+}
+
+} // namespace
+
+void keep(pid_t worker) {
+    CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    close_descriptors();
+    const int status = wait_for(worker);
+    kill_what_is_left();
+    ::_exit(status);
+}
+
+void become_worker(pid_t keeper, bool is_in_foreground) {
+    // A SIGKILL to the client's process group must not end keeper and worker in the same instant.
+    if (!is_in_foreground) CHECK(::setpgid(0, 0) == 0);
+    CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+    // One that can be caught: the programs have to be ended first.
+    CHECK(::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0);
+    if (::getppid() != keeper) ::_exit(status_of_a_crash);
+}
+
+} // namespace ew

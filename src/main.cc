@@ -1,0 +1,61 @@
+// The program: finds the subcommand.
+#include "cli/commands.h"
+#include "protocol/methods.h"
+#include "version.h"
+
+#include <array>
+#include <cstdio>
+#include <fmt/core.h>
+#include <simdjson.h>
+#include <string_view>
+
+namespace {
+
+constexpr std::string_view help =
+    R"(Usage: execward COMMAND [OPTION…]
+
+The one local process that editors and agents trust to run commands.
+
+  serve       serve a client over stdin and stdout; this is what a client spawns
+  replay      play a recorded session against a server and show what differs
+  schema      print the protocol: methods and JSON Schema of every message
+
+  --version   show versions of program, protocol and libraries
+  -h, --help  show this help; execward COMMAND --help tells more
+
+Try it: printf '%s\n' '{"id":1,"method":"initialize","params":{"clientName":"me"}}' | execward serve
+)";
+
+void print_version() {
+    fmt::print("execward {}\nprotocol {}\nfmt {}.{}.{}\nsimdjson {}\n", ew::program_version,
+               ew::protocol::protocol_version, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+               FMT_VERSION % 100, SIMDJSON_STRINGIFY(SIMDJSON_VERSION));
+}
+
+struct Command {
+    std::string_view name;
+    int (*run)(int argc, char** argv);
+};
+
+constexpr std::array<Command, 3> commands = {{
+    {"serve", ew::cli::serve},
+    {"replay", ew::cli::replay},
+    {"schema", ew::cli::schema},
+}};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view name = argc > 1 ? argv[1] : "";
+    for (const Command& command : commands)
+        if (command.name == name) return command.run(argc - 1, argv + 1);
+    if (name == "--version") {
+        print_version();
+        return ew::cli::status_ok;
+    }
+    const bool asks_for_help = name == "--help" || name == "-h";
+    if (!name.empty() && !asks_for_help)
+        fmt::print(stderr, "execward: there is no command '{}'\n\n", name);
+    fmt::print(asks_for_help ? stdout : stderr, "{}", help);
+    return asks_for_help ? ew::cli::status_ok : ew::cli::status_usage;
+}

@@ -1,0 +1,126 @@
+#include "os/after_fork.h"
+
+#include <cerrno>
+#include <csignal>
+#include <linux/prctl.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+namespace ew::os {
+
+namespace {
+
+// The C library's wrappers write errno, which belongs to the server's thread here. These do not.
+// Returns what the kernel returns: a value, or a negative error number.
+#if defined(__x86_64__)
+inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined(__aarch64__)
+inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+                     : "memory");
+    return x0;
+}
+#else
+#error "execward knows the system call instruction of x86-64 and arm64 only"
+#endif
+
+template <class T>
+long pointer(T* value) {
+    return reinterpret_cast<long>(value);
+}
+
+[[noreturn]] void fail(const ChildPlan& plan, StartStep step, long result) {
+    StartFailure failure;
+    failure.step = step;
+    failure.error_number = static_cast<std::int32_t>(-result);
+    raw(SYS_write, plan.report, pointer(&failure), sizeof failure);
+    for (;;)
+        raw(SYS_exit_group, 127);
+}
+
+void die_with_the_server(const ChildPlan& plan) {
+    raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+    // The server may have ended before the line above: then nobody sends that signal any more.
+    if (raw(SYS_getppid) != plan.server) raw(SYS_exit_group, 127);
+}
+
+void take_terminal(const ChildPlan& plan) {
+    if (const long result = raw(SYS_setsid); result < 0) fail(plan, StartStep::session, result);
+    if (!plan.has_terminal) return;
+    if (const long result = raw(SYS_ioctl, plan.stdio[0], TIOCSCTTY, 0); result < 0)
+        fail(plan, StartStep::terminal, result);
+}
+
+void take_descriptors(const ChildPlan& plan) {
+    for (int fd = 0; fd < 3; ++fd) {
+        // The server keeps 0, 1 and 2 open, so no descriptor of the plan is one of them.
+        const long result = raw(SYS_dup3, plan.stdio[fd], fd, 0);
+        if (result < 0) fail(plan, StartStep::descriptors, result);
+    }
+}
+
+void take_limits(const ChildPlan& plan) {
+    for (std::size_t i = 0; i < plan.limit_count; ++i) {
+        const ChildLimit& wanted = plan.limits[i];
+        const long result = raw(SYS_prlimit64, 0, wanted.resource, pointer(&wanted.limit));
+        if (result < 0) fail(plan, StartStep::limits, result);
+    }
+}
+
+void unblock_signals() {
+    const std::uint64_t none = 0;
+    raw(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&none), 0, sizeof none);
+}
+
+// As execvp(3): the first program that can be run; a missing permission is remembered, since it
+// tells more than the "no such file" of a later place.
+[[noreturn]] void execute(const ChildPlan& plan) {
+    long worst = -ENOENT;
+    for (const char* const* program = plan.programs; *program != nullptr; ++program) {
+        long result =
+            raw(SYS_execve, pointer(*program), pointer(plan.argv), pointer(plan.environment));
+        if (result == -ENOEXEC) {
+            plan.shell_argv[1] = const_cast<char*>(*program);
+            result = raw(SYS_execve, pointer(plan.shell_argv[0]), pointer(plan.shell_argv),
+                         pointer(plan.environment));
+        }
+        if (result == -ENOENT || result == -ENOTDIR) continue;
+        worst = result;
+        if (result != -EACCES) break;
+    }
+    fail(plan, StartStep::exec, worst);
+}
+
+} // namespace
+
+// The sanitizers would write to memory that the server uses at the same time.
+__attribute__((no_sanitize("address", "undefined"))) int run_child(void* argument) {
+    const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
+    die_with_the_server(plan);
+    take_terminal(plan);
+    take_descriptors(plan);
+    take_limits(plan);
+    if (const long result = raw(SYS_chdir, pointer(plan.directory)); result < 0)
+        fail(plan, StartStep::directory, result);
+    unblock_signals();
+    execute(plan);
+}
+
+} // namespace ew::os

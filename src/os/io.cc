@@ -1,0 +1,100 @@
+#include "os/io.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+namespace ew::os {
+
+namespace {
+
+IoResult outcome(ssize_t count, bool end_on_zero) {
+    if (count > 0 || (count == 0 && !end_on_zero))
+        return {IoState::progress, static_cast<std::size_t>(count)};
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {IoState::would_block, 0};
+    return {IoState::end, 0};
+}
+
+} // namespace
+
+Error system_error(std::string_view what, int error_number) {
+    return {ErrorKind::internal, fmt::format("{}: {}", what, strerror(error_number))};
+}
+
+IoResult read_some(int fd, char* to, std::size_t size) {
+    return outcome(::read(fd, to, size), true);
+}
+
+IoResult read_some(int fd, const iovec* parts, int count) {
+    return outcome(::readv(fd, parts, count), true);
+}
+
+IoResult write_some(int fd, std::string_view bytes) {
+    return outcome(::write(fd, bytes.data(), bytes.size()), false);
+}
+
+Result<StdioEnd> StdioEnd::open(int fd, bool for_writing) {
+    struct stat info = {};
+    if (::fstat(fd, &info) != 0) return system_error(fmt::format("descriptor {}", fd), errno);
+    const bool is_terminal = ::isatty(fd) == 1;
+    if (S_ISSOCK(info.st_mode)) {
+        UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+        if (!copy) return system_error("dup", errno);
+        return StdioEnd(std::move(copy), true, is_terminal);
+    }
+    if (S_ISFIFO(info.st_mode) || is_terminal) {
+        // A fresh open file description, so that O_NONBLOCK is ours alone (proc(5), /proc/PID/fd).
+        const int flags = (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+        UniqueFd own(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags));
+        if (own) return StdioEnd(std::move(own), false, is_terminal);
+    }
+    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (!copy) return system_error("dup", errno);
+    TRY(set_nonblocking(copy.get()));
+    return StdioEnd(std::move(copy), false, is_terminal);
+}
+
+IoResult StdioEnd::read(char* to, std::size_t size) const {
+    if (is_socket_) return outcome(::recv(get(), to, size, MSG_DONTWAIT), true);
+    return read_some(get(), to, size);
+}
+
+IoResult StdioEnd::write(std::string_view bytes) const {
+    if (!is_socket_) return write_some(get(), bytes);
+    return outcome(::send(get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL), false);
+}
+
+void mark_inherited_descriptors_close_on_exec() {
+    if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+    constexpr int highest_looked_at = 1024; // kernels before 5.11
+    for (int fd = 3; fd < highest_looked_at; ++fd)
+        (void)::fcntl(fd, F_SETFD, FD_CLOEXEC); // most are not open
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe", errno);
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<void> set_nonblocking(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        return system_error("fcntl", errno);
+    return {};
+}
+
+std::size_t readable_bytes(int fd) {
+    int count = 0;
+    if (::ioctl(fd, FIONREAD, &count) != 0 || count < 0) return 0;
+    return static_cast<std::size_t>(count);
+}
+
+} // namespace ew::os

@@ -1,0 +1,64 @@
+// One system call each, with the outcomes that matter told apart.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+struct iovec;
+
+namespace ew::os {
+
+enum class IoState : std::uint8_t { progress, would_block, end };
+
+struct IoResult {
+    IoState state = IoState::would_block;
+    std::size_t count = 0;
+};
+
+// Error of a system call as an Error: "open /x: No such file or directory".
+Error system_error(std::string_view what, int error_number);
+
+// A read error counts as the end: on the master of a terminal EIO is how the end is told (pty(7)).
+IoResult read_some(int fd, char* to, std::size_t size);
+IoResult read_some(int fd, const iovec* parts, int count);
+IoResult write_some(int fd, std::string_view bytes);
+
+// A duplicate of our own of a standard descriptor, above 2, that does not block: the flags of a
+// descriptor shared with other processes are left alone where the kernel lets us.
+class StdioEnd {
+public:
+    static Result<StdioEnd> open(int fd, bool for_writing);
+
+    int get() const { return fd_.get(); }
+    bool is_terminal() const { return is_terminal_; }
+    IoResult read(char* to, std::size_t size) const;
+    IoResult write(std::string_view bytes) const;
+
+private:
+    StdioEnd(UniqueFd fd, bool is_socket, bool is_terminal)
+        : fd_(std::move(fd)), is_socket_(is_socket), is_terminal_(is_terminal) {}
+
+    UniqueFd fd_;
+    bool is_socket_;
+    bool is_terminal_;
+};
+
+// Descriptors that were left open by whoever started us must not reach the programs we start.
+void mark_inherited_descriptors_close_on_exec();
+
+struct Pipe {
+    UniqueFd read;
+    UniqueFd write;
+};
+
+Result<Pipe> make_pipe();
+Result<void> set_nonblocking(int fd);
+
+// Bytes that can be read at once.
+std::size_t readable_bytes(int fd);
+
+} // namespace ew::os

@@ -1,0 +1,35 @@
+#include "os/pty.h"
+
+#include "os/io.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+namespace ew::os {
+
+Result<Pty> open_pty(WindowSize size) {
+    UniqueFd master(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+    if (!master) return system_error("open /dev/ptmx", errno);
+    const int unlocked = 0;
+    if (::ioctl(master.get(), TIOCSPTLCK, &unlocked) != 0)
+        return system_error("unlock the terminal", errno);
+    UniqueFd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!slave) return system_error("open the terminal", errno);
+    (void)set_window_size(master.get(), size); // it is there: it was opened just now
+    return Pty{std::move(master), std::move(slave)};
+}
+
+bool set_window_size(int master, WindowSize size) {
+    const winsize value = {size.rows, size.cols, 0, 0};
+    return ::ioctl(master, TIOCSWINSZ, &value) == 0;
+}
+
+LineMode line_mode(int master) {
+    termios settings = {};
+    if (::tcgetattr(master, &settings) != 0) return {};
+    return {(settings.c_lflag & ICANON) != 0, static_cast<char>(settings.c_cc[VEOF])};
+}
+
+} // namespace ew::os

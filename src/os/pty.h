@@ -1,0 +1,39 @@
+// The master side of a terminal.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+#include <cstdint>
+
+namespace ew::os {
+
+struct WindowSize {
+    std::uint16_t rows = 24;
+    std::uint16_t cols = 80;
+};
+
+struct Pty {
+    UniqueFd master; // does not block
+    UniqueFd slave;  // for the child; close it once the child has it
+};
+
+// The slave is opened through the master (TIOCGPTPEER, ioctl_tty(2)), so no path is looked up that
+// a mount namespace could have changed.
+Result<Pty> open_pty(WindowSize size);
+
+// The kernel sends SIGWINCH to the foreground process group. False: the terminal is gone.
+bool set_window_size(int master, WindowSize size);
+
+// What the line discipline does with input at this moment.
+struct LineMode {
+    bool is_canonical = false;
+    char end_of_file = '\x04'; // the VEOF character
+};
+
+LineMode line_mode(int master);
+
+// In canonical mode the line discipline keeps this many bytes of a line and drops the rest (termios(3)).
+constexpr std::size_t longest_canonical_line = 4095;
+
+} // namespace ew::os

@@ -1,0 +1,64 @@
+#include "os/signals.h"
+
+#include "base/check.h"
+
+#include <array>
+#include <string>
+#include <sys/signalfd.h>
+
+namespace ew::os {
+
+namespace {
+
+sigset_t taken_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
+        sigaddset(&set, signal);
+    return set;
+}
+
+} // namespace
+
+void take_over_signals() {
+    for (int signal = 1; signal < NSIG; ++signal) {
+        struct sigaction action = {};
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) continue;
+        action.sa_handler = SIG_DFL;
+        (void)::sigaction(signal, &action, nullptr); // the two of libc itself refuse
+    }
+    sigset_t blocked = taken_signals();
+    for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU})
+        sigaddset(&blocked, signal);
+    CHECK(::sigprocmask(SIG_SETMASK, &blocked, nullptr) == 0);
+}
+
+Signals::Signals() {
+    const sigset_t set = taken_signals();
+    fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    CHECK(fd_.get() >= 0);
+}
+
+Signals::Taken Signals::take() {
+    Taken taken;
+    signalfd_siginfo info = {};
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            taken.child = true;
+        else
+            taken.ending = static_cast<int>(info.ssi_signo);
+    }
+    return taken;
+}
+
+std::string_view signal_name(int number) {
+    static constexpr std::array<std::string_view, 32> names = {
+        "SIG0",     "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",    "SIGTRAP", "SIGABRT", "SIGBUS",
+        "SIGFPE",   "SIGKILL", "SIGUSR1", "SIGSEGV", "SIGUSR2",   "SIGPIPE", "SIGALRM", "SIGTERM",
+        "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+        "SIGXCPU",  "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",  "SIGPWR",  "SIGSYS"};
+    const auto index = static_cast<std::size_t>(number);
+    return index < names.size() ? names[index] : "SIGRT";
+}
+
+} // namespace ew::os

@@ -1,0 +1,225 @@
+#include "os/spawn.h"
+
+#include "base/check.h"
+#include "os/io.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <string_view>
+#include <sys/mman.h>
+
+namespace ew::os {
+
+namespace {
+
+constexpr std::size_t stack_size = 64 << 10;
+constexpr std::string_view default_path = "/bin:/usr/bin"; // as execvp(3) without PATH
+
+bool has_nul(const std::string& text) {
+    return text.find('\0') != std::string::npos;
+}
+
+Error spawn_error(std::string message) {
+    return {ErrorKind::spawn_failed, std::move(message)};
+}
+
+Result<void> check_strings(const SpawnRequest& request) {
+    for (const std::string& argument : request.argv)
+        if (has_nul(argument)) return spawn_error("an argument holds a NUL byte");
+    if (request.arg0 && has_nul(*request.arg0)) return spawn_error("arg0 holds a NUL byte");
+    for (const auto& [name, value] : request.environment)
+        if (name.empty() || has_nul(name) || has_nul(value) || name.find('=') != std::string::npos)
+            return spawn_error(fmt::format(
+                "the environment variable '{}' cannot be passed on: a name may not be empty or "
+                "hold '=', and nothing may hold a NUL byte",
+                name.substr(0, name.find('\0'))));
+    return {};
+}
+
+std::string_view path_of(const SpawnRequest& request) {
+    for (const auto& [name, value] : request.environment)
+        if (name == "PATH") return value;
+    return default_path;
+}
+
+// Where the program may be, in order. One with a slash is a path already; an empty element of PATH
+// means the working directory.
+std::vector<std::string> candidates(const SpawnRequest& request) {
+    const std::string& program = request.argv.front();
+    if (program.find('/') != std::string::npos || program.empty()) return {program};
+    std::vector<std::string> found;
+    std::string_view path = path_of(request);
+    for (;;) {
+        const std::size_t colon = path.find(':');
+        const std::string_view directory = path.substr(0, colon);
+        found.push_back(directory.empty() ? "./" + program
+                                          : fmt::format("{}/{}", directory, program));
+        if (colon == std::string_view::npos) return found;
+        path.remove_prefix(colon + 1);
+    }
+}
+
+std::string_view step_name(StartStep step) {
+    switch (step) {
+    case StartStep::none: return "start";
+    case StartStep::session: return "making it a session leader";
+    case StartStep::terminal: return "giving it its terminal";
+    case StartStep::descriptors: return "giving it its descriptors";
+    case StartStep::limits: return "setting its resource limits";
+    case StartStep::directory: return "entering its working directory";
+    case StartStep::exec: return "executing it";
+    }
+    return "start";
+}
+
+} // namespace
+
+PendingStart::~PendingStart() {
+    CHECK(is_over() || spawned_.pid == 0); // the child would run on a stack that is gone
+    if (stack_ != nullptr) ::munmap(stack_, stack_size);
+}
+
+Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& request,
+                                                          pid_t server) {
+    TRY(check_strings(request));
+    std::unique_ptr<PendingStart> start(new PendingStart);
+    TRY(start->prepare(request, server));
+    std::vector<UniqueFd> child_ends;
+    TRY(start->open_descriptors(request, child_ends));
+    TRY(start->launch());
+    return start;
+}
+
+Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
+    const std::vector<std::string> programs = candidates(request);
+    texts_.reserve(programs.size() + request.argv.size() + request.environment.size() + 3);
+    const auto keep = [this](std::string text) { return texts_.emplace_back(std::move(text)).data(); };
+
+    for (const std::string& program : programs)
+        programs_.push_back(keep(program));
+    programs_.push_back(nullptr);
+    argv_.push_back(keep(request.arg0.value_or(request.argv.front())));
+    shell_argv_ = {keep("/bin/sh"), nullptr};
+    for (std::size_t i = 1; i < request.argv.size(); ++i) {
+        argv_.push_back(keep(request.argv[i]));
+        shell_argv_.push_back(argv_.back());
+    }
+    argv_.push_back(nullptr);
+    shell_argv_.push_back(nullptr);
+    for (const auto& [name, value] : request.environment)
+        environment_.push_back(keep(fmt::format("{}={}", name, value)));
+    environment_.push_back(nullptr);
+    limits_ = request.limits;
+
+    plan_.server = server;
+    plan_.stdio = stdio_;
+    plan_.has_terminal = request.terminal.has_value();
+    plan_.directory = keep(request.directory);
+    plan_.limits = limits_.data();
+    plan_.limit_count = limits_.size();
+    plan_.programs = programs_.data();
+    plan_.argv = argv_.data();
+    plan_.shell_argv = shell_argv_.data();
+    plan_.environment = environment_.data();
+    return {};
+}
+
+Result<void> PendingStart::open_descriptors(const SpawnRequest& request,
+                                            std::vector<UniqueFd>& child_ends) {
+    const auto give = [&](UniqueFd fd, std::initializer_list<int> places) {
+        for (const int place : places)
+            stdio_[place] = fd.get();
+        child_ends.push_back(std::move(fd));
+    };
+    Pipe report = TRY(make_pipe());
+    report_ = std::move(report.read);
+    plan_.report = report.write.get();
+    child_ends.push_back(std::move(report.write));
+    TRY(set_nonblocking(report_.get()));
+
+    if (request.terminal) {
+        Pty pty = TRY(open_pty(*request.terminal));
+        spawned_.output = std::move(pty.master);
+        give(std::move(pty.slave), {0, 1, 2});
+        return {};
+    }
+    Pipe output = TRY(make_pipe());
+    Pipe error = TRY(make_pipe());
+    TRY(set_nonblocking(output.read.get()));
+    TRY(set_nonblocking(error.read.get()));
+    spawned_.output = std::move(output.read);
+    spawned_.error = std::move(error.read);
+    give(std::move(output.write), {1});
+    give(std::move(error.write), {2});
+    if (request.pipe_stdin) {
+        Pipe input = TRY(make_pipe());
+        TRY(set_nonblocking(input.write.get()));
+        spawned_.input = std::move(input.write);
+        give(std::move(input.read), {0});
+        return {};
+    }
+    UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing) return system_error("open /dev/null", errno);
+    give(std::move(nothing), {0});
+    return {};
+}
+
+Result<void> PendingStart::launch() {
+    stack_ = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack_ == MAP_FAILED) {
+        stack_ = nullptr;
+        return system_error("memory for the start", errno);
+    }
+    // CLONE_VM without CLONE_VFORK: no page tables are copied, and we do not stand still while the
+    // child enters a directory or loads a program from a slow disk.
+    const int pid = ::clone(run_child, static_cast<char*>(stack_) + stack_size, CLONE_VM | SIGCHLD,
+                            &plan_);
+    if (pid < 0) return system_error("create a process", errno);
+    spawned_.pid = pid;
+    return {};
+}
+
+std::optional<StartFailure> PendingStart::outcome() {
+    if (is_over_) return failure_;
+    StartFailure failure;
+    char* const to = static_cast<char*>(static_cast<void*>(&failure));
+    IoResult result = read_some(report_.get(), to, sizeof failure);
+    if (result.state == IoState::progress) {
+        CHECK(result.count == sizeof failure); // below PIPE_BUF, so whole (pipe(7))
+        failure_ = failure;
+        result = read_some(report_.get(), to, sizeof failure);
+    }
+    // Only the end says that the child has left our memory: after a failure it has yet to exit.
+    if (result.state != IoState::end) return std::nullopt;
+    is_over_ = true;
+    return failure_;
+}
+
+Error describe(const StartFailure& failure, const SpawnRequest& request) {
+    const std::string& program = request.argv.front();
+    const std::string reason = ::strerror(failure.error_number);
+    const bool is_missing = failure.error_number == ENOENT;
+    if (failure.step == StartStep::directory)
+        return {ErrorKind::spawn_failed,
+                fmt::format("cannot start '{}': working directory '{}': {}", program,
+                            request.directory, reason),
+                "start it in a directory that exists and that the server's user may enter", "cwd"};
+    if (failure.step == StartStep::exec && is_missing)
+        return {ErrorKind::spawn_not_found,
+                program.find('/') != std::string::npos
+                    ? fmt::format("cannot start '{}': no such program, or the interpreter that its "
+                                  "first line names does not exist",
+                                  program)
+                    : fmt::format("cannot start '{}': not found in PATH '{}'", program,
+                                  path_of(request)),
+                "give an absolute path, or a PATH in env that holds the program", "argv[0]"};
+    return {ErrorKind::spawn_failed, fmt::format("cannot start '{}': {} failed: {}", program,
+                                                 step_name(failure.step), reason)};
+}
+
+} // namespace ew::os

@@ -1,0 +1,46 @@
+// One JSON text to one message of JSON-RPC 2.0, and the envelopes of what we send.
+#pragma once
+
+#include "base/byte_buffer.h"
+#include "base/error.h"
+#include "json/parser.h"
+#include "json/types.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ew::protocol {
+
+struct Message {
+    enum class Kind : std::uint8_t { request, notification, response, refused };
+
+    Kind kind = Kind::refused;
+    json::Id id = {};                    // of a request; of a refused message if it was readable
+    std::string_view method = {};        // lives as long as the parsed text
+    const json::Value* params = nullptr; // absent and null are alike
+    Error error = {};                    // why a message is refused
+};
+
+// Reads messages. What a message points to lives until the next one is read.
+class MessageReader {
+public:
+    MessageReader();
+    ~MessageReader();
+    MessageReader(const MessageReader&) = delete;
+    MessageReader& operator=(const MessageReader&) = delete;
+
+    // `text` must be followed by ByteBuffer::padding readable bytes.
+    Message read(std::string_view text);
+
+private:
+    struct Params;
+
+    json::Parser parser_;
+    std::unique_ptr<Params> params_;
+};
+
+// An error answer, whole. `id` without text is null.
+void write_error(ByteBuffer& out, const json::Id& id, const Error& error);
+
+} // namespace ew::protocol

@@ -1,0 +1,98 @@
+#include "protocol/methods.h"
+
+#include <array>
+
+namespace ew::protocol {
+
+namespace {
+
+struct NamedMethod {
+    std::string_view name;
+    Method method;
+};
+
+constexpr std::array<NamedMethod, 12> served = {{
+    {"process/read", Method::process_read},
+    {"process/write", Method::process_write},
+    {"process/start", Method::process_start},
+    {"process/signal", Method::process_signal},
+    {"process/terminate", Method::process_terminate},
+    {"process/resize", Method::process_resize},
+    {"process/closeStdin", Method::process_close_stdin},
+    {"process/list", Method::process_list},
+    {"environment/info", Method::environment_info},
+    {"environment/status", Method::environment_status},
+    {"initialize", Method::initialize},
+    {"shutdown", Method::shutdown},
+}};
+
+// Methods of Codex's exec-server protocol that are known and not served: before the handshake they
+// are refused like any other, afterwards they are unknown, with a message that says so.
+constexpr std::array<std::string_view, 18> reserved_names = {
+    "fs/readFile",  "fs/writeFile",    "fs/createDirectory", "fs/getMetadata",
+    "fs/canonicalize", "fs/readDirectory", "fs/walk",        "fs/remove",
+    "fs/copy",      "fs/open",         "fs/readBlock",       "fs/writeBlock",
+    "fs/close",     "fs/watchMissing", "http/request",       "capabilityRoots/discoverV1",
+    "capabilities/discoverV2", "environmentConfig/read"};
+
+} // namespace
+
+std::optional<Method> method_named(std::string_view name) {
+    for (const NamedMethod& entry : served)
+        if (entry.name == name) return entry.method;
+    for (const std::string_view reserved : reserved_names)
+        if (reserved == name) return Method::reserved;
+    return std::nullopt;
+}
+
+int code_of(ErrorKind kind) {
+    switch (kind) {
+    case ErrorKind::parse: return -32700;
+    case ErrorKind::unknown_method: return -32601;
+    case ErrorKind::invalid_params:
+    case ErrorKind::not_running: return -32602;
+    case ErrorKind::cancelled: return -32800;
+    case ErrorKind::spawn_not_found:
+    case ErrorKind::spawn_failed:
+    case ErrorKind::sandbox_unavailable:
+    case ErrorKind::internal: return -32603;
+    case ErrorKind::invalid_request:
+    case ErrorKind::not_initialized:
+    case ErrorKind::limit:
+    case ErrorKind::unknown_process:
+    case ErrorKind::pruned_process:
+    case ErrorKind::process_exists:
+    case ErrorKind::too_many_processes:
+    case ErrorKind::not_a_terminal:
+    case ErrorKind::unknown_session:
+    case ErrorKind::shutting_down: return -32600;
+    }
+    return -32603;
+}
+
+std::string_view name_of(ErrorKind kind) {
+    switch (kind) {
+    case ErrorKind::parse: return "parse";
+    case ErrorKind::invalid_request: return "invalidRequest";
+    case ErrorKind::unknown_method: return "unknownMethod";
+    case ErrorKind::invalid_params: return "invalidParams";
+    case ErrorKind::not_initialized: return "notInitialized";
+    case ErrorKind::limit: return "limit";
+    case ErrorKind::unknown_process: return "unknownProcess";
+    case ErrorKind::pruned_process: return "prunedProcess";
+    case ErrorKind::process_exists: return "processExists";
+    case ErrorKind::too_many_processes: return "tooManyProcesses";
+    case ErrorKind::spawn_not_found: return "spawnNotFound";
+    case ErrorKind::spawn_failed: return "spawnFailed";
+    case ErrorKind::sandbox_unavailable: return "sandboxUnavailable";
+    case ErrorKind::cancelled: return "cancelled";
+    case ErrorKind::not_a_terminal: return "notATerminal";
+    case ErrorKind::not_running: return "notRunning";
+    case ErrorKind::unknown_session: return "unknownSession";
+    case ErrorKind::shutting_down: return "shuttingDown";
+    case ErrorKind::internal: return "internal";
+    }
+    return "internal";
+}
+
+} // namespace ew::protocol

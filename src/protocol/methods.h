@@ -1,0 +1,36 @@
+// Names of methods and codes of errors.
+#pragma once
+
+#include "base/error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ew::protocol {
+
+constexpr std::string_view protocol_version = "1.0";
+
+enum class Method : std::uint8_t {
+    process_read,
+    process_write,
+    process_start,
+    process_signal,
+    process_terminate,
+    process_resize,
+    process_close_stdin,
+    process_list,
+    environment_info,
+    environment_status,
+    initialize,
+    shutdown,
+    reserved, // a name of the protocol that this version does not serve
+};
+
+std::optional<Method> method_named(std::string_view name);
+
+// The JSON-RPC code of an error (schema/protocol.json lists them), and its name in error.data.kind.
+int code_of(ErrorKind kind);
+std::string_view name_of(ErrorKind kind);
+
+} // namespace ew::protocol

@@ -1,0 +1,252 @@
+#include "server/output_pump.h"
+
+#include "json/base64.h"
+#include "json/writer.h"
+#include "os/signals.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <sys/uio.h>
+
+namespace ew::server {
+
+using core::OutputLog;
+
+namespace {
+
+os::Token token_of(const Process& process, std::size_t stream) {
+    return {stream == 0 ? os::Source::output : os::Source::error_output, process.serial};
+}
+
+void consume(OutputLog::Space& space, std::size_t count) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        const std::size_t here = std::min(count, space.size[i]);
+        space.at[i] += here;
+        space.size[i] -= here;
+        count -= here;
+    }
+}
+
+os::IoResult read_into(int fd, const OutputLog::Space& space) {
+    if (space.size[0] == 0) return os::read_some(fd, space.at[1], space.size[1]);
+    if (space.size[1] == 0) return os::read_some(fd, space.at[0], space.size[0]);
+    const std::array<iovec, 2> parts = {{{space.at[0], space.size[0]}, {space.at[1], space.size[1]}}};
+    return os::read_some(fd, parts.data(), 2);
+}
+
+// Base64 of bytes that lie in two pieces: the piece boundary may fall inside a group of three.
+void write_base64(ByteBuffer& out, std::array<std::string_view, 2> bytes) {
+    if (bytes[1].empty()) return json::write_base64(out, bytes[0]);
+    constexpr std::size_t spill = 4;
+    const std::size_t size = json::base64_size(bytes[0].size() + bytes[1].size());
+    char* at = out.reserve(size + 2 + spill);
+    *at++ = '"';
+    const std::size_t whole = bytes[0].size() / 3 * 3;
+    json::encode_base64(bytes[0].substr(0, whole), at);
+    at += json::base64_size(whole);
+
+    std::string_view rest = bytes[0].substr(whole);
+    std::array<char, 3> group = {};
+    std::size_t in_group = rest.copy(group.data(), rest.size());
+    if (in_group > 0) {
+        const std::size_t taken = bytes[1].copy(group.data() + in_group, 3 - in_group);
+        bytes[1].remove_prefix(taken);
+        in_group += taken;
+        json::encode_base64({group.data(), in_group}, at);
+        at += 4;
+    }
+    json::encode_base64(bytes[1], at);
+    at += json::base64_size(bytes[1].size());
+    *at = '"';
+    out.commit(size + 2);
+}
+
+std::string_view stream_name(OutputLog::Kind kind) {
+    if (kind == OutputLog::Kind::err) return "stderr";
+    return kind == OutputLog::Kind::pty ? "pty" : "stdout";
+}
+
+} // namespace
+
+void OutputPump::watch(Process& process) {
+    for (std::size_t i = 0; i < process.streams.size(); ++i)
+        if (process.streams[i].fd)
+            (void)poller_.watch(process.streams[i].fd.get(), token_of(process, i),
+                                os::Interest::read);
+}
+
+bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, TimePoint now) {
+    OutputStream& stream = process.streams[index];
+    if (!stream.fd) return false;
+    if (process.is_given_up) {
+        discard(stream, process, index);
+        return false;
+    }
+    if (!process.log.has_room()) {
+        set_masked(process, stream, true);
+        return false;
+    }
+
+    if (now - process.last_output >= interactive_time) process.burst = 0;
+    const std::size_t before = process.burst;
+    const bool has_ended = fill(process, stream, budget, now);
+    process.last_output = now;
+    if (has_ended) {
+        process.log.flush(stream.name);
+        end_stream(process, index);
+    }
+    classify(process, now);
+    return !has_ended && process.burst - before >= budget;
+}
+
+// True: the stream has ended. A pipe that gave less than was asked for is empty for now; a terminal
+// hands out at most one line-discipline buffer at a time, so only "would block" says that.
+bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now) {
+    OutputLog::Space space = process.log.space(stream.name, budget);
+    std::size_t total = 0;
+    bool has_ended = false;
+    while (space.size[0] + space.size[1] > 0) {
+        const os::IoResult result = read_into(stream.fd.get(), space);
+        has_ended = result.state == os::IoState::end;
+        if (result.state != os::IoState::progress) break;
+        const bool is_empty_now = stream.name != core::Stream::pty &&
+                                  result.count < space.size[0] + space.size[1];
+        consume(space, result.count);
+        total += result.count;
+        if (is_empty_now) break;
+    }
+    process.log.commit(stream.name, total, now);
+    process.burst += total;
+    process.typed_burst += total;
+    stream.backlog -= std::min(stream.backlog, total);
+    return has_ended;
+}
+
+void OutputPump::discard(OutputStream& stream, Process& process, std::size_t index) {
+    std::array<char, 64 << 10> nowhere;
+    const os::IoResult result = os::read_some(stream.fd.get(), nowhere.data(), nowhere.size());
+    process.log.count_lost(result.count);
+    if (result.state == os::IoState::end) end_stream(process, index);
+}
+
+void OutputPump::end_stream(Process& process, std::size_t index) {
+    OutputStream& stream = process.streams[index];
+    if (!stream.fd) return;
+    poller_of(stream).unwatch(stream.fd.get());
+    stream.fd.reset();
+    stream.backlog = 0;
+}
+
+void OutputPump::deliver(Process& process, TimePoint now) {
+    while (process.log.has_undelivered()) {
+        const Lane lane = lane_for(process, now);
+        if (!has_room(lane)) break;
+        send(process, process.log.next_undelivered(), lane);
+        process.log.mark_delivered();
+    }
+    if (!process.log.has_room()) return;
+    for (OutputStream& stream : process.streams)
+        if (stream.is_masked) set_masked(process, stream, false);
+}
+
+Lane OutputPump::lane_for(const Process& process, TimePoint now) const {
+    const bool would_overtake_itself = outbox_.bulk_sent() < process.bulk_end;
+    return is_interactive(process, now) && !would_overtake_itself ? Lane::priority : Lane::bulk;
+}
+
+bool OutputPump::has_room(Lane lane) const {
+    if (outbox_.client_is_gone()) return true; // nothing is kept any more
+    const std::size_t mark = lane == Lane::bulk ? Outbox::bulk_mark : Outbox::priority_mark;
+    return outbox_.unsent(lane) < mark;
+}
+
+void OutputPump::send(Process& process, const OutputLog::Entry& entry, Lane lane) {
+    ByteBuffer& out = outbox_.begin(lane);
+    switch (entry.kind) {
+    case OutputLog::Kind::out:
+    case OutputLog::Kind::err:
+    case OutputLog::Kind::pty:
+        out.append(std::string_view(R"({"jsonrpc":"2.0","method":"process/output)"));
+        out.append(process.header);
+        json::write_number(out, entry.seq);
+        out.append(std::string_view(R"(,"stream":")"));
+        out.append(stream_name(entry.kind));
+        out.append(std::string_view(R"(","chunk":)"));
+        write_base64(out, entry.bytes);
+        out.append(std::string_view("}}"));
+        break;
+    case OutputLog::Kind::exited: {
+        out.append(std::string_view(R"({"jsonrpc":"2.0","method":"process/exited","params":)"));
+        protocol::ExitedEvent event;
+        event.process_id = process.id;
+        event.seq = entry.seq;
+        event.exit_code = process.exit->code;
+        if (process.exit->signal != 0) event.signal = os::signal_name(process.exit->signal);
+        event.timed_out = process.timed_out;
+        event.usage = process.exit->usage;
+        json::write_value(out, event);
+        out.append('}');
+        break;
+    }
+    case OutputLog::Kind::closed:
+        out.append(std::string_view(R"({"jsonrpc":"2.0","method":"process/closed)"));
+        out.append(process.header);
+        json::write_number(out, entry.seq);
+        out.append(std::string_view("}}"));
+        break;
+    }
+    outbox_.end();
+    if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
+}
+
+void OutputPump::note_typing(Process& process, TimePoint now) {
+    process.typed_until = now + interactive_time;
+    process.typed_burst = 0;
+    set_bulk(process, false);
+}
+
+bool OutputPump::is_interactive(const Process& process, TimePoint now) const {
+    const bool was_quiet = process.burst <= interactive_burst;
+    const bool was_typed_to = now < process.typed_until && process.typed_burst <= typed_burst;
+    return was_quiet || was_typed_to;
+}
+
+void OutputPump::classify(Process& process, TimePoint now) {
+    set_bulk(process, !is_interactive(process, now));
+}
+
+void OutputPump::set_bulk(Process& process, bool is_bulk) {
+    for (std::size_t i = 0; i < process.streams.size(); ++i) {
+        OutputStream& stream = process.streams[i];
+        if (!stream.fd || stream.is_bulk == is_bulk) continue;
+        poller_of(stream).unwatch(stream.fd.get());
+        stream.is_bulk = is_bulk;
+        const os::Interest interest =
+            stream.is_masked ? os::Interest::none : os::Interest::read;
+        (void)poller_of(stream).watch(stream.fd.get(), token_of(process, i), interest);
+    }
+}
+
+void OutputPump::set_masked(Process& process, OutputStream& stream, bool is_masked) {
+    if (!stream.fd || stream.is_masked == is_masked) return;
+    stream.is_masked = is_masked;
+    const auto index = static_cast<std::size_t>(&stream - process.streams.data());
+    poller_of(stream).change(stream.fd.get(), token_of(process, index),
+                             is_masked ? os::Interest::none : os::Interest::read);
+}
+
+void OutputPump::pause_or_resume_bulk(ProcessTable& table, TimePoint now) {
+    const bool should_pause = !has_room(Lane::bulk);
+    if (should_pause == bulk_is_paused_) return;
+    bulk_is_paused_ = should_pause;
+    poller_.change(bulk_poller_.fd(), {os::Source::bulk, 0},
+                   should_pause ? os::Interest::none : os::Interest::read);
+    if (!should_pause) return;
+    // What has gone quiet must not be paused with the floods: its next output is news to a person.
+    table.for_each([&](Process& process) {
+        if (now - process.last_output >= interactive_time) set_bulk(process, false);
+    });
+}
+
+} // namespace ew::server

@@ -1,0 +1,67 @@
+// Moves output: from descriptors into logs, from logs into the outbox. Decides who floods, and in
+// which lane a message goes. The order of messages of one process never changes.
+#pragma once
+
+#include "os/poller.h"
+#include "server/outbox.h"
+#include "server/process.h"
+#include "server/process_table.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ew::server {
+
+class OutputPump {
+public:
+    // Read per turn: the larger amount when one process floods alone, so that messages are few; the
+    // smaller one when others wait, so that they wait briefly.
+    static constexpr std::size_t lone_budget = 64 << 10;
+    static constexpr std::size_t shared_budget = 16 << 10;
+    // A process is interactive for so long after input, and again after so long without output,
+    // up to an amount of output that a person could be waiting for.
+    static constexpr Millis interactive_time{100};
+    static constexpr std::size_t interactive_burst = 16 << 10;
+    static constexpr std::size_t typed_burst = 64 << 10;
+
+    OutputPump(os::Poller& poller, os::Poller& bulk_poller, Outbox& outbox)
+        : poller_(poller), bulk_poller_(bulk_poller), outbox_(outbox) {}
+
+    void watch(Process& process);
+
+    // Reads what is there, at most `budget` bytes of the stream. True: there may be more.
+    bool read(Process& process, std::size_t stream, std::size_t budget, TimePoint now);
+
+    // Adds messages for everything undelivered, as far as there is room.
+    void deliver(Process& process, TimePoint now);
+
+    // Someone typed: its output may overtake for a while.
+    void note_typing(Process& process, TimePoint now);
+
+    // The streams of flooding processes are not even looked at while their lane is full.
+    void pause_or_resume_bulk(ProcessTable& table, TimePoint now);
+
+    // Closes a stream that has ended, or that is given up.
+    void end_stream(Process& process, std::size_t stream);
+
+private:
+    bool is_interactive(const Process& process, TimePoint now) const;
+    void classify(Process& process, TimePoint now);
+    void set_bulk(Process& process, bool is_bulk);
+    void set_masked(Process& process, OutputStream& stream, bool is_masked);
+    os::Poller& poller_of(const OutputStream& stream) {
+        return stream.is_bulk ? bulk_poller_ : poller_;
+    }
+    bool fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
+    void discard(OutputStream& stream, Process& process, std::size_t index);
+    Lane lane_for(const Process& process, TimePoint now) const;
+    bool has_room(Lane lane) const;
+    void send(Process& process, const core::OutputLog::Entry& entry, Lane lane);
+
+    os::Poller& poller_;
+    os::Poller& bulk_poller_;
+    Outbox& outbox_;
+    bool bulk_is_paused_ = false;
+};
+
+} // namespace ew::server

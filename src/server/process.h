@@ -1,0 +1,141 @@
+// One program and everything execward holds for it, from the start request until it is pruned.
+// State only: process_service decides, output_pump reads and delivers.
+#pragma once
+
+#include "base/byte_buffer.h"
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "core/output_log.h"
+#include "os/spawn.h"
+#include "protocol/process.h"
+#include "server/reply.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+namespace ew::server {
+
+// One stream we read: a pipe or the master of a terminal.
+struct OutputStream {
+    UniqueFd fd;               // empty once the stream has ended
+    core::Stream name = core::Stream::out;
+    bool is_bulk = false;      // watched in the set of flooding processes
+    bool is_masked = false;    // not watched, because the log is full
+    std::size_t backlog = 0;   // bytes that were there at the exit and have to be read before it is told
+};
+
+struct WaitingRead {
+    Reply reply;
+    protocol::ReadParams params;
+    std::optional<TimePoint> deadline;
+};
+
+struct HeldWrite {
+    Reply reply;
+    protocol::WriteParams params;
+};
+
+// A request that came while the start was under way; it takes effect right after it.
+struct Parked {
+    Reply reply;
+    std::variant<protocol::ReadParams, protocol::WriteParams, protocol::CloseStdinParams,
+                 protocol::SignalParams, protocol::ResizeParams>
+        params;
+};
+
+struct Exit {
+    std::int64_t code = 0;
+    int signal = 0; // 0: it exited by itself
+    protocol::Usage usage = {};
+};
+
+// The tree is being ended.
+struct Ending {
+    std::optional<TimePoint> kill_at;     // polite until then
+    std::optional<TimePoint> look_again;  // for members that are still there
+    std::optional<TimePoint> give_up;     // name the survivors
+    struct Waiter {
+        Reply reply;
+        bool was_running;
+    };
+    std::vector<Waiter> waiters;
+};
+
+struct Input {
+    UniqueFd fd;             // of a pipe, or a duplicate of the terminal's master; empty: closed
+    ByteBuffer queued;       // accepted
+    std::deque<HeldWrite> held;
+    std::size_t held_bytes = 0;
+    bool close_when_written = false;
+    bool is_watched = false;
+    std::size_t line_length = 0; // of a terminal: typed since the last line end
+    std::unordered_set<std::string> accepted_ids;
+    std::deque<std::string> accepted_order;
+};
+
+struct Process {
+    Process(std::uint64_t serial_, std::string id_, core::OutputLimits limits)
+        : serial(serial_), id(std::move(id_)), log(limits) {}
+
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    bool is_starting() const { return start != nullptr; }
+    bool is_running() const { return !is_starting() && !exit; }
+    bool streams_ended() const { return !streams[0].fd && !streams[1].fd; }
+    bool is_tty() const { return request.terminal.has_value(); }
+
+    // Everything was told to the client and nobody waits for an answer.
+    bool is_settled() const {
+        return is_closed && !log.has_undelivered() && waiting_reads.empty() && !ending;
+    }
+
+    const std::uint64_t serial;
+    const std::string id;
+    os::SpawnRequest request;
+    std::string header; // of its notifications: {"jsonrpc":…,"params":{"processId":…,"seq":
+    std::uint64_t started_at_ms = 0; // wall clock
+    TimePoint started_at;
+    std::uint64_t last_used = 0; // the service's count of uses
+
+    // start
+    std::unique_ptr<os::PendingStart> start; // until the report says how it went
+    std::optional<Reply> start_reply;
+    bool start_is_cancelled = false;
+    std::vector<Parked> parked;
+
+    // life
+    pid_t pid = 0;
+    std::uint64_t grace_ms = 0;
+    std::optional<TimePoint> timeout_at;
+    bool timed_out = false;
+    std::optional<Ending> ending;
+    std::optional<Exit> exit;               // the leader has been reaped
+    std::optional<TimePoint> terminal_gone; // of a terminal: the latest moment to tell the exit
+    bool exit_is_logged = false;
+    bool is_closed = false;
+    bool is_tree_gone = false;         // it was ended with all descendants
+    std::optional<TimePoint> close_at; // a stranger holds a stream: close anyway then
+    bool is_given_up = false;          // closed while a stream was open; what comes is discarded
+
+    // output
+    std::array<OutputStream, 2> streams; // [0] stdout or the terminal, [1] stderr
+    core::OutputLog log;
+    std::vector<WaitingRead> waiting_reads;
+    TimePoint last_output;
+    std::size_t burst = 0;        // bytes since it was last quiet
+    TimePoint typed_until;        // it was written to shortly before
+    std::size_t typed_burst = 0;  // bytes since then
+    std::uint64_t bulk_end = 0;   // where its last message in the bulk lane ends
+
+    Input input;
+};
+
+} // namespace ew::server

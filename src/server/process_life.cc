@@ -1,0 +1,376 @@
+// What happens to a process between requests: start, input, exit, ending its tree, timers.
+#include "base/log.h"
+#include "os/proc.h"
+#include "server/process_service.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ew::server {
+
+namespace {
+
+// After the leader of a terminal's session has gone the kernel hangs the terminal up and its end can
+// be read. Should that not be seen within this time, the exit is told all the same.
+constexpr Millis terminal_hangup_time{200};
+
+// Killed processes are looked for again after this long, and named as survivors after that long.
+constexpr Millis look_again_time{10};
+constexpr Millis give_up_time{2000};
+
+std::uint64_t millis(const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
+           static_cast<std::uint64_t>(time.tv_usec) / 1000;
+}
+
+} // namespace
+
+void ProcessService::on_start_report(std::uint64_t serial) {
+    Process* const process = table_.find(serial);
+    if (process == nullptr || !process->is_starting()) return;
+    if (const std::optional<os::StartFailure> failure = process->start->outcome())
+        finish_start(*process, *failure);
+}
+
+void ProcessService::finish_start(Process& process, const os::StartFailure& failure) {
+    poller_.unwatch(process.start->report());
+    const bool is_started =
+        failure.step == os::StartStep::none && !process.start_is_cancelled;
+    if (!is_started) {
+        if (process.start_reply) process.start_reply->fail(os::describe(failure, process.request));
+        std::vector<Parked> parked = std::move(process.parked);
+        table_.remove(process);
+        for (Parked& request : parked)
+            std::visit([&](auto& params) { handle(std::move(request.reply), std::move(params)); },
+                       request.params);
+        return;
+    }
+    os::Spawned spawned = std::move(process.start->spawned());
+    process.start.reset();
+    process.streams[0].fd = std::move(spawned.output);
+    process.streams[0].name = process.is_tty() ? core::Stream::pty : core::Stream::out;
+    process.streams[1].fd = std::move(spawned.error);
+    process.streams[1].name = core::Stream::err;
+    process.input.fd = std::move(spawned.input);
+    if (process.is_tty()) // epoll keeps one interest a descriptor, so writing has one of its own
+        process.input.fd =
+            UniqueFd(::fcntl(process.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
+    pump_.watch(process);
+
+    protocol::StartResult result;
+    result.process_id = process.id;
+    process.start_reply->send(result);
+    process.start_reply.reset();
+    warn_when_nearly_full();
+    unpark(process);
+}
+
+void ProcessService::unpark(Process& process) {
+    std::vector<Parked> parked = std::move(process.parked);
+    process.parked.clear();
+    for (Parked& request : parked)
+        std::visit([&](auto& params) { handle(std::move(request.reply), std::move(params)); },
+                   request.params);
+}
+
+// The child may hang in a directory that does not answer: the client is told now, the entry goes
+// when the child does.
+void ProcessService::cancel_start(Process& process) {
+    process.start_is_cancelled = true;
+    (void)::kill(process.pid, SIGKILL);
+    if (!process.start_reply) return;
+    process.start_reply->fail({ErrorKind::cancelled, "the start was cancelled"});
+    process.start_reply.reset();
+}
+
+void ProcessService::on_output(std::uint64_t serial, std::size_t stream, std::size_t budget) {
+    Process* const process = table_.find(serial);
+    if (process == nullptr || process->is_starting()) return;
+    pump_.read(*process, stream, budget, now_);
+    settle(*process);
+}
+
+// Brings everything that follows from new output or from the exit up to date.
+void ProcessService::settle(Process& process) {
+    tell_exit_if_drained(process);
+    close_if_ended(process);
+    pump_.deliver(process, now_);
+    wake_reads(process);
+}
+
+void ProcessService::deliver_pending() {
+    for (std::size_t i = 0; i < ProcessTable::places; ++i) {
+        Process* const process = table_.at((next_to_deliver_ + i) % ProcessTable::places);
+        if (process == nullptr || !process->log.has_undelivered()) continue;
+        pump_.deliver(*process, now_);
+        if (process->exit && !process->is_closed) settle(*process);
+        if (process->log.has_undelivered()) {
+            next_to_deliver_ = (next_to_deliver_ + i + 1) % ProcessTable::places;
+            return;
+        }
+    }
+}
+
+void ProcessService::read_hot() {
+    std::erase_if(hot_, [&](std::uint64_t serial) {
+        const Process* const process = table_.find(serial);
+        return process == nullptr || now_ >= process->typed_until || !process->streams[0].fd;
+    });
+    for (std::size_t i = 0; i < hot_.size(); ++i)
+        on_output(hot_[i], 0, OutputPump::shared_budget);
+}
+
+void ProcessService::wake_reads(Process& process) {
+    for (std::size_t i = 0; i < process.waiting_reads.size();) {
+        WaitingRead& waiting = process.waiting_reads[i];
+        if (read_must_wait(process, waiting.params) && !is_due(waiting.deadline, now_)) {
+            ++i;
+            continue;
+        }
+        WaitingRead answered = std::move(waiting);
+        process.waiting_reads.erase(process.waiting_reads.begin() + static_cast<std::ptrdiff_t>(i));
+        answer_read(process, std::move(answered.reply), answered.params);
+    }
+}
+
+void ProcessService::on_input_room(std::uint64_t serial) {
+    if (Process* const process = table_.find(serial)) write_input(*process);
+}
+
+void ProcessService::write_input(Process& process) {
+    Input& input = process.input;
+    bool is_blocked = false;
+    while (input.fd && !is_blocked && !input.queued.empty()) {
+        const os::IoResult result = os::write_some(input.fd.get(), input.queued.view());
+        if (result.state == os::IoState::end) return close_input(process);
+        input.queued.consume(result.count);
+        is_blocked = result.state == os::IoState::would_block;
+        release_held_writes(process);
+    }
+    if (!input.fd) return;
+    if (input.queued.empty() && input.close_when_written) return close_input(process);
+    if (input.is_watched == is_blocked) return;
+    input.is_watched = is_blocked;
+    if (is_blocked)
+        (void)poller_.watch(input.fd.get(), {os::Source::input, process.serial},
+                            os::Interest::write);
+    else
+        poller_.unwatch(input.fd.get());
+}
+
+void ProcessService::release_held_writes(Process& process) {
+    Input& input = process.input;
+    while (!input.held.empty() && !input.close_when_written) {
+        const std::size_t size = input.held.front().params.chunk.bytes.size();
+        if (!input.queued.empty() && input.queued.size() + size > input_queue) return;
+        HeldWrite next = std::move(input.held.front());
+        input.held.pop_front();
+        input.held_bytes -= size;
+        take_write(process, std::move(next.reply), std::move(next.params));
+    }
+}
+
+void ProcessService::close_input(Process& process) {
+    Input& input = process.input;
+    if (input.fd) poller_.unwatch(input.fd.get());
+    input.fd.reset();
+    input.queued.release();
+    std::deque<HeldWrite> held = std::move(input.held);
+    input.held.clear();
+    input.held_bytes = 0;
+    for (HeldWrite& write : held)
+        write.reply.send(protocol::WriteResult{protocol::WriteStatus::stdin_closed, {}});
+}
+
+void ProcessService::on_children() {
+    for (;;) {
+        int status = 0;
+        rusage usage = {};
+        const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
+        if (pid <= 0) break;
+        families_.forget(pid);
+        if (Process* const process = table_.find_leader(pid)) on_exit(*process, status, usage);
+    }
+    table_.for_each([&](Process& process) {
+        if (process.ending) continue_ending(process);
+    });
+}
+
+void ProcessService::on_exit(Process& process, int status, const rusage& usage) {
+    if (process.is_starting()) {
+        const std::uint64_t serial = process.serial;
+        const std::optional<os::StartFailure> failure = process.start->outcome();
+        CHECK(failure.has_value()); // the child is gone, so its report has ended
+        finish_start(process, *failure);
+        if (table_.find(serial) == nullptr) return;
+    }
+    Exit exit;
+    exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    exit.code = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
+    exit.usage.wall_ms = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<Millis>(now_ - process.started_at).count());
+    exit.usage.user_ms = millis(usage.ru_utime);
+    exit.usage.system_ms = millis(usage.ru_stime);
+    exit.usage.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    process.exit = exit;
+    process.timeout_at.reset();
+    close_input(process);
+    if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
+    if (process.is_tty())
+        process.terminal_gone = now_ + terminal_hangup_time;
+    else
+        for (OutputStream& stream : process.streams)
+            if (stream.fd) stream.backlog = os::readable_bytes(stream.fd.get());
+
+    for (std::size_t i = 0; i < process.streams.size(); ++i)
+        while ((process.is_tty() || process.streams[i].backlog > 0) &&
+               pump_.read(process, i, OutputPump::lone_budget, now_)) {
+        }
+    settle(process);
+    warn_when_nearly_full(); // or forget that it was
+}
+
+void ProcessService::tell_exit_if_drained(Process& process) {
+    if (!process.exit || process.exit_is_logged) return;
+    const bool is_drained =
+        process.is_tty() ? !process.streams[0].fd || is_due(process.terminal_gone, now_)
+                         : process.streams[0].backlog == 0 && process.streams[1].backlog == 0;
+    if (!is_drained) return;
+    for (const OutputStream& stream : process.streams)
+        process.log.flush(stream.name);
+    process.log.append_exited();
+    process.exit_is_logged = true;
+    process.terminal_gone.reset();
+}
+
+void ProcessService::close_if_ended(Process& process) {
+    if (!process.exit_is_logged || process.is_closed) return;
+    // Once the tree is gone, whoever still holds a stream is no member and is not waited for.
+    for (std::size_t i = 0; process.is_tree_gone && i < process.streams.size(); ++i) {
+        const OutputStream& stream = process.streams[i];
+        if (!stream.fd || os::readable_bytes(stream.fd.get()) > 0) continue;
+        process.log.flush(stream.name);
+        pump_.end_stream(process, i);
+    }
+    const bool is_given_up = is_due(process.close_at, now_);
+    if (!process.streams_ended() && !is_given_up) return;
+    process.is_given_up = !process.streams_ended();
+    process.close_at.reset();
+    process.log.append_closed();
+    process.is_closed = true;
+}
+
+std::vector<pid_t> ProcessService::members(Process& process) {
+    families_.refresh(table_.leaders());
+    return families_.members(process.serial, process.exit ? 0 : process.pid);
+}
+
+void ProcessService::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
+    using protocol::SignalScope;
+    // The tree is looked at first: a signal may make members lose the parents they are found by.
+    std::vector<pid_t> others;
+    if (scope == SignalScope::tree || process.exit) others = members(process);
+    // The leader is not reaped yet, so its number and its group's cannot mean another process.
+    if (!process.exit) (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
+    for (const pid_t pid : others) {
+        const bool has_got_it = !process.exit && ::getpgid(pid) == process.pid;
+        if (!has_got_it || signal == SIGKILL) families_.signal_member(pid, process.serial, signal);
+    }
+}
+
+void ProcessService::begin_ending(Process& process, std::uint64_t grace_ms) {
+    const bool is_polite = grace_ms > 0;
+    if (process.ending && (is_polite || !process.ending->kill_at)) return;
+    if (!process.ending) process.ending.emplace();
+    process.ending->kill_at.reset();
+    if (!is_polite) return kill_tree(process);
+    process.ending->kill_at = deadline_after(now_, grace_ms);
+    signal_tree(process, SIGTERM, protocol::SignalScope::tree);
+    signal_tree(process, SIGCONT, protocol::SignalScope::tree); // a stopped one could not end
+}
+
+void ProcessService::kill_tree(Process& process) {
+    signal_tree(process, SIGKILL, protocol::SignalScope::tree);
+    process.ending->look_again = now_ + look_again_time;
+    if (!process.ending->give_up) process.ending->give_up = now_ + give_up_time;
+}
+
+void ProcessService::continue_ending(Process& process) {
+    Ending& ending = *process.ending;
+    std::vector<pid_t> left = members(process);
+    if (process.exit && left.empty()) return finish_ending(process, {});
+    if (is_due(ending.kill_at, now_)) {
+        ending.kill_at.reset();
+        return kill_tree(process);
+    }
+    if (is_due(ending.give_up, now_)) {
+        if (!process.exit) left.insert(left.begin(), process.pid);
+        return finish_ending(process, left);
+    }
+    if (is_due(ending.look_again, now_)) kill_tree(process);
+}
+
+void ProcessService::finish_ending(Process& process, const std::vector<pid_t>& survivors) {
+    Ending ending = std::move(*process.ending);
+    process.ending.reset();
+    for (Ending::Waiter& waiter : ending.waiters)
+        waiter.reply.send(protocol::TerminateResult{waiter.was_running,
+                                                    {survivors.begin(), survivors.end()}});
+    process.is_tree_gone = process.exit.has_value();
+    settle(process);
+}
+
+void ProcessService::check_timers(Process& process) {
+    if (is_due(process.timeout_at, now_)) {
+        process.timeout_at.reset();
+        process.timed_out = true;
+        if (process.is_starting())
+            cancel_start(process);
+        else
+            begin_ending(process, process.grace_ms);
+    }
+    if (process.ending && (is_due(process.ending->kill_at, now_) ||
+                           is_due(process.ending->look_again, now_) ||
+                           is_due(process.ending->give_up, now_)))
+        continue_ending(process);
+    const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);
+    if (holds_bytes_too_long) process.log.flush_held_since(now_);
+    const bool has_read_due =
+        std::any_of(process.waiting_reads.begin(), process.waiting_reads.end(),
+                    [&](const WaitingRead& read) { return is_due(read.deadline, now_); });
+    if (holds_bytes_too_long || has_read_due || is_due(process.terminal_gone, now_) ||
+        is_due(process.close_at, now_))
+        settle(process);
+}
+
+void ProcessService::on_time(TimePoint now) {
+    now_ = now;
+    table_.for_each([&](Process& process) { check_timers(process); });
+}
+
+std::optional<TimePoint> ProcessService::next_deadline() {
+    std::optional<TimePoint> next;
+    table_.for_each([&](const Process& process) {
+        next = earlier(next, process.timeout_at);
+        next = earlier(next, process.log.held_until());
+        next = earlier(next, process.terminal_gone);
+        next = earlier(next, process.close_at);
+        for (const WaitingRead& read : process.waiting_reads)
+            next = earlier(next, read.deadline);
+        if (!process.ending) return;
+        next = earlier(next, process.ending->kill_at);
+        next = earlier(next, process.ending->look_again);
+        next = earlier(next, process.ending->give_up);
+    });
+    return next;
+}
+
+void ProcessService::kill_everything() {
+    for (const pid_t pid : os::descendants_of(::getpid()))
+        (void)::kill(pid, SIGKILL); // gone meanwhile: as wanted
+}
+
+} // namespace ew::server

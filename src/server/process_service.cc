@@ -1,0 +1,456 @@
+// The requests. What happens between them is in process_life.cc.
+#include "server/process_service.h"
+
+#include "base/log.h"
+#include "core/environment.h"
+#include "json/writer.h"
+#include "os/proc.h"
+#include "os/pty.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace ew::server {
+
+using protocol::WriteStatus;
+
+namespace {
+
+constexpr std::array<int, 10> signal_numbers = {SIGINT, SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
+                                                SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
+
+core::Variables own_environment() {
+    core::Variables variables;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
+core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy) {
+    core::EnvironmentPolicy result;
+    result.inherit = static_cast<core::EnvironmentPolicy::Inherit>(policy.inherit);
+    result.ignore_default_excludes = policy.ignore_default_excludes;
+    result.exclude = policy.exclude;
+    result.set = policy.set;
+    result.include_only = policy.include_only;
+    return result;
+}
+
+os::WindowSize window_size(const protocol::WindowSize& size) {
+    return {static_cast<std::uint16_t>(size.rows), static_cast<std::uint16_t>(size.cols)};
+}
+
+void add_limit(std::vector<os::ChildLimit>& limits, int resource,
+               const std::optional<std::uint64_t>& value) {
+    if (value) limits.push_back({resource, {*value, *value}});
+}
+
+std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
+    std::vector<os::ChildLimit> result;
+    if (!limits) return result;
+    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
+    add_limit(result, RLIMIT_AS, limits->address_space_bytes);
+    add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
+    add_limit(result, RLIMIT_NOFILE, limits->open_files);
+    add_limit(result, RLIMIT_NPROC, limits->processes);
+    add_limit(result, RLIMIT_CORE, limits->core_bytes);
+    return result;
+}
+
+// Confinement that was asked for and cannot be had means: not run.
+std::optional<Error> refusal_of_confinement(const protocol::StartParams& params) {
+    const bool wants_sandbox = params.sandbox && !params.sandbox->is_disabled;
+    const bool wants_network = params.enforce_managed_network || params.managed_network ||
+                               params.network_proxy;
+    if (!wants_sandbox && !wants_network) return std::nullopt;
+    return Error{ErrorKind::sandbox_unavailable,
+                 fmt::format("the process was not started: this version of execward has no {}",
+                             wants_sandbox ? "sandbox yet" : "managed network"),
+                 "leave it out, or send permissions of type \"disabled\", to run unconfined",
+                 wants_sandbox ? "sandbox" : "managedNetwork"};
+}
+
+std::string notification_header(const std::string& id) {
+    ByteBuffer out;
+    out.append(std::string_view(R"(","params":{"processId":)"));
+    json::write_string(out, id);
+    out.append(std::string_view(R"(,"seq":)"));
+    return std::string(out.view());
+}
+
+protocol::StreamName stream_name(core::OutputLog::Kind kind) {
+    return static_cast<protocol::StreamName>(kind); // the first three kinds, in the same order
+}
+
+} // namespace
+
+ProcessService::ProcessService(ProcessSettings settings, os::Poller& poller,
+                               os::Poller& bulk_poller, Outbox& outbox, os::Cookies cookies)
+    : settings_(settings), poller_(poller), outbox_(outbox), pump_(poller, bulk_poller, outbox),
+      families_(cookies) {}
+
+Error ProcessService::unknown(std::string_view id) const {
+    if (table_.was_pruned(id))
+        return {ErrorKind::pruned_process,
+                fmt::format("process '{}' has ended and its record was pruned", id),
+                "the 64 newest entries are kept: read what you need before starting more"};
+    return {ErrorKind::unknown_process, fmt::format("no process '{}'", id),
+            "process/list shows the processes there are"};
+}
+
+std::size_t ProcessService::waiting_count() {
+    std::size_t count = 0;
+    table_.for_each([&](const Process& process) {
+        count += process.waiting_reads.size() + process.input.held.size() + process.parked.size();
+    });
+    return count;
+}
+
+bool ProcessService::refuse_if_too_many_wait(Reply& reply) {
+    if (waiting_count() < waiting_requests) return false;
+    reply.fail({ErrorKind::limit, fmt::format("{} requests are waiting already", waiting_requests),
+                "wait for answers before sending more"});
+    return true;
+}
+
+template <class Params>
+bool ProcessService::park_if_starting(Process* process, Reply& reply, Params& params) {
+    if (process == nullptr || !process->is_starting()) return false;
+    if (!refuse_if_too_many_wait(reply))
+        process->parked.push_back({std::move(reply), std::move(params)});
+    return true;
+}
+
+Result<os::SpawnRequest> ProcessService::spawn_request(const protocol::StartParams& params,
+                                                       std::uint64_t serial) const {
+    os::SpawnRequest request;
+    request.argv = params.argv;
+    request.arg0 = params.arg0;
+    request.directory = params.cwd.native;
+    if (params.tty) request.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
+    request.pipe_stdin = params.pipe_stdin;
+    request.environment = params.env;
+    if (params.env_policy)
+        request.environment =
+            core::overlaid(core::apply(policy_of(*params.env_policy), own_environment()), params.env);
+    request.limits = limits_of(params.limits);
+    if (const auto cookie = families_.cookies().limit_for(serial))
+        request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
+    return request;
+}
+
+void ProcessService::handle(Reply reply, protocol::StartParams params) {
+    if (table_.find(params.process_id) != nullptr)
+        return reply.fail({ErrorKind::process_exists,
+                           fmt::format("process '{}' already exists", params.process_id),
+                           "choose another processId; an id is free again once it is pruned",
+                           "processId"});
+    if (const std::optional<Error> refusal = refusal_of_confinement(params))
+        return reply.fail(*refusal);
+
+    Process* const process = table_.add(params.process_id, settings_.output, families_);
+    if (process == nullptr)
+        return reply.fail({ErrorKind::too_many_processes,
+                           fmt::format("all {} places are taken by processes that live, whose "
+                                       "descendants live, or whose output was not read yet",
+                                       ProcessTable::places),
+                           "end one with process/terminate; process/list shows them"});
+    Result<os::SpawnRequest> request = spawn_request(params, process->serial);
+    Result<std::unique_ptr<os::PendingStart>> start =
+        os::PendingStart::begin(*request, ::getpid());
+    if (!start) {
+        Error error = std::move(start.error());
+        error.kind = ErrorKind::spawn_failed;
+        error.message = fmt::format("cannot start '{}': {}", params.argv.front(), error.message);
+        reply.fail(error);
+        return table_.remove(*process);
+    }
+    process->request = std::move(*request);
+    process->start = std::move(*start);
+    process->pid = process->start->spawned().pid;
+    process->header = notification_header(process->id);
+    process->started_at = now_;
+    process->started_at_ms = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())
+            .count());
+    process->grace_ms = params.grace_ms;
+    if (params.timeout_ms.value_or(0) > 0)
+        process->timeout_at = deadline_after(now_, *params.timeout_ms);
+    process->start_reply.emplace(std::move(reply));
+    (void)poller_.watch(process->start->report(), {os::Source::start, process->serial},
+                        os::Interest::read);
+}
+
+void ProcessService::warn_when_nearly_full() {
+    const std::size_t live = table_.live_count();
+    if (live < ProcessTable::warning_mark) {
+        has_warned_ = false;
+        return;
+    }
+    if (std::exchange(has_warned_, true) || !wants_extensions_) return;
+    protocol::WarningEvent event;
+    event.kind = "processTable";
+    event.message = fmt::format("{} processes live; at {} no more can be started", live,
+                                ProcessTable::places);
+    event.live = live;
+    event.limit = ProcessTable::places;
+    ByteBuffer& out = outbox_.begin(Lane::priority);
+    out.append(std::string_view(R"({"jsonrpc":"2.0","method":"execward/warning","params":)"));
+    json::write_value(out, event);
+    out.append('}');
+    outbox_.end();
+}
+
+void ProcessService::handle(Reply reply, protocol::ReadParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr) return reply.fail(unknown(params.process_id));
+    if (park_if_starting(process, reply, params)) return;
+    table_.touch(*process);
+    if (!read_must_wait(*process, params)) return answer_read(*process, std::move(reply), params);
+    if (refuse_if_too_many_wait(reply)) return;
+    const auto deadline = deadline_after(now_, *params.wait_ms);
+    process->waiting_reads.push_back({std::move(reply), std::move(params), deadline});
+}
+
+bool ProcessService::read_must_wait(Process& process, const protocol::ReadParams& params) const {
+    if (params.wait_ms.value_or(0) == 0 || process.is_closed) return false;
+    const std::uint64_t after = params.after_seq.value_or(0);
+    if (process.log.has_output_after(after)) return false;
+    return !process.exit_is_logged || after >= process.log.last_seq();
+}
+
+void ProcessService::answer_read(Process& process, Reply reply,
+                                 const protocol::ReadParams& params) {
+    core::OutputLog& log = process.log;
+    protocol::ReadResult result;
+    std::size_t total = 0;
+    if (!params.max_bytes) log.cut_all();
+    const std::uint64_t after = params.after_seq.value_or(0);
+    for (std::uint64_t seq = log.first_after(after); seq <= log.last_seq(); ++seq) {
+        if (seq == log.next_seq()) log.cut_one();
+        const core::OutputLog::Entry entry = log.entry(seq);
+        if (entry.size == 0) continue;
+        if (params.max_bytes && !result.chunks.empty() && total + entry.size > *params.max_bytes)
+            break;
+        total += entry.size;
+        protocol::OutputChunk& chunk = result.chunks.emplace_back();
+        chunk.seq = seq;
+        chunk.stream = stream_name(entry.kind);
+        chunk.chunk.bytes.append(entry.bytes[0]).append(entry.bytes[1]);
+    }
+    const bool is_page = params.max_bytes && !result.chunks.empty();
+    result.next_seq = is_page ? result.chunks.back().seq + 1 : log.next_seq();
+    result.first_seq = log.first_seq();
+    result.lost_bytes = log.lost_bytes();
+    result.exited = process.exit_is_logged;
+    result.closed = process.is_closed;
+    result.timed_out = process.timed_out;
+    if (process.exit_is_logged) {
+        result.exit_code = process.exit->code;
+        if (process.exit->signal != 0) result.signal = os::signal_name(process.exit->signal);
+        result.usage = process.exit->usage;
+    }
+    reply.send(result);
+}
+
+void ProcessService::handle(Reply reply, protocol::WriteParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr)
+        return reply.send(protocol::WriteResult{WriteStatus::unknown_process, {}});
+    if (park_if_starting(process, reply, params)) return;
+    table_.touch(*process);
+    Input& input = process->input;
+    if (!input.fd || input.close_when_written)
+        return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
+    const std::size_t size = params.chunk.bytes.size();
+    const bool fits = input.queued.empty() || input.queued.size() + size <= input_queue;
+    if (fits && input.held.empty()) return take_write(*process, std::move(reply), std::move(params));
+
+    if (input.held_bytes + size > input_held)
+        return reply.fail({ErrorKind::limit,
+                           fmt::format("more than {} bytes of input are waiting for process '{}'",
+                                       input_held, process->id),
+                           "it does not read its stdin: wait for answers to earlier writes"});
+    if (refuse_if_too_many_wait(reply)) return;
+    input.held_bytes += size;
+    input.held.push_back({std::move(reply), std::move(params)});
+}
+
+void ProcessService::take_write(Process& process, Reply reply, protocol::WriteParams params) {
+    Input& input = process.input;
+    protocol::WriteResult result;
+    if (params.write_id) {
+        if (!input.accepted_ids.insert(*params.write_id).second) return reply.send(result);
+        input.accepted_order.push_back(*params.write_id);
+        if (input.accepted_order.size() > remembered_write_ids) {
+            input.accepted_ids.erase(input.accepted_order.front());
+            input.accepted_order.pop_front();
+        }
+    }
+    append_input(process, params.chunk.bytes);
+    const bool is_long_line = process.is_tty() && input.line_length > os::longest_canonical_line;
+    if (is_long_line && os::line_mode(input.fd.get()).is_canonical)
+        result.notice = fmt::format(
+            "the terminal is in canonical mode and keeps only the first {} bytes of a line",
+            os::longest_canonical_line);
+    if (params.close_stdin) {
+        if (process.is_tty())
+            type_end_of_file(process);
+        else
+            input.close_when_written = true;
+    }
+    reply.send(result);
+    write_input(process);
+}
+
+void ProcessService::append_input(Process& process, std::string_view bytes) {
+    Input& input = process.input;
+    input.queued.append(bytes);
+    const std::size_t line_end = bytes.find_last_of("\r\n");
+    if (line_end == std::string_view::npos)
+        input.line_length += bytes.size();
+    else
+        input.line_length = bytes.size() - line_end - 1;
+    pump_.note_typing(process, now_);
+    if (std::find(hot_.begin(), hot_.end(), process.serial) == hot_.end())
+        hot_.push_back(process.serial);
+}
+
+// A terminal has no end of input but the character for it, which only counts at the start of a
+// line; within one it hands over the line first (termios(3), VEOF).
+void ProcessService::type_end_of_file(Process& process) {
+    const os::LineMode mode = os::line_mode(process.input.fd.get());
+    const bool is_inside_line = mode.is_canonical && process.input.line_length > 0;
+    append_input(process, std::string(is_inside_line ? 2 : 1, mode.end_of_file));
+    process.input.line_length = 0;
+}
+
+void ProcessService::handle(Reply reply, protocol::CloseStdinParams params) {
+    protocol::WriteParams write;
+    write.process_id = std::move(params.process_id);
+    write.close_stdin = true;
+    handle(std::move(reply), std::move(write));
+}
+
+void ProcessService::handle(Reply reply, protocol::SignalParams params) {
+    Process* const process = table_.find(params.process_id);
+    const bool is_interrupt = params.signal == protocol::SignalName::interrupt;
+    if (park_if_starting(process, reply, params)) return;
+    if (process != nullptr) {
+        table_.touch(*process);
+        const bool has_target = process->is_running() || !members(*process).empty();
+        if (has_target)
+            signal_tree(*process, signal_numbers[static_cast<std::size_t>(params.signal)],
+                        params.scope);
+        // An interrupt that comes after the end is a race that every client can lose.
+        if (has_target || is_interrupt) return reply.send(protocol::Empty{});
+        return reply.fail({ErrorKind::not_running,
+                           fmt::format("process '{}' has ended and left nothing to signal",
+                                       process->id),
+                           "process/read tells how it ended", "processId"});
+    }
+    if (is_interrupt) return reply.send(protocol::Empty{});
+    reply.fail(unknown(params.process_id));
+}
+
+void ProcessService::handle(Reply reply, protocol::TerminateParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr) return reply.send(protocol::TerminateResult{});
+    table_.touch(*process);
+    if (process->is_starting()) {
+        cancel_start(*process);
+        return reply.send(protocol::TerminateResult{true, {}});
+    }
+    const bool was_running = process->is_running();
+    if (!was_running && !process->ending && members(*process).empty())
+        return reply.send(protocol::TerminateResult{});
+    const std::uint64_t grace = params.grace_ms.value_or(process->grace_ms);
+    begin_ending(*process, grace);
+    process->ending->waiters.push_back({std::move(reply), was_running});
+}
+
+void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr) return reply.fail(unknown(params.process_id));
+    if (park_if_starting(process, reply, params)) return;
+    table_.touch(*process);
+    if (!process->is_tty())
+        return reply.fail({ErrorKind::not_a_terminal,
+                           fmt::format("process '{}' has pipes, not a terminal", process->id),
+                           "start it with tty: true", "processId"});
+    // A terminal that has just gone has no size: a race that every client can lose.
+    if (process->streams[0].fd)
+        (void)os::set_window_size(process->streams[0].fd.get(), window_size(params.size));
+    reply.send(protocol::Empty{});
+}
+
+void ProcessService::list(Reply reply) {
+    protocol::ListResult result;
+    std::vector<const Process*> by_start;
+    families_.refresh(table_.leaders());
+    table_.for_each([&](const Process& process) { by_start.push_back(&process); });
+    std::sort(by_start.begin(), by_start.end(), [](const Process* a, const Process* b) {
+        return a->serial / ProcessTable::places < b->serial / ProcessTable::places;
+    });
+    for (const Process* process : by_start) {
+        using protocol::ProcessState;
+        protocol::ProcessInfo& info = result.processes.emplace_back();
+        info.process_id = process->id;
+        info.pid = process->pid;
+        info.argv = process->request.argv;
+        info.cwd = process->request.directory;
+        info.tty = process->is_tty();
+        info.state = process->is_starting()      ? ProcessState::starting
+                     : process->is_closed        ? ProcessState::closed
+                     : process->exit_is_logged   ? ProcessState::exited
+                                                 : ProcessState::running;
+        if (process->exit_is_logged) {
+            info.exit_code = process->exit->code;
+            if (process->exit->signal != 0) info.signal = os::signal_name(process->exit->signal);
+        }
+        info.started_at_ms = process->started_at_ms;
+        info.next_seq = process->log.next_seq();
+        for (const pid_t pid : families_.members(process->serial, process->exit ? 0 : process->pid))
+            info.descendants.push_back(pid);
+    }
+    reply.send(result);
+}
+
+bool ProcessService::cancel(const json::Id& id) {
+    const Error cancelled = {ErrorKind::cancelled, "the request was cancelled by the client"};
+    bool found = false;
+    const auto cancel_in = [&](auto& waiting, auto on_found) {
+        const auto at = std::find_if(waiting.begin(), waiting.end(),
+                                     [&](const auto& entry) { return entry.reply.id() == id; });
+        if (at == waiting.end() || found) return;
+        found = true;
+        on_found(*at);
+        at->reply.fail(cancelled);
+        waiting.erase(at);
+    };
+    const auto nothing_more = [](const auto&) {};
+    table_.for_each([&](Process& process) {
+        cancel_in(process.waiting_reads, nothing_more);
+        cancel_in(process.parked, nothing_more);
+        cancel_in(process.input.held, [&](const HeldWrite& write) {
+            process.input.held_bytes -= write.params.chunk.bytes.size();
+        });
+        if (process.ending) cancel_in(process.ending->waiters, nothing_more);
+        if (found || !process.start_reply || process.start_reply->id() != id) return;
+        found = true;
+        cancel_start(process);
+    });
+    return found;
+}
+
+} // namespace ew::server

@@ -1,0 +1,118 @@
+// The methods process/*, and the life of the programs behind them.
+#pragma once
+
+#include "base/clock.h"
+#include "os/poller.h"
+#include "os/signals.h"
+#include "protocol/process.h"
+#include "server/families.h"
+#include "server/output_pump.h"
+#include "server/outbox.h"
+#include "server/process_table.h"
+#include "server/reply.h"
+
+#include <cstdint>
+#include <optional>
+#include <sys/resource.h>
+
+namespace ew::server {
+
+struct ProcessSettings {
+    core::OutputLimits output = {};
+    std::optional<Millis> close_grace = {}; // absent: `closed` waits for the streams as long as it takes
+};
+
+class ProcessService {
+public:
+    static constexpr std::size_t input_queue = 8 << 20;  // bytes accepted and not yet taken, a process
+    static constexpr std::size_t input_held = 64 << 20;  // bytes of held writes, a process
+    static constexpr std::size_t waiting_requests = 4096; // reads, held writes, parked ones, in all
+    static constexpr std::size_t remembered_write_ids = 4096; // a process
+
+    ProcessService(ProcessSettings settings, os::Poller& poller, os::Poller& bulk_poller,
+                   Outbox& outbox, os::Cookies cookies);
+
+    void handle(Reply reply, protocol::StartParams params);
+    void handle(Reply reply, protocol::ReadParams params);
+    void handle(Reply reply, protocol::WriteParams params);
+    void handle(Reply reply, protocol::CloseStdinParams params);
+    void handle(Reply reply, protocol::SignalParams params);
+    void handle(Reply reply, protocol::TerminateParams params);
+    void handle(Reply reply, protocol::ResizeParams params);
+    void list(Reply reply);
+
+    // A waiting request is answered with "cancelled"; the process goes on. False: nothing waits.
+    bool cancel(const json::Id& id);
+
+    // What the loop found.
+    void on_start_report(std::uint64_t serial);
+    void on_output(std::uint64_t serial, std::size_t stream, std::size_t budget);
+    void on_input_room(std::uint64_t serial);
+    void on_children();
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline();
+
+    // Output that could not be delivered for want of room.
+    void deliver_pending();
+
+    // Reads the processes that were typed to lately, without waiting for the poller's turn.
+    void read_hot();
+
+    void set_now(TimePoint now) { now_ = now; }
+    void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
+    OutputPump& pump() { return pump_; }
+    ProcessTable& table() { return table_; }
+
+    // Kills every process there is below this one.
+    void kill_everything();
+
+private:
+    // requests
+    Result<os::SpawnRequest> spawn_request(const protocol::StartParams& params,
+                                           std::uint64_t serial) const;
+    void warn_when_nearly_full();
+    template <class Params>
+    bool park_if_starting(Process* process, Reply& reply, Params& params);
+    bool refuse_if_too_many_wait(Reply& reply);
+    std::size_t waiting_count();
+    Error unknown(std::string_view id) const;
+    void answer_read(Process& process, Reply reply, const protocol::ReadParams& params);
+    bool read_must_wait(Process& process, const protocol::ReadParams& params) const;
+    void take_write(Process& process, Reply reply, protocol::WriteParams params);
+
+    // life
+    void finish_start(Process& process, const os::StartFailure& failure);
+    void unpark(Process& process);
+    void on_exit(Process& process, int status, const rusage& usage);
+    void settle(Process& process);
+    void tell_exit_if_drained(Process& process);
+    void close_if_ended(Process& process);
+    void wake_reads(Process& process);
+    void close_input(Process& process);
+    void write_input(Process& process);
+    void release_held_writes(Process& process);
+    void signal_tree(Process& process, int signal, protocol::SignalScope scope);
+    void begin_ending(Process& process, std::uint64_t grace_ms);
+    void kill_tree(Process& process);
+    void continue_ending(Process& process);
+    void finish_ending(Process& process, const std::vector<pid_t>& survivors);
+    std::vector<pid_t> members(Process& process);
+    void type_end_of_file(Process& process);
+    void append_input(Process& process, std::string_view bytes);
+    void check_timers(Process& process);
+    void cancel_start(Process& process);
+
+    ProcessSettings settings_;
+    os::Poller& poller_;
+    Outbox& outbox_;
+    OutputPump pump_;
+    ProcessTable table_;
+    Families families_;
+    TimePoint now_;
+    bool wants_extensions_ = false;
+    bool has_warned_ = false;
+    std::size_t next_to_deliver_ = 0; // place that is first to use room in the outbox
+    std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
+};
+
+} // namespace ew::server

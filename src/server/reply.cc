@@ -1,0 +1,41 @@
+#include "server/reply.h"
+
+#include "base/check.h"
+#include "base/log.h"
+#include "protocol/envelope.h"
+
+namespace ew::server {
+
+Reply::~Reply() {
+    if (outbox_ == nullptr) return;
+    log::line(log::Level::error, "reply", "a request was dropped without an answer");
+    fail({ErrorKind::internal, "the request was dropped: this is a bug of execward"});
+}
+
+void Reply::send_null() {
+    ByteBuffer& out = begin();
+    out.append(std::string_view("null"));
+    end(out);
+}
+
+void Reply::fail(const Error& error) {
+    CHECK(outbox_ != nullptr);
+    protocol::write_error(outbox_->begin(Lane::priority), id_, error);
+    std::exchange(outbox_, nullptr)->end();
+}
+
+ByteBuffer& Reply::begin() {
+    CHECK(outbox_ != nullptr);
+    ByteBuffer& out = outbox_->begin(Lane::priority);
+    out.append(std::string_view(R"({"jsonrpc":"2.0","id":)"));
+    json::write_value(out, id_);
+    out.append(std::string_view(R"(,"result":)"));
+    return out;
+}
+
+void Reply::end(ByteBuffer& out) {
+    out.append('}');
+    std::exchange(outbox_, nullptr)->end();
+}
+
+} // namespace ew::server

@@ -1,0 +1,325 @@
+#include "server/server.h"
+
+#include "base/log.h"
+#include "protocol/decode.h"
+#include "protocol/methods.h"
+#include "transcript/recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ew::server {
+
+using protocol::Message;
+using protocol::Method;
+
+namespace {
+
+constexpr std::size_t read_size = 64 << 10;
+constexpr Millis kill_again_time{10};
+constexpr std::size_t shown_of_a_name = 80; // a client's text in our error messages is cut
+
+std::string shortened(std::string_view text) {
+    if (text.size() <= shown_of_a_name) return std::string(text);
+    return fmt::format("{}…", text.substr(0, shown_of_a_name));
+}
+
+} // namespace
+
+Server::Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
+               transcript::Recorder* recorder)
+    : settings_(settings), in_(std::move(in)), outbox_(std::move(out)), recorder_(recorder),
+      deframer_(settings.framing), session_(settings.has_test_ids), now_(clock_now()) {
+    outbox_.set_recorder(recorder);
+    watch_everything();
+}
+
+Server::~Server() = default;
+
+void Server::watch_everything() {
+    input_is_watchable_ = poller_.watch(in_.get(), {os::Source::client_input, 0}, os::Interest::read);
+    input_is_watched_ = input_is_watchable_;
+    output_is_watched_ = false;
+    output_is_watchable_ =
+        poller_.watch(outbox_.fd(), {os::Source::client_output, 0}, os::Interest::none);
+    (void)poller_.watch(signals_.get(), {os::Source::signals, 0}, os::Interest::read);
+    (void)poller_.watch(bulk_poller_.fd(), {os::Source::bulk, 0}, os::Interest::read);
+    watch_process_end(settings_.client_process, client_pidfd_);
+}
+
+void Server::watch_process_end(std::optional<pid_t> process, UniqueFd& pidfd) {
+    if (!process) return;
+    pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+    if (pidfd)
+        (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
+    else // over ssh or from a container its number means nothing here
+        log::info("server", "process {} of the client is not here and cannot be watched", *process);
+}
+
+bool Server::has_answered_handshake() const {
+    return session_.phase() != Session::Phase::new_connection && !outbox_.has_unsent();
+}
+
+std::optional<int> Server::run_handshake() {
+    while (!is_over() && !has_answered_handshake())
+        turn();
+    if (ending_) return ending_->status;
+    return std::nullopt;
+}
+
+int Server::run(pid_t keeper) {
+    // What was watched before the fork belongs to the parent too (epoll(7), signalfd(2)).
+    poller_ = os::Poller();
+    bulk_poller_ = os::Poller();
+    signals_ = os::Signals();
+    watch_everything();
+    watch_process_end(keeper, keeper_pidfd_);
+    if (session_.client_process()) watch_process_end(session_.client_process(), client_pidfd_);
+    processes_ = std::make_unique<ProcessService>(settings_.processes, poller_, bulk_poller_,
+                                                  outbox_, os::Cookies::for_this_process());
+    processes_->set_client_wants_extensions(session_.wants_extensions());
+    now_ = clock_now();
+    processes_->set_now(now_);
+    handle_buffered();
+    if (has_input_ended_) begin_ending(0);
+    finish_turn();
+    while (!is_over())
+        turn();
+    return ending_->status;
+}
+
+void Server::turn() {
+    const std::span<const os::Token> ready = poller_.wait(next_deadline(), clock_now());
+    now_ = clock_now();
+    if (processes_) processes_->set_now(now_);
+    for (const os::Token token : ready)
+        if (token.source != os::Source::bulk) dispatch(token);
+    if (!input_is_watchable_ && may_read_requests()) read_requests();
+    if (std::any_of(ready.begin(), ready.end(),
+                    [](os::Token token) { return token.source == os::Source::bulk; }))
+        serve_bulk();
+    if (processes_) processes_->on_time(now_);
+    if (ending_) continue_ending();
+    finish_turn();
+}
+
+void Server::dispatch(os::Token token) {
+    switch (token.source) {
+    case os::Source::client_input: return read_requests();
+    case os::Source::client_output: return; // finish_turn() writes
+    case os::Source::signals: return on_signals();
+    case os::Source::parent:
+        log::info("server", "the process that this server belongs to has ended");
+        return begin_ending(0);
+    case os::Source::bulk: return; // turn() takes it last
+    case os::Source::start: return processes_->on_start_report(token.serial);
+    case os::Source::output:
+        return processes_->on_output(token.serial, 0, OutputPump::lone_budget);
+    case os::Source::error_output:
+        return processes_->on_output(token.serial, 1, OutputPump::lone_budget);
+    case os::Source::input: return processes_->on_input_room(token.serial);
+    }
+}
+
+void Server::on_signals() {
+    const os::Signals::Taken taken = signals_.take();
+    if (taken.child && processes_) processes_->on_children();
+    if (taken.ending == 0) return;
+    log::info("server", "ending on {}", os::signal_name(taken.ending));
+    if (ending_) ending_->deadline = now_; // asked twice: at once
+    begin_ending(128 + taken.ending);
+}
+
+bool Server::may_read_requests() const {
+    const bool must_fork_first =
+        !processes_ && session_.phase() != Session::Phase::new_connection;
+    return !has_input_ended_ && !must_fork_first && !ending_ &&
+           outbox_.unsent(Lane::priority) < Outbox::answers_mark;
+}
+
+void Server::read_requests() {
+    if (!may_read_requests()) return;
+    const std::size_t size = std::max(read_size, std::min(deframer_.buffered(), 16 * read_size));
+    const os::IoResult result = in_.read(deframer_.reserve(size), size);
+    if (result.state == os::IoState::progress) deframer_.commit(result.count);
+    if (result.state == os::IoState::end) has_input_ended_ = true;
+    if (result.state == os::IoState::would_block) return;
+    handle_buffered();
+    const bool must_fork_first = !processes_ && session_.phase() != Session::Phase::new_connection;
+    if (has_input_ended_ && !must_fork_first) begin_ending(0);
+}
+
+void Server::handle_buffered() {
+    const auto must_fork_first = [this] {
+        return !processes_ && session_.phase() != Session::Phase::new_connection;
+    };
+    while (!ending_ && !must_fork_first()) {
+        std::optional<protocol::Frame> frame = deframer_.next();
+        if (!frame && has_input_ended_) frame = deframer_.last();
+        if (!frame) return;
+        handle_frame(*frame);
+    }
+}
+
+void Server::handle_frame(const protocol::Frame& frame) {
+    outbox_.set_framing(deframer_.framing());
+    if (frame.error) return Reply(outbox_, {}).fail(*frame.error);
+    if (recorder_ != nullptr) recorder_->from_client(frame.text);
+    Message message = reader_.read(frame.text);
+    switch (message.kind) {
+    case Message::Kind::request: return handle_request(message);
+    case Message::Kind::notification: return handle_notification(message);
+    case Message::Kind::response:
+        return log::info("server", "ignored an answer to nothing that was asked");
+    case Message::Kind::refused:
+        log::info("server", "refused a message: {}", message.error.message);
+        return Reply(outbox_, std::move(message.id)).fail(message.error);
+    }
+}
+
+template <class Params>
+void Server::start_handling(Reply reply, const json::Value* params) {
+    Result<Params> decoded = protocol::decode<Params>(params);
+    if (!decoded) return reply.fail(decoded.error());
+    processes_->handle(std::move(reply), std::move(*decoded));
+}
+
+void Server::handle_request(Message& message) {
+    Reply reply(outbox_, std::move(message.id));
+    const std::optional<Method> method = protocol::method_named(message.method);
+    if (!method)
+        return reply.fail({ErrorKind::unknown_method,
+                           fmt::format("no method '{}'", shortened(message.method)),
+                           "execward schema prints what there is"});
+    if (*method == Method::initialize) return initialize(std::move(reply), message.params);
+    if (Result<void> ready = session_.check_ready(); !ready) return reply.fail(ready.error());
+    if (*method == Method::environment_info || *method == Method::environment_status ||
+        *method == Method::process_list || *method == Method::shutdown)
+        if (Result<void> fine = protocol::expect_no_params(message.params); !fine)
+            return reply.fail(fine.error());
+
+    switch (*method) {
+    case Method::process_read:
+        return start_handling<protocol::ReadParams>(std::move(reply), message.params);
+    case Method::process_write:
+        return start_handling<protocol::WriteParams>(std::move(reply), message.params);
+    case Method::process_start:
+        return start_handling<protocol::StartParams>(std::move(reply), message.params);
+    case Method::process_signal:
+        return start_handling<protocol::SignalParams>(std::move(reply), message.params);
+    case Method::process_terminate:
+        return start_handling<protocol::TerminateParams>(std::move(reply), message.params);
+    case Method::process_resize:
+        return start_handling<protocol::ResizeParams>(std::move(reply), message.params);
+    case Method::process_close_stdin:
+        return start_handling<protocol::CloseStdinParams>(std::move(reply), message.params);
+    case Method::process_list: return processes_->list(std::move(reply));
+    case Method::environment_info: return reply.send(session_.environment());
+    case Method::environment_status: return reply.send(protocol::EnvironmentStatus{});
+    case Method::initialize: return; // handled above
+    case Method::shutdown:
+        session_.shut_down();
+        return reply.send_null();
+    case Method::reserved:
+        return reply.fail({ErrorKind::unknown_method,
+                           fmt::format("'{}' is not served by this version", message.method),
+                           "environment/info and initialize tell what is"});
+    }
+}
+
+void Server::initialize(Reply reply, const json::Value* params) {
+    Result<protocol::InitializeParams> decoded = protocol::decode<protocol::InitializeParams>(params);
+    if (!decoded) return reply.fail(decoded.error());
+    Result<protocol::InitializeResult> result = session_.initialize(*decoded);
+    if (!result) return reply.fail(result.error());
+    reply.send(*result);
+}
+
+void Server::handle_notification(const Message& message) {
+    if (message.method == "initialized") return session_.note_initialized();
+    if (message.method == "exit")
+        return begin_ending(session_.phase() == Session::Phase::shut_down ? 0 : 1);
+    if (message.method == "$/cancelRequest" && processes_) {
+        Result<protocol::CancelParams> params = protocol::decode<protocol::CancelParams>(message.params);
+        if (params && processes_->cancel(params->id)) return;
+        return log::info("server", "$/cancelRequest names no waiting request");
+    }
+    log::info("server", "ignored the notification '{}'", shortened(message.method));
+}
+
+void Server::serve_bulk() {
+    // A copy, because serving urgent things in between may change what is watched.
+    const std::span<const os::Token> ready = bulk_poller_.ready_now();
+    const std::size_t budget =
+        ready.size() == 1 ? OutputPump::lone_budget : OutputPump::shared_budget;
+    for (const os::Token token : ready) {
+        if (outbox_.unsent(Lane::bulk) >= Outbox::bulk_mark) return;
+        processes_->on_output(token.serial, token.source == os::Source::output ? 0 : 1, budget);
+        serve_urgent();
+    }
+}
+
+// Between two reads of floods: requests, what they lead to, and the echo of what was typed.
+void Server::serve_urgent() {
+    now_ = clock_now();
+    processes_->set_now(now_);
+    read_requests();
+    processes_->read_hot();
+    if (outbox_.unsent(Lane::priority) > 0) outbox_.flush();
+}
+
+void Server::finish_turn() {
+    outbox_.flush();
+    if (processes_) {
+        processes_->deliver_pending();
+        outbox_.flush();
+        processes_->pump().pause_or_resume_bulk(processes_->table(), now_);
+    }
+    if (outbox_.client_is_gone() && !ending_) begin_ending(0);
+
+    const bool wants_output = outbox_.has_unsent();
+    if (output_is_watchable_ && wants_output != output_is_watched_) {
+        output_is_watched_ = wants_output;
+        poller_.change(outbox_.fd(), {os::Source::client_output, 0},
+                       wants_output ? os::Interest::write : os::Interest::none);
+    }
+    if (!input_is_watchable_ || may_read_requests() == input_is_watched_) return;
+    input_is_watched_ = !input_is_watched_;
+    poller_.change(in_.get(), {os::Source::client_input, 0},
+                   input_is_watched_ ? os::Interest::read : os::Interest::none);
+}
+
+void Server::begin_ending(int status) {
+    if (ending_) return;
+    ending_ = Ending{status, now_ + ending_time, {}};
+}
+
+void Server::continue_ending() {
+    if (!processes_ || (ending_->kill_again && !is_due(ending_->kill_again, now_))) return;
+    processes_->kill_everything();
+    ending_->kill_again = now_ + kill_again_time;
+}
+
+// True: nothing is left below us, and the client has what it will get.
+bool Server::is_over() {
+    if (!ending_) return false;
+    if (ending_->deadline <= clock_now()) return true;
+    const bool has_children = processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
+    return !has_children && !outbox_.has_unsent();
+}
+
+std::optional<TimePoint> Server::next_deadline() {
+    std::optional<TimePoint> next;
+    if (!input_is_watchable_ && may_read_requests()) next = now_;
+    if (processes_) next = earlier(next, processes_->next_deadline());
+    if (!ending_) return next;
+    next = earlier(next, ending_->deadline);
+    return earlier(next, ending_->kill_again.value_or(now_));
+}
+
+} // namespace ew::server

@@ -1,0 +1,102 @@
+// Owns everything that serves one client; the loop.
+#pragma once
+
+#include "base/clock.h"
+#include "os/io.h"
+#include "os/poller.h"
+#include "os/signals.h"
+#include "protocol/envelope.h"
+#include "protocol/framing.h"
+#include "server/outbox.h"
+#include "server/process_service.h"
+#include "server/session.h"
+
+#include <memory>
+#include <optional>
+#include <sys/types.h>
+
+namespace ew::server {
+
+struct ServerSettings {
+    protocol::Framing framing = protocol::Framing::undecided;
+    std::optional<pid_t> client_process = {}; // its end ends us
+    ProcessSettings processes = {};
+    bool has_test_ids = false;
+};
+
+class Server {
+public:
+    // An ending server waits this long for its children to go and for the client to take the rest.
+    static constexpr Millis ending_time{1000};
+
+    // `recorder` may be null; it outlives the server.
+    Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
+           transcript::Recorder* recorder);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // Serves until the answer to initialize has been taken by the client; nothing has been started
+    // then. An exit status: it ended before that.
+    std::optional<int> run_handshake();
+
+    // Serves until the end, as the child that was forked after the handshake. Returns the exit
+    // status. `keeper` is watched: its end ends us.
+    int run(pid_t keeper);
+
+private:
+    struct Ending {
+        int status = 0;
+        TimePoint deadline;
+        std::optional<TimePoint> kill_again;
+    };
+
+    bool has_answered_handshake() const;
+    void turn();
+    void watch_everything();
+    void watch_process_end(std::optional<pid_t> process, UniqueFd& pidfd);
+    void dispatch(os::Token token);
+    void on_signals();
+
+    void read_requests();
+    void handle_buffered();
+    void handle_frame(const protocol::Frame& frame);
+    void handle_request(protocol::Message& message);
+    void handle_notification(const protocol::Message& message);
+    void initialize(Reply reply, const json::Value* params);
+    template <class Params>
+    void start_handling(Reply reply, const json::Value* params);
+
+    void serve_bulk();
+    void serve_urgent();
+    void finish_turn();
+    bool may_read_requests() const;
+
+    void begin_ending(int status);
+    void continue_ending();
+    bool is_over();
+    std::optional<TimePoint> next_deadline();
+
+    ServerSettings settings_;
+    os::StdioEnd in_;
+    os::Poller poller_;
+    os::Poller bulk_poller_;
+    os::Signals signals_;
+    Outbox outbox_;
+    transcript::Recorder* recorder_;
+    protocol::Deframer deframer_;
+    protocol::MessageReader reader_;
+    Session session_;
+    std::unique_ptr<ProcessService> processes_; // exists in the worker
+    UniqueFd client_pidfd_;
+    UniqueFd keeper_pidfd_;
+    bool input_is_watchable_ = true; // else it is always ready
+    bool input_is_watched_ = false;
+    bool output_is_watchable_ = true; // else writing never blocks
+    bool output_is_watched_ = false;
+    bool has_input_ended_ = false;
+    TimePoint now_;
+    std::optional<Ending> ending_;
+};
+
+} // namespace ew::server

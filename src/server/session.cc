@@ -1,0 +1,108 @@
+#include "server/session.h"
+
+#include "base/check.h"
+#include "protocol/methods.h"
+#include "version.h"
+
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace ew::server {
+
+namespace {
+
+std::string absolute_or(const char* path, std::string otherwise) {
+    return path != nullptr && path[0] == '/' ? std::string(path) : std::move(otherwise);
+}
+
+protocol::Shell find_shell() {
+    const std::array<std::string, 3> candidates = {absolute_or(std::getenv("SHELL"), "/bin/bash"),
+                                                   "/bin/bash", "/bin/sh"};
+    for (const std::string& path : candidates)
+        if (::access(path.c_str(), X_OK) == 0) return {path.substr(path.rfind('/') + 1), path};
+    return {"sh", "/bin/sh"};
+}
+
+std::string working_directory() {
+    char* const path = ::getcwd(nullptr, 0); // allocated as long as it needs to be (getcwd(3))
+    std::string result = path != nullptr ? path : "/";
+    std::free(path);
+    return result;
+}
+
+protocol::EnvironmentInfo look_around() {
+    protocol::EnvironmentInfo info;
+    info.shell = find_shell();
+    info.executor_version = program_version;
+    info.cwd.native = working_directory();
+    const std::string home = absolute_or(std::getenv("HOME"), "");
+    if (!home.empty()) info.user_home_dir = protocol::FileUri{home};
+    const std::string temp = absolute_or(std::getenv("TMPDIR"), "");
+    info.temp_dir.native = temp.empty() ? "/tmp" : temp;
+    if (!temp.empty()) info.temporary_directories.push_back({temp});
+    info.platform_os = "linux";
+    return info;
+}
+
+// A version 4 UUID (RFC 9562): known only to the client that got it.
+std::string random_session_id() {
+    std::array<unsigned char, 16> b = {};
+    CHECK(::getrandom(b.data(), b.size(), 0) == static_cast<ssize_t>(b.size()));
+    b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
+    b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
+    std::string id;
+    for (std::size_t i = 0; i < b.size(); ++i)
+        id += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+    return id;
+}
+
+} // namespace
+
+Session::Session(bool has_test_ids)
+    : has_test_ids_(has_test_ids), environment_(look_around()) {}
+
+Result<void> Session::check_ready() const {
+    switch (phase_) {
+    case Phase::ready: return {};
+    case Phase::new_connection:
+        return Error{ErrorKind::not_initialized, "the first request must be initialize"};
+    case Phase::answered:
+        return Error{ErrorKind::not_initialized,
+                     "the notification initialized must come before other requests"};
+    case Phase::shut_down:
+        return Error{ErrorKind::shutting_down, "after shutdown only exit is expected"};
+    }
+    return {};
+}
+
+Result<protocol::InitializeResult> Session::initialize(const protocol::InitializeParams& params) {
+    if (phase_ != Phase::new_connection)
+        return Error{ErrorKind::invalid_request, "the connection is initialized already"};
+    if (!params.client_name && !params.client_info)
+        return Error{ErrorKind::invalid_params, "clientName: expected to be present", "",
+                     "clientName"};
+    if (params.resume_session_id)
+        return Error{ErrorKind::unknown_session,
+                     fmt::format("no session '{}'", *params.resume_session_id),
+                     "start a new one: leave resumeSessionId out"};
+    if (params.process_id) client_process_ = static_cast<pid_t>(*params.process_id);
+    wants_extensions_ = params.capabilities && params.capabilities->extensions;
+    phase_ = Phase::answered;
+
+    protocol::InitializeResult result;
+    result.session_id = has_test_ids_ ? "session-1" : random_session_id();
+    result.server_info = {"execward", std::string(program_version)};
+    result.protocol_version = protocol::protocol_version;
+    result.capabilities = {{"processes", true}, {"extensions", true}};
+    result.environment_info = environment_;
+    return result;
+}
+
+void Session::note_initialized() {
+    if (phase_ == Phase::answered) phase_ = Phase::ready;
+}
+
+} // namespace ew::server
