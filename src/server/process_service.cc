@@ -297,8 +297,8 @@ void ProcessService::take_write(Process& process, Reply reply, protocol::WritePa
             input.accepted_order.pop_front();
         }
     }
-    append_input(process, params.chunk.bytes);
-    const bool is_long_line = process.is_tty() && input.line_length > os::longest_canonical_line;
+    const std::size_t longest_line = append_input(process, params.chunk.bytes);
+    const bool is_long_line = process.is_tty() && longest_line > os::longest_canonical_line;
     if (is_long_line && os::line_mode(input.fd.get()).is_canonical)
         result.notice = fmt::format(
             "the terminal is in canonical mode and keeps only the first {} bytes of a line",
@@ -313,17 +313,22 @@ void ProcessService::take_write(Process& process, Reply reply, protocol::WritePa
     write_input(process);
 }
 
-void ProcessService::append_input(Process& process, std::string_view bytes) {
+// Returns the length of the longest line that these bytes are part of.
+std::size_t ProcessService::append_input(Process& process, std::string_view bytes) {
     Input& input = process.input;
     input.queued.append(bytes);
-    const std::size_t line_end = bytes.find_last_of("\r\n");
-    if (line_end == std::string_view::npos)
-        input.line_length += bytes.size();
-    else
-        input.line_length = bytes.size() - line_end - 1;
+    std::size_t longest_line = 0;
+    for (std::size_t begin = 0; begin < bytes.size();) {
+        const std::size_t end = std::min(bytes.find_first_of("\r\n", begin), bytes.size());
+        input.line_length += end - begin;
+        longest_line = std::max(longest_line, input.line_length);
+        if (end < bytes.size()) input.line_length = 0;
+        begin = end + 1;
+    }
     pump_.note_typing(process, now_);
     if (std::find(hot_.begin(), hot_.end(), process.serial) == hot_.end())
         hot_.push_back(process.serial);
+    return longest_line;
 }
 
 // A terminal has no end of input but the character for it, which only counts at the start of a
@@ -331,7 +336,7 @@ void ProcessService::append_input(Process& process, std::string_view bytes) {
 void ProcessService::type_end_of_file(Process& process) {
     const os::LineMode mode = os::line_mode(process.input.fd.get());
     const bool is_inside_line = mode.is_canonical && process.input.line_length > 0;
-    append_input(process, std::string(is_inside_line ? 2 : 1, mode.end_of_file));
+    (void)append_input(process, std::string(is_inside_line ? 2 : 1, mode.end_of_file));
     process.input.line_length = 0;
 }
 

@@ -98,7 +98,7 @@ private:
     void finish_ending(Process& process, const std::vector<pid_t>& survivors);
     std::vector<pid_t> members(Process& process);
     void type_end_of_file(Process& process);
-    void append_input(Process& process, std::string_view bytes);
+    std::size_t append_input(Process& process, std::string_view bytes);
     void check_timers(Process& process);
     void cancel_start(Process& process);
 
