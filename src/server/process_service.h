@@ -57,6 +57,7 @@ public:
 
     // Reads the processes that were typed to lately, without waiting for the poller's turn.
     void read_hot();
+    bool has_hot() const { return !hot_.empty(); }
 
     void set_now(TimePoint now) { now_ = now; }
     void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }

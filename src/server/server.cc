@@ -252,13 +252,17 @@ void Server::handle_notification(const Message& message) {
     log::info("server", "ignored the notification '{}'", shortened(message.method));
 }
 
+// Takes turns: whoever was not served for want of room comes first the next time.
 void Server::serve_bulk() {
-    // A copy, because serving urgent things in between may change what is watched.
-    const std::span<const os::Token> ready = bulk_poller_.ready_now();
-    const std::size_t budget =
-        ready.size() == 1 ? OutputPump::lone_budget : OutputPump::shared_budget;
-    for (const os::Token token : ready) {
-        if (outbox_.unsent(Lane::bulk) >= Outbox::bulk_mark) return;
+    if (bulk_turn_.empty()) {
+        const std::span<const os::Token> ready = bulk_poller_.ready_now();
+        bulk_turn_.assign(ready.begin(), ready.end());
+    }
+    const bool is_alone = bulk_turn_.size() == 1 && !processes_->has_hot();
+    const std::size_t budget = is_alone ? OutputPump::lone_budget : OutputPump::shared_budget;
+    while (!bulk_turn_.empty() && outbox_.unsent(Lane::bulk) < Outbox::bulk_mark) {
+        const os::Token token = bulk_turn_.front();
+        bulk_turn_.pop_front();
         processes_->on_output(token.serial, token.source == os::Source::output ? 0 : 1, budget);
         serve_urgent();
     }

@@ -11,6 +11,7 @@
 #include "server/process_service.h"
 #include "server/session.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <sys/types.h>
@@ -88,6 +89,7 @@ private:
     protocol::MessageReader reader_;
     Session session_;
     std::unique_ptr<ProcessService> processes_; // exists in the worker
+    std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
     UniqueFd client_pidfd_;
     UniqueFd keeper_pidfd_;
     bool input_is_watchable_ = true; // else it is always ready
