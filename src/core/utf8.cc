@@ -27,6 +27,8 @@ bool is_valid_second(std::uint8_t lead, std::uint8_t second) {
     return is_continuation(second);
 }
 
+constexpr std::size_t shown = 200; // bytes
+
 } // namespace
 
 std::size_t unfinished_tail(std::string_view bytes) {
@@ -42,6 +44,12 @@ std::size_t unfinished_tail(std::string_view bytes) {
         return length;
     }
     return 0;
+}
+
+std::string shortened(std::string_view text) {
+    if (text.size() <= shown) return std::string(text);
+    const std::string_view start = text.substr(0, shown);
+    return std::string(start.substr(0, shown - unfinished_tail(start))) + "…";
 }
 
 } // namespace ew::core

@@ -13,6 +13,8 @@ Outcome read_value(Element element, std::string& out, Bounds bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS) return Mismatch{"", "a string"};
     if (text.size() < bounds.minimum) return Mismatch{"", "a string that is not empty"};
+    if (text.size() > bounds.maximum)
+        return Mismatch{"", fmt::format("a string of at most {} bytes", bounds.maximum)};
     out = text;
     return {};
 }

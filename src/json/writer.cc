@@ -2,9 +2,11 @@
 
 #include "json/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
+#include <simdjson.h>
+#include <string>
 
 namespace ew::json {
 
@@ -31,6 +33,23 @@ void write_escaped(ByteBuffer& out, char c) {
     out.append(std::string_view(text.data(), text.size()));
 }
 
+// Text from outside, such as a path, need not be UTF-8: bytes that begin no character become
+// U+FFFD, one each.
+std::string repaired(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+        std::size_t length = std::min<std::size_t>(4, text.size());
+        while (length > 0 && !simdjson::validate_utf8(text.substr(0, length)))
+            --length;
+        if (length == 0)
+            result += "\xef\xbf\xbd";
+        else
+            result += text.substr(0, length);
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return result;
+}
+
 template <class Number>
 void write_digits(ByteBuffer& out, Number number) {
     constexpr std::size_t longest = 20;
@@ -41,6 +60,7 @@ void write_digits(ByteBuffer& out, Number number) {
 } // namespace
 
 void write_string(ByteBuffer& out, std::string_view text) {
+    if (!simdjson::validate_utf8(text)) return write_string(out, repaired(text));
     out.append('"');
     std::size_t plain = 0; // the start of the run that needs no escape
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -14,7 +14,7 @@
 
 namespace ew::json {
 
-// Appends `text` with quotes. `text` must be UTF-8; control characters are escaped.
+// Appends `text` with quotes. Control characters are escaped, what is not UTF-8 becomes U+FFFD.
 void write_string(ByteBuffer& out, std::string_view text);
 void write_number(ByteBuffer& out, std::uint64_t number);
 void write_number(ByteBuffer& out, std::int64_t number);

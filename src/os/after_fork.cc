@@ -110,8 +110,7 @@ void unblock_signals() {
 
 } // namespace
 
-// The sanitizers would write to memory that the server uses at the same time.
-__attribute__((no_sanitize("address", "undefined"))) int run_child(void* argument) {
+int run_child(void* argument) {
     const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
     die_with_the_server(plan);
     take_terminal(plan);

@@ -201,7 +201,7 @@ std::optional<StartFailure> PendingStart::outcome() {
 }
 
 Error describe(const StartFailure& failure, const SpawnRequest& request) {
-    const std::string& program = request.argv.front();
+    const std::string program = request.argv.front().substr(0, 200);
     const std::string reason = ::strerror(failure.error_number);
     const bool is_missing = failure.error_number == ENOENT;
     if (failure.step == StartStep::directory)

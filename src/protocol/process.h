@@ -19,6 +19,9 @@ using json::Bytes;
 using json::Path;
 using json::StringMap;
 
+// Names that a client chooses are remembered, so they are bounded.
+constexpr std::uint64_t longest_name = 1024; // bytes
+
 struct Empty {};
 
 template <class Visitor>
@@ -103,7 +106,7 @@ struct StartParams {
 template <class Visitor>
 void fields(Visitor& visit, StartParams& params) {
     constexpr Bounds at_least_one = {1};
-    visit.required("processId", params.process_id);
+    visit.required("processId", params.process_id, Bounds{0, longest_name});
     visit.required("argv", params.argv, at_least_one);
     visit.required("cwd", params.cwd);
     visit.required("env", params.env);
@@ -219,7 +222,7 @@ struct WriteParams {
 
 template <class Visitor>
 void fields(Visitor& visit, WriteParams& params) {
-    constexpr Bounds not_empty = {1};
+    constexpr Bounds not_empty = {1, longest_name};
     visit.required("processId", params.process_id);
     visit.required("chunk", params.chunk);
     visit.optional("writeId", params.write_id, not_empty);

@@ -27,7 +27,11 @@ void Outbox::end() {
         lane.append('\n');
     }
     if (lane_ == Lane::bulk) bulk_ends_.push_back(bulk_queued());
-    if (!client_is_gone_) return;
+    if (client_is_gone_) note_client_gone();
+}
+
+void Outbox::note_client_gone() {
+    client_is_gone_ = true;
     priority_.release();
     bulk_.release();
     pass_boundaries();
@@ -47,13 +51,10 @@ void Outbox::flush() {
 
 bool Outbox::write_from(ByteBuffer& lane, std::size_t most) {
     const os::IoResult result = out_.write(lane.view().substr(0, most));
-    if (result.state == os::IoState::end) {
-        client_is_gone_ = true;
-        priority_.release();
-        bulk_.release();
-    } else {
+    if (result.state == os::IoState::end)
+        note_client_gone();
+    else
         lane.consume(result.count);
-    }
     pass_boundaries();
     return result.state == os::IoState::progress && result.count == most;
 }

@@ -45,6 +45,7 @@ public:
     std::size_t unsent(Lane lane) const { return lane == Lane::bulk ? bulk_.size() : priority_.size(); }
     bool has_unsent() const { return !bulk_.empty() || !priority_.empty(); }
     bool client_is_gone() const { return client_is_gone_; }
+    void note_client_gone();
 
     // Places in the stream of the bulk lane: after the last message queued, and how far it was sent.
     std::uint64_t bulk_queued() const { return bulk_.consumed() + bulk_.size(); }

@@ -71,9 +71,7 @@ std::string_view stream_name(OutputLog::Kind kind) {
 
 void OutputPump::watch(Process& process) {
     for (std::size_t i = 0; i < process.streams.size(); ++i)
-        if (process.streams[i].fd)
-            (void)poller_.watch(process.streams[i].fd.get(), token_of(process, i),
-                                os::Interest::read);
+        if (process.streams[i].fd) start_watching(process, i);
 }
 
 bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, TimePoint now) {
@@ -84,7 +82,7 @@ bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, T
         return false;
     }
     if (!process.log.has_room()) {
-        set_masked(process, stream, true);
+        set_masked(process, index, true);
         return false;
     }
 
@@ -92,7 +90,12 @@ bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, T
     const std::size_t before = process.burst;
     const bool has_ended = fill(process, stream, budget, now);
     process.last_output = now;
-    if (has_ended) {
+    if (has_ended && process.is_tty() && !process.exit) {
+        // Nobody has the terminal open, but its session lives and may open it again. Closing our
+        // side would send it a SIGHUP.
+        process.terminal_retry = now + terminal_retry_time;
+        set_masked(process, index, true);
+    } else if (has_ended) {
         process.log.flush(stream.name);
         end_stream(process, index);
     }
@@ -146,8 +149,8 @@ void OutputPump::deliver(Process& process, TimePoint now) {
         process.log.mark_delivered();
     }
     if (!process.log.has_room()) return;
-    for (OutputStream& stream : process.streams)
-        if (stream.is_masked) set_masked(process, stream, false);
+    for (std::size_t i = 0; i < process.streams.size(); ++i)
+        if (!process.terminal_retry) set_masked(process, i, false);
 }
 
 Lane OutputPump::lane_for(const Process& process, TimePoint now) const {
@@ -200,6 +203,11 @@ void OutputPump::send(Process& process, const OutputLog::Entry& entry, Lane lane
     if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
 }
 
+void OutputPump::retry_terminal(Process& process) {
+    process.terminal_retry.reset();
+    set_masked(process, 0, false);
+}
+
 void OutputPump::note_typing(Process& process, TimePoint now) {
     process.typed_until = now + interactive_time;
     process.typed_burst = 0;
@@ -220,20 +228,26 @@ void OutputPump::set_bulk(Process& process, bool is_bulk) {
     for (std::size_t i = 0; i < process.streams.size(); ++i) {
         OutputStream& stream = process.streams[i];
         if (!stream.fd || stream.is_bulk == is_bulk) continue;
-        poller_of(stream).unwatch(stream.fd.get());
+        if (!stream.is_masked) poller_of(stream).unwatch(stream.fd.get());
         stream.is_bulk = is_bulk;
-        const os::Interest interest =
-            stream.is_masked ? os::Interest::none : os::Interest::read;
-        (void)poller_of(stream).watch(stream.fd.get(), token_of(process, i), interest);
+        if (!stream.is_masked) start_watching(process, i);
     }
 }
 
-void OutputPump::set_masked(Process& process, OutputStream& stream, bool is_masked) {
+// Not watched at all, since a hang-up is reported whatever one is interested in (epoll_ctl(2)).
+void OutputPump::set_masked(Process& process, std::size_t index, bool is_masked) {
+    OutputStream& stream = process.streams[index];
     if (!stream.fd || stream.is_masked == is_masked) return;
     stream.is_masked = is_masked;
-    const auto index = static_cast<std::size_t>(&stream - process.streams.data());
-    poller_of(stream).change(stream.fd.get(), token_of(process, index),
-                             is_masked ? os::Interest::none : os::Interest::read);
+    if (is_masked)
+        poller_of(stream).unwatch(stream.fd.get());
+    else
+        start_watching(process, index);
+}
+
+void OutputPump::start_watching(Process& process, std::size_t index) {
+    OutputStream& stream = process.streams[index];
+    (void)poller_of(stream).watch(stream.fd.get(), token_of(process, index), os::Interest::read);
 }
 
 void OutputPump::pause_or_resume_bulk(ProcessTable& table, TimePoint now) {

@@ -23,6 +23,8 @@ public:
     static constexpr Millis interactive_time{100};
     static constexpr std::size_t interactive_burst = 16 << 10;
     static constexpr std::size_t typed_burst = 64 << 10;
+    // A terminal that nobody has open, while its session lives, is looked at again after this long.
+    static constexpr Millis terminal_retry_time{100};
 
     OutputPump(os::Poller& poller, os::Poller& bulk_poller, Outbox& outbox)
         : poller_(poller), bulk_poller_(bulk_poller), outbox_(outbox) {}
@@ -38,6 +40,8 @@ public:
     // Someone typed: its output may overtake for a while.
     void note_typing(Process& process, TimePoint now);
 
+    void retry_terminal(Process& process);
+
     // The streams of flooding processes are not even looked at while their lane is full.
     void pause_or_resume_bulk(ProcessTable& table, TimePoint now);
 
@@ -48,7 +52,8 @@ private:
     bool is_interactive(const Process& process, TimePoint now) const;
     void classify(Process& process, TimePoint now);
     void set_bulk(Process& process, bool is_bulk);
-    void set_masked(Process& process, OutputStream& stream, bool is_masked);
+    void set_masked(Process& process, std::size_t index, bool is_masked);
+    void start_watching(Process& process, std::size_t index);
     os::Poller& poller_of(const OutputStream& stream) {
         return stream.is_bulk ? bulk_poller_ : poller_;
     }

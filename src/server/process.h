@@ -26,7 +26,7 @@ struct OutputStream {
     UniqueFd fd;               // empty once the stream has ended
     core::Stream name = core::Stream::out;
     bool is_bulk = false;      // watched in the set of flooding processes
-    bool is_masked = false;    // not watched, because the log is full
+    bool is_masked = false;    // not watched, because the log is full or nothing can come
     std::size_t backlog = 0;   // bytes that were there at the exit and have to be read before it is told
 };
 
@@ -118,6 +118,7 @@ struct Process {
     bool timed_out = false;
     std::optional<Ending> ending;
     std::optional<Exit> exit;               // the leader has been reaped
+    std::optional<TimePoint> terminal_retry; // nobody has the terminal open
     std::optional<TimePoint> terminal_gone; // of a terminal: the latest moment to tell the exit
     bool exit_is_logged = false;
     bool is_closed = false;

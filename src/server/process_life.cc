@@ -217,6 +217,7 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
     exit.usage.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     process.exit = exit;
     process.timeout_at.reset();
+    if (process.terminal_retry) pump_.retry_terminal(process);
     close_input(process);
     if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
     if (process.is_tty())
@@ -336,6 +337,7 @@ void ProcessService::check_timers(Process& process) {
                            is_due(process.ending->look_again, now_) ||
                            is_due(process.ending->give_up, now_)))
         continue_ending(process);
+    if (is_due(process.terminal_retry, now_)) pump_.retry_terminal(process);
     const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);
     if (holds_bytes_too_long) process.log.flush_held_since(now_);
     const bool has_read_due =
@@ -356,6 +358,7 @@ std::optional<TimePoint> ProcessService::next_deadline() {
     table_.for_each([&](const Process& process) {
         next = earlier(next, process.timeout_at);
         next = earlier(next, process.log.held_until());
+        next = earlier(next, process.terminal_retry);
         next = earlier(next, process.terminal_gone);
         next = earlier(next, process.close_at);
         for (const WaitingRead& read : process.waiting_reads)

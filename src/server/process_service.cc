@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "core/environment.h"
+#include "core/utf8.h"
 #include "json/writer.h"
 #include "os/proc.h"
 #include "os/pty.h"
@@ -102,9 +103,10 @@ ProcessService::ProcessService(ProcessSettings settings, os::Poller& poller,
 Error ProcessService::unknown(std::string_view id) const {
     if (table_.was_pruned(id))
         return {ErrorKind::pruned_process,
-                fmt::format("process '{}' has ended and its record was pruned", id),
+                fmt::format("process '{}' has ended and its record was pruned",
+                            core::shortened(id)),
                 "the 64 newest entries are kept: read what you need before starting more"};
-    return {ErrorKind::unknown_process, fmt::format("no process '{}'", id),
+    return {ErrorKind::unknown_process, fmt::format("no process '{}'", core::shortened(id)),
             "process/list shows the processes there are"};
 }
 
@@ -152,7 +154,8 @@ Result<os::SpawnRequest> ProcessService::spawn_request(const protocol::StartPara
 void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (table_.find(params.process_id) != nullptr)
         return reply.fail({ErrorKind::process_exists,
-                           fmt::format("process '{}' already exists", params.process_id),
+                           fmt::format("process '{}' already exists",
+                                       core::shortened(params.process_id)),
                            "choose another processId; an id is free again once it is pruned",
                            "processId"});
     if (const std::optional<Error> refusal = refusal_of_confinement(params))
@@ -171,7 +174,8 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (!start) {
         Error error = std::move(start.error());
         error.kind = ErrorKind::spawn_failed;
-        error.message = fmt::format("cannot start '{}': {}", params.argv.front(), error.message);
+        error.message = fmt::format("cannot start '{}': {}",
+                                    core::shortened(params.argv.front()), error.message);
         reply.fail(error);
         return table_.remove(*process);
     }
@@ -279,7 +283,7 @@ void ProcessService::handle(Reply reply, protocol::WriteParams params) {
     if (input.held_bytes + size > input_held)
         return reply.fail({ErrorKind::limit,
                            fmt::format("more than {} bytes of input are waiting for process '{}'",
-                                       input_held, process->id),
+                                       input_held, core::shortened(process->id)),
                            "it does not read its stdin: wait for answers to earlier writes"});
     if (refuse_if_too_many_wait(reply)) return;
     input.held_bytes += size;
@@ -361,7 +365,7 @@ void ProcessService::handle(Reply reply, protocol::SignalParams params) {
         if (has_target || is_interrupt) return reply.send(protocol::Empty{});
         return reply.fail({ErrorKind::not_running,
                            fmt::format("process '{}' has ended and left nothing to signal",
-                                       process->id),
+                                       core::shortened(process->id)),
                            "process/read tells how it ended", "processId"});
     }
     if (is_interrupt) return reply.send(protocol::Empty{});
@@ -391,7 +395,8 @@ void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
     table_.touch(*process);
     if (!process->is_tty())
         return reply.fail({ErrorKind::not_a_terminal,
-                           fmt::format("process '{}' has pipes, not a terminal", process->id),
+                           fmt::format("process '{}' has pipes, not a terminal",
+                                       core::shortened(process->id)),
                            "start it with tty: true", "processId"});
     // A terminal that has just gone has no size: a race that every client can lose.
     if (process->streams[0].fd)

@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "base/log.h"
+#include "core/utf8.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
 #include "transcript/recorder.h"
@@ -22,12 +23,6 @@ namespace {
 
 constexpr std::size_t read_size = 64 << 10;
 constexpr Millis kill_again_time{10};
-constexpr std::size_t shown_of_a_name = 80; // a client's text in our error messages is cut
-
-std::string shortened(std::string_view text) {
-    if (text.size() <= shown_of_a_name) return std::string(text);
-    return fmt::format("{}…", text.substr(0, shown_of_a_name));
-}
 
 } // namespace
 
@@ -42,21 +37,24 @@ Server::Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
 Server::~Server() = default;
 
 void Server::watch_everything() {
-    input_is_watchable_ = poller_.watch(in_.get(), {os::Source::client_input, 0}, os::Interest::read);
-    input_is_watched_ = input_is_watchable_;
+    input_is_watched_ = poller_.watch(in_.get(), {os::Source::client_input, 0}, os::Interest::read);
+    input_is_watchable_ = input_is_watched_;
     output_is_watched_ = false;
     output_is_watchable_ =
         poller_.watch(outbox_.fd(), {os::Source::client_output, 0}, os::Interest::none);
     (void)poller_.watch(signals_.get(), {os::Source::signals, 0}, os::Interest::read);
     (void)poller_.watch(bulk_poller_.fd(), {os::Source::bulk, 0}, os::Interest::read);
-    watch_process_end(settings_.client_process, client_pidfd_);
+    watched_processes_.clear();
+    watch_process_end(settings_.client_process);
 }
 
-void Server::watch_process_end(std::optional<pid_t> process, UniqueFd& pidfd) {
+void Server::watch_process_end(std::optional<pid_t> process) {
     if (!process) return;
-    pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
     if (pidfd)
         (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
+    if (pidfd)
+        watched_processes_.push_back(std::move(pidfd));
     else // over ssh or from a container its number means nothing here
         log::info("server", "process {} of the client is not here and cannot be watched", *process);
 }
@@ -78,8 +76,8 @@ int Server::run(pid_t keeper) {
     bulk_poller_ = os::Poller();
     signals_ = os::Signals();
     watch_everything();
-    watch_process_end(keeper, keeper_pidfd_);
-    if (session_.client_process()) watch_process_end(session_.client_process(), client_pidfd_);
+    watch_process_end(keeper);
+    watch_process_end(session_.client_process());
     processes_ = std::make_unique<ProcessService>(settings_.processes, poller_, bulk_poller_,
                                                   outbox_, os::Cookies::for_this_process());
     processes_->set_client_wants_extensions(session_.wants_extensions());
@@ -111,10 +109,16 @@ void Server::turn() {
 void Server::dispatch(os::Token token) {
     switch (token.source) {
     case os::Source::client_input: return read_requests();
-    case os::Source::client_output: return; // finish_turn() writes
+    case os::Source::client_output:
+        // finish_turn() writes. Asked for nothing, the poller only reports that the reader has gone.
+        if (output_is_watched_) return;
+        poller_.unwatch(outbox_.fd());
+        output_is_watchable_ = false;
+        return outbox_.note_client_gone();
     case os::Source::signals: return on_signals();
     case os::Source::parent:
         log::info("server", "the process that this server belongs to has ended");
+        watched_processes_.clear(); // or it would be reported for ever
         return begin_ending(0);
     case os::Source::bulk: return; // turn() takes it last
     case os::Source::start: return processes_->on_start_report(token.serial);
@@ -135,10 +139,13 @@ void Server::on_signals() {
     begin_ending(128 + taken.ending);
 }
 
+// No request after initialize is looked at before there is a worker to serve it.
+bool Server::must_fork_first() const {
+    return !processes_ && session_.phase() != Session::Phase::new_connection;
+}
+
 bool Server::may_read_requests() const {
-    const bool must_fork_first =
-        !processes_ && session_.phase() != Session::Phase::new_connection;
-    return !has_input_ended_ && !must_fork_first && !ending_ &&
+    return !has_input_ended_ && !must_fork_first() && !ending_ &&
            outbox_.unsent(Lane::priority) < Outbox::answers_mark;
 }
 
@@ -150,14 +157,10 @@ void Server::read_requests() {
     if (result.state == os::IoState::end) has_input_ended_ = true;
     if (result.state == os::IoState::would_block) return;
     handle_buffered();
-    const bool must_fork_first = !processes_ && session_.phase() != Session::Phase::new_connection;
-    if (has_input_ended_ && !must_fork_first) begin_ending(0);
+    if (has_input_ended_ && !must_fork_first()) begin_ending(0);
 }
 
 void Server::handle_buffered() {
-    const auto must_fork_first = [this] {
-        return !processes_ && session_.phase() != Session::Phase::new_connection;
-    };
     while (!ending_ && !must_fork_first()) {
         std::optional<protocol::Frame> frame = deframer_.next();
         if (!frame && has_input_ended_) frame = deframer_.last();
@@ -194,7 +197,7 @@ void Server::handle_request(Message& message) {
     const std::optional<Method> method = protocol::method_named(message.method);
     if (!method)
         return reply.fail({ErrorKind::unknown_method,
-                           fmt::format("no method '{}'", shortened(message.method)),
+                           fmt::format("no method '{}'", core::shortened(message.method)),
                            "execward schema prints what there is"});
     if (*method == Method::initialize) return initialize(std::move(reply), message.params);
     if (Result<void> ready = session_.check_ready(); !ready) return reply.fail(ready.error());
@@ -249,7 +252,7 @@ void Server::handle_notification(const Message& message) {
         if (params && processes_->cancel(params->id)) return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
-    log::info("server", "ignored the notification '{}'", shortened(message.method));
+    log::info("server", "ignored the notification '{}'", core::shortened(message.method));
 }
 
 // Takes turns: whoever was not served for want of room comes first the next time.
@@ -294,8 +297,10 @@ void Server::finish_turn() {
     }
     if (!input_is_watchable_ || may_read_requests() == input_is_watched_) return;
     input_is_watched_ = !input_is_watched_;
-    poller_.change(in_.get(), {os::Source::client_input, 0},
-                   input_is_watched_ ? os::Interest::read : os::Interest::none);
+    if (input_is_watched_)
+        (void)poller_.watch(in_.get(), {os::Source::client_input, 0}, os::Interest::read);
+    else
+        poller_.unwatch(in_.get());
 }
 
 void Server::begin_ending(int status) {

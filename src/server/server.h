@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <sys/types.h>
+#include <vector>
 
 namespace ew::server {
 
@@ -55,7 +56,7 @@ private:
     bool has_answered_handshake() const;
     void turn();
     void watch_everything();
-    void watch_process_end(std::optional<pid_t> process, UniqueFd& pidfd);
+    void watch_process_end(std::optional<pid_t> process);
     void dispatch(os::Token token);
     void on_signals();
 
@@ -71,6 +72,7 @@ private:
     void serve_bulk();
     void serve_urgent();
     void finish_turn();
+    bool must_fork_first() const;
     bool may_read_requests() const;
 
     void begin_ending(int status);
@@ -90,8 +92,7 @@ private:
     Session session_;
     std::unique_ptr<ProcessService> processes_; // exists in the worker
     std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
-    UniqueFd client_pidfd_;
-    UniqueFd keeper_pidfd_;
+    std::vector<UniqueFd> watched_processes_; // pidfds of those whose end ends us
     bool input_is_watchable_ = true; // else it is always ready
     bool input_is_watched_ = false;
     bool output_is_watchable_ = true; // else writing never blocks

@@ -1,0 +1,201 @@
+#include "transcript/format.h"
+
+#include "json/writer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace ew::transcript {
+
+namespace {
+
+constexpr std::string_view dots = "...";
+constexpr std::string_view stand_in = "\x01..."; // for "...": no member and no text is called this
+constexpr std::string_view stand_in_json = "\"\\u0001...\"";
+
+Error format_error(int line, std::string_view what) {
+    return {ErrorKind::parse, fmt::format("{}: {}", line, what)};
+}
+
+// Where the string that opens at `begin` ends: behind its closing quote.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+    std::size_t at = begin + 1;
+    while (at < text.size() && text[at] != '"')
+        at += text[at] == '\\' ? 2 : 1;
+    return std::min(at + 1, text.size());
+}
+
+// Makes JSON of a line with "...", which becomes a member or an element that can be parsed.
+std::string spell_out_dots(std::string_view text) {
+    std::string json;
+    std::string inside; // the brackets that are open
+    for (std::size_t at = 0; at < text.size();) {
+        if (text[at] == '"') {
+            const std::size_t end = end_of_string(text, at);
+            json += text.substr(at, end - at);
+            at = end;
+        } else if (text.substr(at, dots.size()) == dots && !inside.empty()) {
+            json += stand_in_json;
+            if (inside.back() == '{') json += ":null";
+            at += dots.size();
+        } else {
+            if (text[at] == '{' || text[at] == '[') inside += text[at];
+            if ((text[at] == '}' || text[at] == ']') && !inside.empty()) inside.pop_back();
+            json += text[at++];
+        }
+    }
+    return json;
+}
+
+// Turns a member "name~" that holds text into "name" that holds its base64.
+Result<void> encode_text_member(std::string& name, Node& value) {
+    if (!name.ends_with('~')) return {};
+    if (!value.is_text())
+        return Error{ErrorKind::parse, fmt::format("the member \"{}\" must hold text", name)};
+    name.pop_back();
+    ByteBuffer base64;
+    json::write_base64(base64, value.text);
+    value.text = base64.view().substr(1, base64.size() - 2);
+    return {};
+}
+
+// Takes "..." and members with ~ as what they stand for, here and below.
+Result<void> interpret(Node& node) {
+    const bool is_array = node.kind == Node::Kind::array;
+    for (std::size_t i = 0; i < node.items.size();) {
+        const bool is_dots = is_array ? node.items[i].is_text() && node.items[i].text == stand_in
+                                      : node.names[i] == stand_in;
+        if (!is_dots) {
+            if (!is_array) TRY(encode_text_member(node.names[i], node.items[i]));
+            TRY(interpret(node.items[i]));
+            ++i;
+            continue;
+        }
+        if (is_array && i + 1 != node.items.size())
+            return Error{ErrorKind::parse, "... must be the last element of its array"};
+        node.is_open = true;
+        if (is_array)
+            node.items.pop_back();
+        else
+            node.remove(i);
+    }
+    return {};
+}
+
+Result<Node> read_expected(std::string_view text) {
+    Node node = TRY(parse_node(spell_out_dots(text)));
+    if (node.kind != Node::Kind::object)
+        return Error{ErrorKind::parse, "a message is a JSON object"};
+    TRY(interpret(node));
+    return node;
+}
+
+// Whether a message must be written anew before it can be sent. Others are sent letter by letter.
+bool has_something_to_expand(const Node& node) {
+    if (node.is_text()) return node.text.starts_with('$');
+    for (const std::string& name : node.names)
+        if (name.ends_with('~')) return true;
+    return std::any_of(node.items.begin(), node.items.end(), has_something_to_expand);
+}
+
+std::optional<int> number_in(std::string_view text) {
+    int number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+    return is_whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+    if (!text.starts_with(before) || !text.ends_with(after)) return {};
+    if (text.size() < before.size() + after.size()) return {};
+    return text.substr(before.size(), text.size() - before.size() - after.size());
+}
+
+Result<Step> read_directive(std::string_view text, int line) {
+    Step step{Step::Kind::end_of_input, line, std::string(text)};
+    if (text == "eof") return step;
+    if (const auto status = number_in(between(text, "exit ", ""))) {
+        step.kind = Step::Kind::exit_status;
+        step.number = *status;
+        return step;
+    }
+    if (const auto millis = number_in(between(text, "nothing within ", " ms"))) {
+        step.kind = Step::Kind::nothing;
+        step.number = *millis;
+        return step;
+    }
+    return format_error(line, "a directive is '! eof', '! exit N' or '! nothing within N ms'");
+}
+
+Result<Step> read_send(std::string_view text, int line) {
+    Step step{Step::Kind::send, line, std::string(text)};
+    Result<Node> message = parse_node(text);
+    if (!message) return step; // wrong on purpose
+    step.message = std::move(*message);
+    step.is_verbatim = !has_something_to_expand(*step.message);
+    if (Result<void> done = interpret(*step.message); !done)
+        return format_error(line, done.error().message);
+    return step;
+}
+
+Result<Step> read_expect(std::string_view text, int line) {
+    Step step{Step::Kind::expect, line, std::string(text)};
+    Result<Node> message = read_expected(text);
+    if (!message) return format_error(line, message.error().message);
+    step.message = std::move(*message);
+    return step;
+}
+
+Result<Step> read_line(std::string_view text, int line) {
+    const std::string_view rest = text.substr(std::min<std::size_t>(2, text.size()));
+    if (text.starts_with("> ")) return read_send(rest, line);
+    if (text.starts_with("< ")) return read_expect(rest, line);
+    if (text.starts_with("! ")) return read_directive(rest, line);
+    return format_error(line, "a line begins with '> ', '< ', '! ' or '#'");
+}
+
+// What cannot happen in this order: sending behind the end, anything behind the exit.
+Result<void> check_order(const std::vector<Step>& steps) {
+    bool has_ended = false;
+    bool has_exited = false;
+    for (const Step& step : steps) {
+        if (has_exited) return format_error(step.line, "nothing can follow '! exit'");
+        const bool needs_input = step.kind == Step::Kind::send || step.kind == Step::Kind::end_of_input;
+        if (has_ended && needs_input)
+            return format_error(step.line, "the client's end was closed by '! eof'");
+        has_ended = has_ended || step.kind == Step::Kind::end_of_input;
+        has_exited = step.kind == Step::Kind::exit_status;
+    }
+    return {};
+}
+
+} // namespace
+
+bool is_name(std::string_view text) {
+    if (text.size() < 2 || text.front() != '$') return false;
+    const std::string_view word = text.substr(1);
+    const auto is_letter = [](char c) {
+        return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return is_letter(word.front()) && std::all_of(word.begin(), word.end(), [&](char c) {
+               return is_letter(c) || is_digit(c);
+           });
+}
+
+Result<std::vector<Step>> parse_transcript(std::string_view text) {
+    std::vector<Step> steps;
+    for (int line = 1; !text.empty(); ++line) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view content = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const bool is_blank = content.find_first_not_of(" \t\r") == std::string_view::npos;
+        if (is_blank || content.starts_with('#')) continue;
+        steps.push_back(TRY(read_line(content, line)));
+    }
+    TRY(check_order(steps));
+    return steps;
+}
+
+} // namespace ew::transcript

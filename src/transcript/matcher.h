@@ -1,0 +1,50 @@
+// Compares what a transcript expects with what a server said, and remembers what names stand for.
+#pragma once
+
+#include "transcript/node.h"
+#include "transcript/shapes.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ew::transcript {
+
+struct Difference {
+    std::string path;     // such as "params.exitCode"
+    std::string expected; // JSON, or a phrase
+    std::string got;
+};
+
+class Matcher {
+public:
+    explicit Matcher(const Shapes& shapes)
+        : shapes_(shapes) {}
+
+    void bind(std::string name, Node value);
+
+    // Absent: `actual` fits. `type` tells what need not be compared.
+    std::optional<Difference> compare(const Node& expected, const Node& actual, const Node* type);
+
+    // A message of the client with names replaced by what they stand for. One that stands for
+    // nothing yet is plain text.
+    Node expanded(const Node& message) const;
+
+private:
+    using Outcome = std::optional<Difference>;
+
+    Outcome compare_text(const Node& expected, const Node& actual);
+    Outcome compare_array(const Node& expected, const Node& actual, const Node* type);
+    Outcome compare_object(const Node& expected, const Node& actual, const Node* type);
+    Outcome compare_member(const std::string& name, const Node& expected, const Node& actual,
+                           const Node* type);
+    Outcome find_unexpected(const Node& expected, const Node& actual, const Node* type) const;
+    const Node* value_of(std::string_view name) const;
+
+    const Shapes& shapes_;
+    std::map<std::string, Node, std::less<>> names_;
+};
+
+} // namespace ew::transcript

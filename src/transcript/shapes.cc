@@ -1,0 +1,97 @@
+#include "transcript/shapes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ew::transcript {
+
+namespace {
+
+constexpr std::string_view any_method = ""; // stands for those that the schema does not know
+
+std::string reference(std::string_view type) {
+    if (type.empty() || type == "null") return "{}";
+    return fmt::format(R"({{"$ref":"#/$defs/{}"}})", type);
+}
+
+} // namespace
+
+Result<Shapes> Shapes::parse(std::string_view protocol_json, std::string_view types_json) {
+    Shapes shapes;
+    shapes.types_ = TRY(parse_node(types_json));
+    const Node protocol = TRY(parse_node(protocol_json));
+    if (const Node* const methods = protocol.find("methods"))
+        for (const Node& method : methods->items)
+            TRY(shapes.add(method));
+    TRY(shapes.add(Node{}));
+    return shapes;
+}
+
+// The envelope is not in the schema of a method, so its type is put together here.
+Result<void> Shapes::add(const Node& method) {
+    const std::string name(method.text_of("name"));
+    const std::string_view call = R"({{"properties":{{"jsonrpc":{{"x-volatile":true}},"params":{}}},)"
+                                  R"("required":["id","method","params"]}})";
+    const std::string_view reply =
+        R"({{"properties":{{"jsonrpc":{{"x-volatile":true}},"result":{},)"
+        R"("error":{{"$ref":"#/x-envelope/ErrorObject"}}}},"required":["id","result","error"]}})";
+    const std::string params = reference(method.text_of("params"));
+    const std::string result = reference(method.text_of("result"));
+    calls_[name] = TRY(parse_node(fmt::format(fmt::runtime(call), params)));
+    replies_[name] = TRY(parse_node(fmt::format(fmt::runtime(reply), result)));
+    return {};
+}
+
+const Node* Shapes::look_up(const Types& types, std::string_view method) {
+    const auto found = types.find(method);
+    return found != types.end() ? &found->second : &types.find(any_method)->second;
+}
+
+// Follows "$ref":"#/…", also where "anyOf" allows null beside it.
+const Node* Shapes::resolved(const Node* type) const {
+    while (type != nullptr) {
+        const Node* const choices = type->find("anyOf");
+        std::string_view path = type->text_of("$ref");
+        if (choices != nullptr && !choices->items.empty())
+            path = choices->items.front().text_of("$ref");
+        if (!path.starts_with("#/")) return type;
+        path.remove_prefix(2);
+        type = &types_;
+        while (type != nullptr && !path.empty()) {
+            const std::string_view step = path.substr(0, path.find('/'));
+            path.remove_prefix(std::min(step.size() + 1, path.size()));
+            type = type->find(step);
+        }
+    }
+    return nullptr;
+}
+
+const Node* Shapes::member(const Node* type, std::string_view name) const {
+    type = resolved(type);
+    if (type == nullptr) return nullptr;
+    if (const Node* const described = type->find("properties", name)) return described;
+    return type->find("additionalProperties");
+}
+
+const Node* Shapes::element(const Node* type) const {
+    type = resolved(type);
+    return type == nullptr ? nullptr : type->find("items");
+}
+
+bool Shapes::may_be_left_out(const Node* type, std::string_view name) const {
+    type = resolved(type);
+    const Node* const described = type == nullptr ? nullptr : type->find("properties", name);
+    if (described == nullptr) return false;
+    if (is_volatile(described)) return true;
+    const Node* const required = type->find("required");
+    return required == nullptr ||
+           std::none_of(required->items.begin(), required->items.end(),
+                        [name](const Node& entry) { return entry.text == name; });
+}
+
+bool Shapes::is_volatile(const Node* type) {
+    const Node* const mark = type == nullptr ? nullptr : type->find("x-volatile");
+    return mark != nullptr && mark->text == "true";
+}
+
+} // namespace ew::transcript
