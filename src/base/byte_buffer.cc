@@ -34,12 +34,6 @@ ByteBuffer::~ByteBuffer() {
     std::free(memory_);
 }
 
-void ByteBuffer::append(std::string_view bytes) {
-    if (bytes.empty()) return;
-    std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
-    commit(bytes.size());
-}
-
 void ByteBuffer::consume(std::size_t count) {
     CHECK(count <= size());
     begin_ += count;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace ew {
@@ -32,7 +33,13 @@ public:
     }
 
     void commit(std::size_t count) { end_ += count; }
-    void append(std::string_view bytes);
+    // In the header: almost all of what is appended are literals, whose copy then needs no call.
+    void append(std::string_view bytes) {
+        if (bytes.empty()) return;
+        std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
+        commit(bytes.size());
+    }
+
     void append(char byte) {
         *reserve(1) = byte;
         commit(1);

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -108,11 +109,17 @@ public:
 
 private:
     void begin(std::string_view name) {
-        if (!first_) out_.append(',');
+        constexpr std::size_t punctuation = 4;
+        char* at = out_.reserve(name.size() + punctuation);
+        char* const start = at;
+        if (!first_) *at++ = ',';
         first_ = false;
-        out_.append('"');
-        out_.append(name);
-        out_.append(std::string_view("\":"));
+        *at++ = '"';
+        std::memcpy(at, name.data(), name.size());
+        at += name.size();
+        *at++ = '"';
+        *at++ = ':';
+        out_.commit(static_cast<std::size_t>(at - start));
     }
 
     ByteBuffer& out_;

@@ -57,12 +57,12 @@ std::optional<Difference> Matcher::compare(const Node& expected, const Node& act
 }
 
 Matcher::Outcome Matcher::compare_text(const Node& expected, const Node& actual) {
+    if (is_name(expected.text) && value_of(expected.text) == nullptr) {
+        bind(expected.text, actual);
+        return {};
+    }
     const Node wanted = expanded(expected);
-    const bool stands_for_nothing_yet = wanted == expected && is_name(expected.text);
-    if (wanted == actual) return {};
-    if (!stands_for_nothing_yet) return differs(wanted, actual);
-    bind(expected.text, actual);
-    return {};
+    return wanted == actual ? Outcome() : differs(wanted, actual);
 }
 
 Matcher::Outcome Matcher::compare_array(const Node& expected, const Node& actual,

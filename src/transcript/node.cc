@@ -139,4 +139,8 @@ std::string to_json(const Node& node) {
     return std::string(out.view());
 }
 
+bool is_utf8(std::string_view bytes) {
+    return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
+
 } // namespace ew::transcript

@@ -50,4 +50,6 @@ Result<Node> parse_padded_node(std::string_view json);
 void write_node(ByteBuffer& out, const Node& node);
 std::string to_json(const Node& node);
 
+bool is_utf8(std::string_view bytes);
+
 } // namespace ew::transcript

@@ -30,15 +30,15 @@ Result<Shapes> Shapes::parse(std::string_view protocol_json, std::string_view ty
 // The envelope is not in the schema of a method, so its type is put together here.
 Result<void> Shapes::add(const Node& method) {
     const std::string name(method.text_of("name"));
-    const std::string_view call = R"({{"properties":{{"jsonrpc":{{"x-volatile":true}},"params":{}}},)"
-                                  R"("required":["id","method","params"]}})";
-    const std::string_view reply =
-        R"({{"properties":{{"jsonrpc":{{"x-volatile":true}},"result":{},)"
-        R"("error":{{"$ref":"#/x-envelope/ErrorObject"}}}},"required":["id","result","error"]}})";
-    const std::string params = reference(method.text_of("params"));
-    const std::string result = reference(method.text_of("result"));
-    calls_[name] = TRY(parse_node(fmt::format(fmt::runtime(call), params)));
-    replies_[name] = TRY(parse_node(fmt::format(fmt::runtime(reply), result)));
+    calls_[name] = TRY(parse_node(
+        fmt::format(R"({{"required":["id","method","params"],"properties":{{)"
+                    R"("jsonrpc":{{"x-volatile":true}},"id":{{}},"method":{{}},"params":{}}}}})",
+                    reference(method.text_of("params")))));
+    replies_[name] = TRY(parse_node(
+        fmt::format(R"({{"required":["id","result","error"],"properties":{{)"
+                    R"("jsonrpc":{{"x-volatile":true}},"id":{{}},"result":{},)"
+                    R"("error":{{"$ref":"#/x-envelope/ErrorObject"}}}}}})",
+                    reference(method.text_of("result")))));
     return {};
 }
 
