@@ -4,17 +4,18 @@
 #include "base/clock.h"
 #include "os/proc.h"
 
-#include <array>
-#include <csignal>
-#include <cstdlib>
 #include <fmt/core.h>
 #include <linux/close_range.h>
-#include <optional>
-#include <string>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <string>
 
 namespace ew {
 

@@ -6,8 +6,8 @@
 
 namespace ew {
 
-// Closes everything but stderr, passes signals on to the worker, and when that is gone kills what it
-// left. Never returns: exits with the worker's status, or 70 if the worker was killed.
+// Closes everything but stderr, passes signals on to the worker, and when that is gone kills what
+// it left. Never returns: exits with the worker's status, or 70 if the worker was killed.
 [[noreturn]] void keep(pid_t worker);
 
 // Makes this process the worker of `keeper`. With `is_in_foreground` it stays in the process group,

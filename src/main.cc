@@ -3,10 +3,11 @@
 #include "protocol/methods.h"
 #include "version.h"
 
-#include <array>
-#include <cstdio>
 #include <fmt/core.h>
 #include <simdjson.h>
+
+#include <array>
+#include <cstdio>
 #include <string_view>
 
 namespace {

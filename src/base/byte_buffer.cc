@@ -17,8 +17,10 @@ constexpr std::size_t worth_keeping = 1 << 20; // an emptied buffer above this g
 } // namespace
 
 ByteBuffer::ByteBuffer(ByteBuffer&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), begin_(std::exchange(other.begin_, 0)),
-      end_(std::exchange(other.end_, 0)), capacity_(std::exchange(other.capacity_, 0)),
+    : memory_(std::exchange(other.memory_, nullptr)),
+      begin_(std::exchange(other.begin_, 0)),
+      end_(std::exchange(other.end_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)),
       consumed_(std::exchange(other.consumed_, 0)) {}
 
 ByteBuffer& ByteBuffer::operator=(ByteBuffer&& other) noexcept {

@@ -22,8 +22,11 @@ public:
     ~ByteBuffer();
 
     std::size_t size() const { return end_ - begin_; }
+
     bool empty() const { return begin_ == end_; }
+
     char* data() { return memory_ + begin_; }
+
     std::string_view view() const { return {memory_ + begin_, size()}; }
 
     // Room for `count` more bytes at the back; valid until the next call. commit() what was used.
@@ -33,6 +36,7 @@ public:
     }
 
     void commit(std::size_t count) { end_ += count; }
+
     // In the header: almost all of what is appended are literals, whose copy then needs no call.
     void append(std::string_view bytes) {
         if (bytes.empty()) return;

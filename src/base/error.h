@@ -8,17 +8,17 @@
 namespace ew {
 
 enum class ErrorKind : std::uint8_t {
-    parse,               // not JSON
-    invalid_request,     // JSON, but no acceptable message, or not now
+    parse,           // not JSON
+    invalid_request, // JSON, but no acceptable message, or not now
     unknown_method,
     invalid_params,
     not_initialized,
-    limit,               // a bound was reached; the message names it
+    limit, // a bound was reached; the message names it
     unknown_process,
-    pruned_process,      // the id was known, its record has been pruned
+    pruned_process, // the id was known, its record has been pruned
     process_exists,
     too_many_processes,
-    spawn_not_found,     // the program does not exist
+    spawn_not_found, // the program does not exist
     spawn_failed,
     sandbox_unavailable, // confinement was asked for and cannot be had
     cancelled,

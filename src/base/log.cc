@@ -2,15 +2,16 @@
 
 #include "base/unique_fd.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <iterator>
-#include <poll.h>
 
 namespace ew::log {
 

@@ -4,8 +4,9 @@
 
 #include "base/result.h"
 
-#include <cstdint>
 #include <fmt/core.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -13,11 +13,9 @@ namespace ew {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    Result(T value)
-        : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
 
-    Result(Error error)
-        : state_(std::in_place_index<1>, std::move(error)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
     explicit operator bool() const { return state_.index() == 0; }
 
@@ -42,8 +40,7 @@ class [[nodiscard]] Result<void> {
 public:
     Result() = default;
 
-    Result(Error error)
-        : error_(std::move(error)) {}
+    Result(Error error) : error_(std::move(error)) {}
 
     explicit operator bool() const { return !error_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unistd.h>
+
 #include <utility>
 
 namespace ew {
@@ -10,11 +11,9 @@ class UniqueFd {
 public:
     UniqueFd() = default;
 
-    explicit UniqueFd(int fd)
-        : fd_(fd) {}
+    explicit UniqueFd(int fd) : fd_(fd) {}
 
-    UniqueFd(UniqueFd&& other) noexcept
-        : fd_(std::exchange(other.fd_, -1)) {}
+    UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
     UniqueFd& operator=(UniqueFd&& other) noexcept {
         if (this != &other) reset(std::exchange(other.fd_, -1));

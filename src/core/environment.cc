@@ -1,15 +1,16 @@
 #include "core/environment.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
-#include <fnmatch.h>
 
 namespace ew::core {
 
 namespace {
 
-constexpr std::array<const char*, 11> core_names = {"PATH",   "SHELL",    "TMPDIR",  "TEMP",
-                                                    "TMP",    "HOME",     "LANG",    "LC_ALL",
+constexpr std::array<const char*, 11> core_names = {"PATH",     "SHELL",   "TMPDIR", "TEMP",
+                                                    "TMP",      "HOME",    "LANG",   "LC_ALL",
                                                     "LC_CTYPE", "LOGNAME", "USER"};
 constexpr std::array<const char*, 3> secret_patterns = {"*KEY*", "*SECRET*", "*TOKEN*"};
 constexpr const char* own_variables = "EXECWARD_*";

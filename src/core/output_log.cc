@@ -3,9 +3,10 @@
 #include "base/check.h"
 #include "core/utf8.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <utility>
-#include <sys/mman.h>
 
 namespace ew::core {
 

@@ -65,22 +65,30 @@ public:
 
     // Delivery to the client: the first entry that was not delivered, cut and numbered now.
     bool has_undelivered() const { return delivered_ < end_seq(); }
+
     Entry next_undelivered();
+
     void mark_delivered() { ++delivered_; }
 
     // Reading again: entries by number. cut_all() gives everything pending its final number.
     std::uint64_t first_seq() const { return first_seq_; }
+
     std::uint64_t next_seq() const { return first_seq_ + cut_; }
+
     void cut_one();
     void cut_all();
+
     bool has_uncut() const { return next_seq() < end_seq(); }
+
     std::uint64_t last_seq() const { return end_seq() - 1; } // uncut ones included
-    std::uint64_t first_after(std::uint64_t seq) const;      // the first entry kept behind `seq`
+
+    std::uint64_t first_after(std::uint64_t seq) const; // the first entry kept behind `seq`
     bool has_output_after(std::uint64_t seq) const;
     Entry entry(std::uint64_t seq) const; // first_seq() <= seq < next_seq()
 
     // Bytes that were evicted, or discarded because their stream had been given up.
     std::uint64_t lost_bytes() const { return lost_bytes_; }
+
     void count_lost(std::uint64_t bytes) { lost_bytes_ += bytes; }
 
 private:
@@ -98,7 +106,9 @@ private:
     };
 
     static std::size_t index_of(Stream stream) { return stream == Stream::err ? 1 : 0; }
+
     std::uint64_t end_seq() const { return first_seq_ + records_.size(); }
+
     std::size_t undelivered_bytes() const;
     void allocate();
     void put(std::uint64_t position, std::string_view bytes);
@@ -109,10 +119,10 @@ private:
     std::size_t capacity_;
     char* ring_ = nullptr; // mapped when the first byte comes
     std::deque<Record> records_;
-    std::size_t cut_ = 0;           // records from the front that have their final number
-    std::uint64_t first_seq_ = 1;   // of records_.front()
-    std::uint64_t delivered_ = 1;   // the number of the next entry to deliver
-    std::uint64_t end_ = 0;         // position after the last byte
+    std::size_t cut_ = 0;         // records from the front that have their final number
+    std::uint64_t first_seq_ = 1; // of records_.front()
+    std::uint64_t delivered_ = 1; // the number of the next entry to deliver
+    std::uint64_t end_ = 0;       // position after the last byte
     std::uint64_t delivered_end_ = 0;
     std::uint64_t lost_bytes_ = 0;
     std::array<Held, 2> held_;

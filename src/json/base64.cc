@@ -49,14 +49,14 @@ void encode_scalar(const std::uint8_t* in, std::size_t size, char* out) {
 
 #if defined(__x86_64__)
 
-// 24 bytes become 32 characters. The bytes are spread over four 6-bit fields by two multiplications,
-// and a field becomes its letter by adding an offset looked up by range (the method of W. Mula and
-// D. Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions", 2018).
+// 24 bytes become 32 characters. The bytes are spread over four 6-bit fields by two
+// multiplications, and a field becomes its letter by adding an offset looked up by range (the
+// method of W. Mula and D. Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions",
+// 2018).
 __attribute__((target("avx2"))) std::size_t encode_avx2(const std::uint8_t* in, std::size_t size,
                                                         char* out) {
-    const __m256i spread =
-        _mm256_setr_epi8(5, 4, 6, 5, 8, 7, 9, 8, 11, 10, 12, 11, 14, 13, 15, 14, 1, 0, 2, 1, 4, 3,
-                         5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
+    const __m256i spread = _mm256_setr_epi8(5, 4, 6, 5, 8, 7, 9, 8, 11, 10, 12, 11, 14, 13, 15, 14,
+                                            1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
     const __m256i offsets =
         _mm256_setr_epi8(65, 71, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -19, -16, 0, 0, 65, 71, -4,
                          -4, -4, -4, -4, -4, -4, -4, -4, -4, -19, -16, 0, 0);
@@ -66,10 +66,10 @@ __attribute__((target("avx2"))) std::size_t encode_avx2(const std::uint8_t* in, 
         const __m256i block =
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(static_cast<const void*>(in - 4)));
         const __m256i bytes = _mm256_shuffle_epi8(block, spread);
-        const __m256i high = _mm256_mulhi_epu16(_mm256_and_si256(bytes, _mm256_set1_epi32(0x0fc0fc00)),
-                                                _mm256_set1_epi32(0x04000040));
-        const __m256i low = _mm256_mullo_epi16(_mm256_and_si256(bytes, _mm256_set1_epi32(0x003f03f0)),
-                                               _mm256_set1_epi32(0x01000010));
+        const __m256i high = _mm256_mulhi_epu16(
+            _mm256_and_si256(bytes, _mm256_set1_epi32(0x0fc0fc00)), _mm256_set1_epi32(0x04000040));
+        const __m256i low = _mm256_mullo_epi16(
+            _mm256_and_si256(bytes, _mm256_set1_epi32(0x003f03f0)), _mm256_set1_epi32(0x01000010));
         const __m256i fields = _mm256_or_si256(high, low);
         const __m256i above_51 = _mm256_subs_epu8(fields, _mm256_set1_epi8(51));
         const __m256i above_25 = _mm256_cmpgt_epi8(fields, _mm256_set1_epi8(25));

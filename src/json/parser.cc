@@ -2,8 +2,9 @@
 
 #include "json/value.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ew::json {
 
@@ -35,13 +36,15 @@ Error parse_error(simdjson::error_code code, const ParseLimits& limits) {
     using namespace simdjson;
     switch (code) {
     case DEPTH_ERROR:
-        return {ErrorKind::limit, fmt::format("the message is nested deeper than {}", limits.depth)};
+        return {ErrorKind::limit,
+                fmt::format("the message is nested deeper than {}", limits.depth)};
     case UTF8_ERROR: return {ErrorKind::parse, "the message is not valid UTF-8"};
     case STRING_ERROR:
         return {ErrorKind::parse, "a string has a bad escape or half a surrogate pair"};
     case NUMBER_ERROR: return {ErrorKind::parse, "a number is malformed or beyond 64 bits"};
     case UNCLOSED_STRING: return {ErrorKind::parse, "a string is not closed"};
-    case UNESCAPED_CHARS: return {ErrorKind::parse, "a string holds an unescaped control character"};
+    case UNESCAPED_CHARS:
+        return {ErrorKind::parse, "a string holds an unescaped control character"};
     case EMPTY: return {ErrorKind::parse, "the message is empty"};
     case MEMALLOC: return {ErrorKind::limit, "not enough memory for this message"};
     default: return {ErrorKind::parse, "the message is not JSON"};
@@ -55,8 +58,7 @@ struct Parser::State {
     Value value;
 };
 
-Parser::Parser(ParseLimits limits)
-    : limits_(limits) {}
+Parser::Parser(ParseLimits limits) : limits_(limits) {}
 
 Parser::~Parser() = default;
 

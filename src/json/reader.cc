@@ -28,8 +28,8 @@ Outcome read_value(Element element, std::uint64_t& out, Bounds bounds) {
     if (element.get(out) == SUCCESS && out >= bounds.minimum && out <= bounds.maximum) return {};
     if (bounds.maximum == Bounds{}.maximum)
         return Mismatch{"", fmt::format("a whole number of at least {}", bounds.minimum)};
-    return Mismatch{
-        "", fmt::format("a whole number from {} to {}", bounds.minimum, bounds.maximum)};
+    return Mismatch{"",
+                    fmt::format("a whole number from {} to {}", bounds.minimum, bounds.maximum)};
 }
 
 Outcome read_value(Element element, std::int64_t& out, Bounds) {

@@ -6,8 +6,9 @@
 #include "json/types.h"
 #include "json/value.h"
 
-#include <concepts>
 #include <fmt/format.h>
+
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,8 +68,7 @@ Outcome read_value(Element element, std::vector<T>& out, Bounds bounds) {
 
 class FieldReader {
 public:
-    explicit FieldReader(simdjson::dom::object object)
-        : object_(object) {}
+    explicit FieldReader(simdjson::dom::object object) : object_(object) {}
 
     template <class T>
     void required(std::string_view name, T& out, Bounds bounds = {}) {
@@ -106,7 +106,11 @@ private:
 };
 
 template <class Struct>
-    requires requires(FieldReader& visitor, Struct& value) { fields(visitor, value); }
+
+requires requires(FieldReader& visitor, Struct& value) {
+    fields(visitor, value);
+}
+
 Outcome read_value(Element element, Struct& out, Bounds) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object"};

@@ -49,7 +49,9 @@ template <class Enum>
 struct Names;
 
 template <class Enum>
-concept Named = requires { Names<Enum>::list; };
+concept Named = requires {
+    Names<Enum>::list;
+};
 
 template <Named Enum>
 constexpr std::string_view name_of(Enum value) {

@@ -2,10 +2,11 @@
 
 #include "json/base64.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <simdjson.h>
 #include <string>
 
 namespace ew::json {

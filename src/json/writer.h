@@ -73,15 +73,16 @@ template <class T>
 void write_value(ByteBuffer& out, const std::vector<std::pair<std::string, T>>& members);
 
 template <class Struct>
-    requires requires(FieldWriter& visitor, Struct& value) { fields(visitor, value); }
+
+requires requires(FieldWriter& visitor, Struct& value) {
+    fields(visitor, value);
+}
+
 void write_value(ByteBuffer& out, const Struct& value);
 
 class FieldWriter {
 public:
-    explicit FieldWriter(ByteBuffer& out)
-        : out_(out) {
-        out_.append('{');
-    }
+    explicit FieldWriter(ByteBuffer& out) : out_(out) { out_.append('{'); }
 
     // A member that is always written; an empty optional is null.
     template <class T>
@@ -157,7 +158,11 @@ void write_value(ByteBuffer& out, const std::vector<std::pair<std::string, T>>& 
 }
 
 template <class Struct>
-    requires requires(FieldWriter& visitor, Struct& value) { fields(visitor, value); }
+
+requires requires(FieldWriter& visitor, Struct& value) {
+    fields(visitor, value);
+}
+
 void write_value(ByteBuffer& out, const Struct& value) {
     FieldWriter writer(out);
     // fields() serves reading too and so takes a mutable struct; a FieldWriter only looks.

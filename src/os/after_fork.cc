@@ -1,10 +1,11 @@
 #include "os/after_fork.h"
 
-#include <cerrno>
-#include <csignal>
 #include <linux/prctl.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+
+#include <cerrno>
+#include <csignal>
 
 namespace ew::os {
 
@@ -31,10 +32,7 @@ inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, lon
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
-                     : "memory");
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
     return x0;
 }
 #else

@@ -2,15 +2,24 @@
 // running, so this is a language of its own: raw system calls, no errno, no allocation, no library.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace ew::os {
 
 // Which step failed, as the child reports it.
-enum class StartStep : std::uint32_t { none, session, terminal, descriptors, limits, directory, exec };
+enum class StartStep : std::uint32_t {
+    none,
+    session,
+    terminal,
+    descriptors,
+    limits,
+    directory,
+    exec
+};
 
 struct StartFailure {
     StartStep step = StartStep::none;

@@ -2,10 +2,11 @@
 
 #include "os/proc.h"
 
-#include <charconv>
 #include <fmt/format.h>
-#include <string_view>
 #include <sys/resource.h>
+
+#include <charconv>
+#include <string_view>
 
 namespace ew::os {
 

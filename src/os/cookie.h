@@ -3,9 +3,10 @@
 // (getrlimit(2)), and at some ten thousand years it concerns nobody.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
-#include <sys/types.h>
 
 namespace ew::os {
 

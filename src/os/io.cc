@@ -1,7 +1,5 @@
 #include "os/io.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
@@ -10,6 +8,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace ew::os {
 

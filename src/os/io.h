@@ -34,7 +34,9 @@ public:
     static Result<StdioEnd> open(int fd, bool for_writing);
 
     int get() const { return fd_.get(); }
+
     bool is_terminal() const { return is_terminal_; }
+
     IoResult read(char* to, std::size_t size) const;
     IoResult write(std::string_view bytes) const;
 

@@ -25,8 +25,7 @@ Token as_token(std::uint64_t data) {
 
 } // namespace
 
-Poller::Poller()
-    : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+Poller::Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     CHECK(epoll_.get() >= 0);
 }
 

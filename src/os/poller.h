@@ -4,11 +4,12 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 
+#include <sys/epoll.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <sys/epoll.h>
 
 namespace ew::os {
 
@@ -16,12 +17,12 @@ enum class Source : std::uint8_t {
     client_input,
     client_output,
     signals,
-    parent,      // a process whose end ends us
-    bulk,        // the set of processes that flood
-    start,       // the report of a start that is under way
-    output,      // of a process: stdout, or the terminal
+    parent, // a process whose end ends us
+    bulk,   // the set of processes that flood
+    start,  // the report of a start that is under way
+    output, // of a process: stdout, or the terminal
     error_output,
-    input,       // of a process: its stdin takes bytes again
+    input, // of a process: its stdin takes bytes again
 };
 
 struct Token {
@@ -37,7 +38,8 @@ public:
 
     int fd() const { return epoll_.get(); }
 
-    // False: this kind of descriptor cannot be waited for (a regular file is always ready, epoll(7)).
+    // False: this kind of descriptor cannot be waited for (a regular file is always ready,
+    // epoll(7)).
     bool watch(int fd, Token token, Interest interest);
     void change(int fd, Token token, Interest interest);
     void unwatch(int fd);

@@ -2,12 +2,13 @@
 
 #include "base/unique_fd.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
 
 namespace ew::os {

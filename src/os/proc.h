@@ -1,8 +1,9 @@
 // Looking at other processes through /proc (proc(5)).
 #pragma once
 
-#include <string>
 #include <sys/types.h>
+
+#include <string>
 #include <vector>
 
 namespace ew::os {

@@ -2,10 +2,11 @@
 
 #include "os/io.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+
+#include <cerrno>
 
 namespace ew::os {
 

@@ -33,7 +33,8 @@ struct LineMode {
 
 LineMode line_mode(int master);
 
-// In canonical mode the line discipline keeps this many bytes of a line and drops the rest (termios(3)).
+// In canonical mode the line discipline keeps this many bytes of a line and drops the rest
+// (termios(3)).
 constexpr std::size_t longest_canonical_line = 4095;
 
 } // namespace ew::os

@@ -2,9 +2,10 @@
 
 #include "base/check.h"
 
+#include <sys/signalfd.h>
+
 #include <array>
 #include <string>
-#include <sys/signalfd.h>
 
 namespace ew::os {
 
@@ -53,10 +54,10 @@ Signals::Taken Signals::take() {
 
 std::string_view signal_name(int number) {
     static constexpr std::array<std::string_view, 32> names = {
-        "SIG0",     "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",    "SIGTRAP", "SIGABRT", "SIGBUS",
-        "SIGFPE",   "SIGKILL", "SIGUSR1", "SIGSEGV", "SIGUSR2",   "SIGPIPE", "SIGALRM", "SIGTERM",
-        "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
-        "SIGXCPU",  "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",  "SIGPWR",  "SIGSYS"};
+        "SIG0",      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+        "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+        "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+        "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
     const auto index = static_cast<std::size_t>(number);
     return index < names.size() ? names[index] : "SIGRT";
 }

@@ -9,8 +9,8 @@
 namespace ew::os {
 
 // Undoes what the one who started us did to signals, and blocks those that we take or that must not
-// kill or stop us: SIGPIPE (a client that is gone is an error of write), SIGTTIN and SIGTTOU. Blocked
-// and not ignored, because an ignored signal would stay ignored in the programs we start.
+// kill or stop us: SIGPIPE (a client that is gone is an error of write), SIGTTIN and SIGTTOU.
+// Blocked and not ignored, because an ignored signal would stay ignored in the programs we start.
 void take_over_signals();
 
 // Reports SIGTERM, SIGINT, SIGHUP and SIGCHLD. epoll knows a signalfd by the process that added it

@@ -3,14 +3,15 @@
 #include "base/check.h"
 #include "os/io.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <string_view>
 #include <sys/mman.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
 
 namespace ew::os {
 
@@ -97,7 +98,9 @@ Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& re
 Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
     const std::vector<std::string> programs = candidates(request);
     texts_.reserve(programs.size() + request.argv.size() + request.environment.size() + 3);
-    const auto keep = [this](std::string text) { return texts_.emplace_back(std::move(text)).data(); };
+    const auto keep = [this](std::string text) {
+        return texts_.emplace_back(std::move(text)).data();
+    };
 
     for (const std::string& program : programs)
         programs_.push_back(keep(program));
@@ -177,8 +180,8 @@ Result<void> PendingStart::launch() {
     }
     // CLONE_VM without CLONE_VFORK: no page tables are copied, and we do not stand still while the
     // child enters a directory or loads a program from a slow disk.
-    const int pid = ::clone(run_child, static_cast<char*>(stack_) + stack_size, CLONE_VM | SIGCHLD,
-                            &plan_);
+    const int pid =
+        ::clone(run_child, static_cast<char*>(stack_) + stack_size, CLONE_VM | SIGCHLD, &plan_);
     if (pid < 0) return system_error("create a process", errno);
     spawned_.pid = pid;
     return {};

@@ -7,19 +7,20 @@
 #include "os/after_fork.h"
 #include "os/pty.h"
 
+#include <sys/resource.h>
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
 namespace ew::os {
 
 struct SpawnRequest {
-    std::vector<std::string> argv;     // argv[0] names the program
-    std::optional<std::string> arg0;   // what the program sees as argv[0] instead
+    std::vector<std::string> argv;   // argv[0] names the program
+    std::optional<std::string> arg0; // what the program sees as argv[0] instead
     std::vector<std::pair<std::string, std::string>> environment;
     std::string directory;
     std::optional<WindowSize> terminal; // absent: pipes
@@ -47,11 +48,13 @@ public:
     static Result<std::unique_ptr<PendingStart>> begin(const SpawnRequest& request, pid_t server);
 
     int report() const { return report_.get(); }
+
     Spawned& spawned() { return spawned_; }
 
     // Once `report` is readable. Absent: not there yet. StartStep::none: exec worked (or the child
     // was killed before it could fail, which shows as its exit).
     std::optional<StartFailure> outcome();
+
     bool is_over() const { return is_over_; }
 
 private:

@@ -64,8 +64,7 @@ struct MessageReader::Params {
     json::Value value;
 };
 
-MessageReader::MessageReader()
-    : params_(std::make_unique<Params>()) {}
+MessageReader::MessageReader() : params_(std::make_unique<Params>()) {}
 
 MessageReader::~MessageReader() = default;
 
@@ -79,8 +78,7 @@ Message MessageReader::read(std::string_view text) {
     simdjson::dom::object object;
     const json::Element element = (*parsed)->element;
     if (element.is_array()) return refuse({}, "batches are not taken: send one message a line");
-    if (element.get(object) != simdjson::SUCCESS)
-        return refuse({}, "a message is a JSON object");
+    if (element.get(object) != simdjson::SUCCESS) return refuse({}, "a message is a JSON object");
 
     const Envelope envelope = read_envelope(object);
     if (envelope.id && json::read_value(*envelope.id, message.id, {}))

@@ -1,9 +1,10 @@
 #include "protocol/framing.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
@@ -50,7 +51,8 @@ std::optional<std::uint64_t> content_length(std::string_view block) {
             line.remove_suffix(1);
         std::uint64_t length = 0;
         const auto parsed = std::from_chars(line.data(), line.data() + line.size(), length);
-        if (parsed.ec != std::errc() || parsed.ptr != line.data() + line.size()) return std::nullopt;
+        if (parsed.ec != std::errc() || parsed.ptr != line.data() + line.size())
+            return std::nullopt;
         return length;
     }
     return std::nullopt;
@@ -95,9 +97,9 @@ void Deframer::decide() {
 std::optional<Frame> Deframer::next_line() {
     for (;;) {
         const std::string_view text = buffer_.view();
-        const void* found = text.size() > searched_
-                                ? std::memchr(text.data() + searched_, '\n', text.size() - searched_)
-                                : nullptr;
+        const void* found = text.size() > searched_ ? std::memchr(text.data() + searched_, '\n',
+                                                                  text.size() - searched_)
+                                                    : nullptr;
         if (found == nullptr) {
             searched_ = text.size();
             if (searched_ <= longest_ && !skipping_line_) return std::nullopt;
@@ -106,8 +108,7 @@ std::optional<Frame> Deframer::next_line() {
             if (std::exchange(skipping_line_, true)) return std::nullopt;
             return too_long(longest_);
         }
-        const auto length =
-            static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+        const auto length = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
         searched_ = 0;
         if (std::exchange(skipping_line_, false) || is_blank(text.substr(0, length))) {
             buffer_.consume(length + 1);
@@ -159,7 +160,8 @@ std::optional<Frame> Deframer::take_headers() {
 }
 
 bool Deframer::is_skipping() {
-    const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, buffer_.size()));
+    const std::size_t now =
+        static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, buffer_.size()));
     buffer_.consume(now);
     to_skip_ -= now;
     return to_skip_ > 0;

@@ -14,8 +14,8 @@ namespace ew::protocol {
 enum class Framing : std::uint8_t { undecided, lines, headers };
 
 struct Frame {
-    std::string_view text = {};        // valid until the next call; empty if there is an error
-    std::optional<Error> error = {};   // this message is lost, the next one may be fine
+    std::string_view text = {};      // valid until the next call; empty if there is an error
+    std::optional<Error> error = {}; // this message is lost, the next one may be fine
 };
 
 class Deframer {
@@ -29,6 +29,7 @@ public:
 
     // Where to read to; commit() what came.
     char* reserve(std::size_t count) { return buffer_.reserve(count); }
+
     void commit(std::size_t count) { buffer_.commit(count); }
 
     // The next message; absent: more bytes are needed. Blank lines are skipped.
@@ -38,6 +39,7 @@ public:
     std::optional<Frame> last();
 
     Framing framing() const { return framing_; }
+
     std::size_t buffered() const { return buffer_.size(); }
 
 private:
@@ -54,8 +56,8 @@ private:
     std::size_t taken_ = 0;    // bytes of the frame handed out last
     std::size_t searched_ = 0; // no line end before this
     bool skipping_line_ = false;
-    std::uint64_t to_skip_ = 0;             // bytes of a body that is too long
-    std::optional<std::size_t> body_ = {};  // headers read, this much text is to come
+    std::uint64_t to_skip_ = 0;            // bytes of a body that is too long
+    std::optional<std::size_t> body_ = {}; // headers read, this much text is to come
 };
 
 // What goes before a message of this many bytes, with Framing::headers.

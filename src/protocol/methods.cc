@@ -28,12 +28,24 @@ constexpr std::array<NamedMethod, 12> served = {{
 
 // Methods of Codex's exec-server protocol that are known and not served: before the handshake they
 // are refused like any other, afterwards they are unknown, with a message that says so.
-constexpr std::array<std::string_view, 18> reserved_names = {
-    "fs/readFile",  "fs/writeFile",    "fs/createDirectory", "fs/getMetadata",
-    "fs/canonicalize", "fs/readDirectory", "fs/walk",        "fs/remove",
-    "fs/copy",      "fs/open",         "fs/readBlock",       "fs/writeBlock",
-    "fs/close",     "fs/watchMissing", "http/request",       "capabilityRoots/discoverV1",
-    "capabilities/discoverV2", "environmentConfig/read"};
+constexpr std::array<std::string_view, 18> reserved_names = {"fs/readFile",
+                                                             "fs/writeFile",
+                                                             "fs/createDirectory",
+                                                             "fs/getMetadata",
+                                                             "fs/canonicalize",
+                                                             "fs/readDirectory",
+                                                             "fs/walk",
+                                                             "fs/remove",
+                                                             "fs/copy",
+                                                             "fs/open",
+                                                             "fs/readBlock",
+                                                             "fs/writeBlock",
+                                                             "fs/close",
+                                                             "fs/watchMissing",
+                                                             "http/request",
+                                                             "capabilityRoots/discoverV1",
+                                                             "capabilities/discoverV2",
+                                                             "environmentConfig/read"};
 
 } // namespace
 

@@ -3,10 +3,11 @@
 #include "base/unique_fd.h"
 #include "os/proc.h"
 
-#include <algorithm>
-#include <csignal>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
 
 namespace ew::server {
 

@@ -4,9 +4,10 @@
 
 #include "os/cookie.h"
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
-#include <sys/types.h>
 #include <unordered_map>
 #include <vector>
 
@@ -14,8 +15,7 @@ namespace ew::server {
 
 class Families {
 public:
-    explicit Families(os::Cookies cookies)
-        : cookies_(cookies) {}
+    explicit Families(os::Cookies cookies) : cookies_(cookies) {}
 
     const os::Cookies& cookies() const { return cookies_; }
 

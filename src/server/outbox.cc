@@ -41,7 +41,8 @@ void Outbox::flush() {
     bool progress = true;
     while (progress && has_unsent()) {
         if (is_inside_bulk_message() && !priority_.empty())
-            progress = write_from(bulk_, static_cast<std::size_t>(bulk_ends_.front() - bulk_sent()));
+            progress =
+                write_from(bulk_, static_cast<std::size_t>(bulk_ends_.front() - bulk_sent()));
         else if (!priority_.empty())
             progress = write_from(priority_, priority_.size());
         else

@@ -29,10 +29,10 @@ public:
     // More than this in the priority lane: no requests are read until the client has taken answers.
     static constexpr std::size_t answers_mark = 4 << 20;
 
-    explicit Outbox(os::StdioEnd out)
-        : out_(std::move(out)) {}
+    explicit Outbox(os::StdioEnd out) : out_(std::move(out)) {}
 
     void set_framing(protocol::Framing framing) { framing_ = framing; }
+
     void set_recorder(transcript::Recorder* recorder) { recorder_ = recorder; }
 
     // Write the text of one message to what begin() returns, then call end().
@@ -42,20 +42,29 @@ public:
     // Writes as much as the client takes.
     void flush();
 
-    std::size_t unsent(Lane lane) const { return lane == Lane::bulk ? bulk_.size() : priority_.size(); }
+    std::size_t unsent(Lane lane) const {
+        return lane == Lane::bulk ? bulk_.size() : priority_.size();
+    }
+
     bool has_unsent() const { return !bulk_.empty() || !priority_.empty(); }
+
     bool client_is_gone() const { return client_is_gone_; }
+
     void note_client_gone();
 
-    // Places in the stream of the bulk lane: after the last message queued, and how far it was sent.
+    // Places in the stream of the bulk lane: after the last message queued, and how far it was
+    // sent.
     std::uint64_t bulk_queued() const { return bulk_.consumed() + bulk_.size(); }
+
     std::uint64_t bulk_sent() const { return bulk_.consumed(); }
 
     int fd() const { return out_.get(); }
 
 private:
     bool write_from(ByteBuffer& lane, std::size_t most);
+
     bool is_inside_bulk_message() const { return bulk_.consumed() != bulk_boundary_; }
+
     void pass_boundaries();
 
     os::StdioEnd out_;
@@ -63,7 +72,7 @@ private:
     transcript::Recorder* recorder_ = nullptr;
     ByteBuffer priority_;
     ByteBuffer bulk_;
-    ByteBuffer composed_; // with headers: a message before its length is known
+    ByteBuffer composed_;                 // with headers: a message before its length is known
     std::deque<std::uint64_t> bulk_ends_; // of the messages in the bulk lane
     std::uint64_t bulk_boundary_ = 0;     // the last end that was passed
     Lane lane_ = Lane::priority;          // of the message being written

@@ -4,10 +4,11 @@
 #include "json/writer.h"
 #include "os/signals.h"
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <sys/uio.h>
 
 namespace ew::server {
 
@@ -31,7 +32,8 @@ void consume(OutputLog::Space& space, std::size_t count) {
 os::IoResult read_into(int fd, const OutputLog::Space& space) {
     if (space.size[0] == 0) return os::read_some(fd, space.at[1], space.size[1]);
     if (space.size[1] == 0) return os::read_some(fd, space.at[0], space.size[0]);
-    const std::array<iovec, 2> parts = {{{space.at[0], space.size[0]}, {space.at[1], space.size[1]}}};
+    const std::array<iovec, 2> parts = {
+        {{space.at[0], space.size[0]}, {space.at[1], space.size[1]}}};
     return os::read_some(fd, parts.data(), 2);
 }
 
@@ -113,8 +115,8 @@ bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget
         const os::IoResult result = read_into(stream.fd.get(), space);
         has_ended = result.state == os::IoState::end;
         if (result.state != os::IoState::progress) break;
-        const bool is_empty_now = stream.name != core::Stream::pty &&
-                                  result.count < space.size[0] + space.size[1];
+        const bool is_empty_now =
+            stream.name != core::Stream::pty && result.count < space.size[0] + space.size[1];
         consume(space, result.count);
         total += result.count;
         if (is_empty_now) break;

@@ -54,9 +54,11 @@ private:
     void set_bulk(Process& process, bool is_bulk);
     void set_masked(Process& process, std::size_t index, bool is_masked);
     void start_watching(Process& process, std::size_t index);
+
     os::Poller& poller_of(const OutputStream& stream) {
         return stream.is_bulk ? bulk_poller_ : poller_;
     }
+
     bool fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
     void discard(OutputStream& stream, Process& process, std::size_t index);
     Lane lane_for(const Process& process, TimePoint now) const;

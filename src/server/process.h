@@ -23,11 +23,12 @@ namespace ew::server {
 
 // One stream we read: a pipe or the master of a terminal.
 struct OutputStream {
-    UniqueFd fd;               // empty once the stream has ended
+    UniqueFd fd; // empty once the stream has ended
     core::Stream name = core::Stream::out;
-    bool is_bulk = false;      // watched in the set of flooding processes
-    bool is_masked = false;    // not watched, because the log is full or nothing can come
-    std::size_t backlog = 0;   // bytes that were there at the exit and have to be read before it is told
+    bool is_bulk = false;   // watched in the set of flooding processes
+    bool is_masked = false; // not watched, because the log is full or nothing can come
+    std::size_t backlog =
+        0; // bytes that were there at the exit and have to be read before it is told
 };
 
 struct WaitingRead {
@@ -57,19 +58,21 @@ struct Exit {
 
 // The tree is being ended.
 struct Ending {
-    std::optional<TimePoint> kill_at;     // polite until then
-    std::optional<TimePoint> look_again;  // for members that are still there
-    std::optional<TimePoint> give_up;     // name the survivors
+    std::optional<TimePoint> kill_at;    // polite until then
+    std::optional<TimePoint> look_again; // for members that are still there
+    std::optional<TimePoint> give_up;    // name the survivors
+
     struct Waiter {
         Reply reply;
         bool was_running;
     };
+
     std::vector<Waiter> waiters;
 };
 
 struct Input {
-    UniqueFd fd;             // of a pipe, or a duplicate of the terminal's master; empty: closed
-    ByteBuffer queued;       // accepted
+    UniqueFd fd;       // of a pipe, or a duplicate of the terminal's master; empty: closed
+    ByteBuffer queued; // accepted
     std::deque<HeldWrite> held;
     std::size_t held_bytes = 0;
     bool close_when_written = false;
@@ -88,8 +91,11 @@ struct Process {
     Process& operator=(const Process&) = delete;
 
     bool is_starting() const { return start != nullptr; }
+
     bool is_running() const { return !is_starting() && !exit; }
+
     bool streams_ended() const { return !streams[0].fd && !streams[1].fd; }
+
     bool is_tty() const { return request.terminal.has_value(); }
 
     // Everything was told to the client and nobody waits for an answer.
@@ -117,9 +123,9 @@ struct Process {
     std::optional<TimePoint> timeout_at;
     bool timed_out = false;
     std::optional<Ending> ending;
-    std::optional<Exit> exit;               // the leader has been reaped
+    std::optional<Exit> exit;                // the leader has been reaped
     std::optional<TimePoint> terminal_retry; // nobody has the terminal open
-    std::optional<TimePoint> terminal_gone; // of a terminal: the latest moment to tell the exit
+    std::optional<TimePoint> terminal_gone;  // of a terminal: the latest moment to tell the exit
     bool exit_is_logged = false;
     bool is_closed = false;
     bool is_tree_gone = false;         // it was ended with all descendants
@@ -131,10 +137,10 @@ struct Process {
     core::OutputLog log;
     std::vector<WaitingRead> waiting_reads;
     TimePoint last_output;
-    std::size_t burst = 0;        // bytes since it was last quiet
-    TimePoint typed_until;        // it was written to shortly before
-    std::size_t typed_burst = 0;  // bytes since then
-    std::uint64_t bulk_end = 0;   // where its last message in the bulk lane ends
+    std::size_t burst = 0;       // bytes since it was last quiet
+    TimePoint typed_until;       // it was written to shortly before
+    std::size_t typed_burst = 0; // bytes since then
+    std::uint64_t bulk_end = 0;  // where its last message in the bulk lane ends
 
     Input input;
 };

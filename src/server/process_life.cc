@@ -3,18 +3,19 @@
 #include "os/proc.h"
 #include "server/process_service.h"
 
-#include <algorithm>
-#include <csignal>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
 
 namespace ew::server {
 
 namespace {
 
-// After the leader of a terminal's session has gone the kernel hangs the terminal up and its end can
-// be read. Should that not be seen within this time, the exit is told all the same.
+// After the leader of a terminal's session has gone the kernel hangs the terminal up and its end
+// can be read. Should that not be seen within this time, the exit is told all the same.
 constexpr Millis terminal_hangup_time{200};
 
 // Killed processes are looked for again after this long, and named as survivors after that long.
@@ -37,8 +38,7 @@ void ProcessService::on_start_report(std::uint64_t serial) {
 
 void ProcessService::finish_start(Process& process, const os::StartFailure& failure) {
     poller_.unwatch(process.start->report());
-    const bool is_started =
-        failure.step == os::StartStep::none && !process.start_is_cancelled;
+    const bool is_started = failure.step == os::StartStep::none && !process.start_is_cancelled;
     if (!is_started) {
         if (process.start_reply) process.start_reply->fail(os::describe(failure, process.request));
         std::vector<Parked> parked = std::move(process.parked);
@@ -56,8 +56,7 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
     process.streams[1].name = core::Stream::err;
     process.input.fd = std::move(spawned.input);
     if (process.is_tty()) // epoll keeps one interest a descriptor, so writing has one of its own
-        process.input.fd =
-            UniqueFd(::fcntl(process.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
+        process.input.fd = UniqueFd(::fcntl(process.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
     pump_.watch(process);
 
     protocol::StartResult result;
@@ -228,8 +227,7 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
 
     for (std::size_t i = 0; i < process.streams.size(); ++i)
         while ((process.is_tty() || process.streams[i].backlog > 0) &&
-               pump_.read(process, i, OutputPump::lone_budget, now_)) {
-        }
+               pump_.read(process, i, OutputPump::lone_budget, now_)) {}
     settle(process);
     warn_when_nearly_full(); // or forget that it was
 }
@@ -275,7 +273,8 @@ void ProcessService::signal_tree(Process& process, int signal, protocol::SignalS
     std::vector<pid_t> others;
     if (scope == SignalScope::tree || process.exit) others = members(process);
     // The leader is not reaped yet, so its number and its group's cannot mean another process.
-    if (!process.exit) (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
+    if (!process.exit)
+        (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
     for (const pid_t pid : others) {
         const bool has_got_it = !process.exit && ::getpgid(pid) == process.pid;
         if (!has_got_it || signal == SIGKILL) families_.signal_member(pid, process.serial, signal);
@@ -318,8 +317,8 @@ void ProcessService::finish_ending(Process& process, const std::vector<pid_t>& s
     Ending ending = std::move(*process.ending);
     process.ending.reset();
     for (Ending::Waiter& waiter : ending.waiters)
-        waiter.reply.send(protocol::TerminateResult{waiter.was_running,
-                                                    {survivors.begin(), survivors.end()}});
+        waiter.reply.send(
+            protocol::TerminateResult{waiter.was_running, {survivors.begin(), survivors.end()}});
     process.is_tree_gone = process.exit.has_value();
     settle(process);
 }
@@ -333,9 +332,9 @@ void ProcessService::check_timers(Process& process) {
         else
             begin_ending(process, process.grace_ms);
     }
-    if (process.ending && (is_due(process.ending->kill_at, now_) ||
-                           is_due(process.ending->look_again, now_) ||
-                           is_due(process.ending->give_up, now_)))
+    if (process.ending &&
+        (is_due(process.ending->kill_at, now_) || is_due(process.ending->look_again, now_) ||
+         is_due(process.ending->give_up, now_)))
         continue_ending(process);
     if (is_due(process.terminal_retry, now_)) pump_.retry_terminal(process);
     const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);

@@ -8,12 +8,13 @@
 #include "os/proc.h"
 #include "os/pty.h"
 
-#include <algorithm>
-#include <array>
-#include <csignal>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
 
 extern char** environ;
 
@@ -23,7 +24,7 @@ using protocol::WriteStatus;
 
 namespace {
 
-constexpr std::array<int, 10> signal_numbers = {SIGINT, SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
+constexpr std::array<int, 10> signal_numbers = {SIGINT,  SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
                                                 SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
 
 core::Variables own_environment() {
@@ -71,8 +72,8 @@ std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& lim
 // Confinement that was asked for and cannot be had means: not run.
 std::optional<Error> refusal_of_confinement(const protocol::StartParams& params) {
     const bool wants_sandbox = params.sandbox && !params.sandbox->is_disabled;
-    const bool wants_network = params.enforce_managed_network || params.managed_network ||
-                               params.network_proxy;
+    const bool wants_network =
+        params.enforce_managed_network || params.managed_network || params.network_proxy;
     if (!wants_sandbox && !wants_network) return std::nullopt;
     return Error{ErrorKind::sandbox_unavailable,
                  fmt::format("the process was not started: this version of execward has no {}",
@@ -97,15 +98,18 @@ protocol::StreamName stream_name(core::OutputLog::Kind kind) {
 
 ProcessService::ProcessService(ProcessSettings settings, os::Poller& poller,
                                os::Poller& bulk_poller, Outbox& outbox, os::Cookies cookies)
-    : settings_(settings), poller_(poller), outbox_(outbox), pump_(poller, bulk_poller, outbox),
+    : settings_(settings),
+      poller_(poller),
+      outbox_(outbox),
+      pump_(poller, bulk_poller, outbox),
       families_(cookies) {}
 
 Error ProcessService::unknown(std::string_view id) const {
     if (table_.was_pruned(id))
-        return {ErrorKind::pruned_process,
-                fmt::format("process '{}' has ended and its record was pruned",
-                            core::shortened(id)),
-                "the 64 newest entries are kept: read what you need before starting more"};
+        return {
+            ErrorKind::pruned_process,
+            fmt::format("process '{}' has ended and its record was pruned", core::shortened(id)),
+            "the 64 newest entries are kept: read what you need before starting more"};
     return {ErrorKind::unknown_process, fmt::format("no process '{}'", core::shortened(id)),
             "process/list shows the processes there are"};
 }
@@ -143,8 +147,8 @@ Result<os::SpawnRequest> ProcessService::spawn_request(const protocol::StartPara
     request.pipe_stdin = params.pipe_stdin;
     request.environment = params.env;
     if (params.env_policy)
-        request.environment =
-            core::overlaid(core::apply(policy_of(*params.env_policy), own_environment()), params.env);
+        request.environment = core::overlaid(
+            core::apply(policy_of(*params.env_policy), own_environment()), params.env);
     request.limits = limits_of(params.limits);
     if (const auto cookie = families_.cookies().limit_for(serial))
         request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
@@ -153,11 +157,10 @@ Result<os::SpawnRequest> ProcessService::spawn_request(const protocol::StartPara
 
 void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (table_.find(params.process_id) != nullptr)
-        return reply.fail({ErrorKind::process_exists,
-                           fmt::format("process '{}' already exists",
-                                       core::shortened(params.process_id)),
-                           "choose another processId; an id is free again once it is pruned",
-                           "processId"});
+        return reply.fail(
+            {ErrorKind::process_exists,
+             fmt::format("process '{}' already exists", core::shortened(params.process_id)),
+             "choose another processId; an id is free again once it is pruned", "processId"});
     if (const std::optional<Error> refusal = refusal_of_confinement(params))
         return reply.fail(*refusal);
 
@@ -169,13 +172,12 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
                                        ProcessTable::places),
                            "end one with process/terminate; process/list shows them"});
     Result<os::SpawnRequest> request = spawn_request(params, process->serial);
-    Result<std::unique_ptr<os::PendingStart>> start =
-        os::PendingStart::begin(*request, ::getpid());
+    Result<std::unique_ptr<os::PendingStart>> start = os::PendingStart::begin(*request, ::getpid());
     if (!start) {
         Error error = std::move(start.error());
         error.kind = ErrorKind::spawn_failed;
-        error.message = fmt::format("cannot start '{}': {}",
-                                    core::shortened(params.argv.front()), error.message);
+        error.message = fmt::format("cannot start '{}': {}", core::shortened(params.argv.front()),
+                                    error.message);
         reply.fail(error);
         return table_.remove(*process);
     }
@@ -204,8 +206,8 @@ void ProcessService::warn_when_nearly_full() {
     if (std::exchange(has_warned_, true) || !wants_extensions_) return;
     protocol::WarningEvent event;
     event.kind = "processTable";
-    event.message = fmt::format("{} processes live; at {} no more can be started", live,
-                                ProcessTable::places);
+    event.message =
+        fmt::format("{} processes live; at {} no more can be started", live, ProcessTable::places);
     event.live = live;
     event.limit = ProcessTable::places;
     ByteBuffer& out = outbox_.begin(Lane::priority);
@@ -278,7 +280,8 @@ void ProcessService::handle(Reply reply, protocol::WriteParams params) {
         return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
     const std::size_t size = params.chunk.bytes.size();
     const bool fits = input.queued.empty() || input.queued.size() + size <= input_queue;
-    if (fits && input.held.empty()) return take_write(*process, std::move(reply), std::move(params));
+    if (fits && input.held.empty())
+        return take_write(*process, std::move(reply), std::move(params));
 
     if (input.held_bytes + size > input_held)
         return reply.fail({ErrorKind::limit,
@@ -394,10 +397,10 @@ void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
     if (park_if_starting(process, reply, params)) return;
     table_.touch(*process);
     if (!process->is_tty())
-        return reply.fail({ErrorKind::not_a_terminal,
-                           fmt::format("process '{}' has pipes, not a terminal",
-                                       core::shortened(process->id)),
-                           "start it with tty: true", "processId"});
+        return reply.fail(
+            {ErrorKind::not_a_terminal,
+             fmt::format("process '{}' has pipes, not a terminal", core::shortened(process->id)),
+             "start it with tty: true", "processId"});
     // A terminal that has just gone has no size: a race that every client can lose.
     if (process->streams[0].fd)
         (void)os::set_window_size(process->streams[0].fd.get(), window_size(params.size));
@@ -420,10 +423,10 @@ void ProcessService::list(Reply reply) {
         info.argv = process->request.argv;
         info.cwd = process->request.directory;
         info.tty = process->is_tty();
-        info.state = process->is_starting()      ? ProcessState::starting
-                     : process->is_closed        ? ProcessState::closed
-                     : process->exit_is_logged   ? ProcessState::exited
-                                                 : ProcessState::running;
+        info.state = process->is_starting()    ? ProcessState::starting
+                     : process->is_closed      ? ProcessState::closed
+                     : process->exit_is_logged ? ProcessState::exited
+                                               : ProcessState::running;
         if (process->exit_is_logged) {
             info.exit_code = process->exit->code;
             if (process->exit->signal != 0) info.signal = os::signal_name(process->exit->signal);

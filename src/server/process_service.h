@@ -6,26 +6,29 @@
 #include "os/signals.h"
 #include "protocol/process.h"
 #include "server/families.h"
-#include "server/output_pump.h"
 #include "server/outbox.h"
+#include "server/output_pump.h"
 #include "server/process_table.h"
 #include "server/reply.h"
 
+#include <sys/resource.h>
+
 #include <cstdint>
 #include <optional>
-#include <sys/resource.h>
 
 namespace ew::server {
 
 struct ProcessSettings {
     core::OutputLimits output = {};
-    std::optional<Millis> close_grace = {}; // absent: `closed` waits for the streams as long as it takes
+    std::optional<Millis> close_grace =
+        {}; // absent: `closed` waits for the streams as long as it takes
 };
 
 class ProcessService {
 public:
-    static constexpr std::size_t input_queue = 8 << 20;  // bytes accepted and not yet taken, a process
-    static constexpr std::size_t input_held = 64 << 20;  // bytes of held writes, a process
+    static constexpr std::size_t input_queue = 8
+                                               << 20; // bytes accepted and not yet taken, a process
+    static constexpr std::size_t input_held = 64 << 20;   // bytes of held writes, a process
     static constexpr std::size_t waiting_requests = 4096; // reads, held writes, parked ones, in all
     static constexpr std::size_t remembered_write_ids = 4096; // a process
 
@@ -57,11 +60,15 @@ public:
 
     // Reads the processes that were typed to lately, without waiting for the poller's turn.
     void read_hot();
+
     bool has_hot() const { return !hot_.empty(); }
 
     void set_now(TimePoint now) { now_ = now; }
+
     void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
+
     OutputPump& pump() { return pump_; }
+
     ProcessTable& table() { return table_; }
 
     // Kills every process there is below this one.
@@ -113,7 +120,7 @@ private:
     bool wants_extensions_ = false;
     bool has_warned_ = false;
     std::size_t next_to_deliver_ = 0; // place that is first to use room in the outbox
-    std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
+    std::vector<std::uint64_t> hot_;  // serials of processes that were typed to lately
 };
 
 } // namespace ew::server

@@ -70,9 +70,8 @@ bool ProcessTable::prune(Families& families) {
 }
 
 std::size_t ProcessTable::live_count() const {
-    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(), [](const auto& place) {
-        return place && !place->exit;
-    }));
+    return static_cast<std::size_t>(std::count_if(
+        places_.begin(), places_.end(), [](const auto& place) { return place && !place->exit; }));
 }
 
 std::vector<pid_t> ProcessTable::leaders() const {

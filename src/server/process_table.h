@@ -25,6 +25,7 @@ public:
     Process* find(std::string_view id);
     Process* find(std::uint64_t serial);
     Process* find_leader(pid_t pid);
+
     bool was_pruned(std::string_view id) const { return pruned_.contains(std::string(id)); }
 
     // Counts as a use, for the order of pruning.

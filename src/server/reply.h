@@ -13,8 +13,7 @@ namespace ew::server {
 
 class Reply {
 public:
-    Reply(Outbox& outbox, json::Id id)
-        : outbox_(&outbox), id_(std::move(id)) {}
+    Reply(Outbox& outbox, json::Id id) : outbox_(&outbox), id_(std::move(id)) {}
 
     Reply(Reply&& other) noexcept
         : outbox_(std::exchange(other.outbox_, nullptr)), id_(std::move(other.id_)) {}

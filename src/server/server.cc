@@ -6,13 +6,14 @@
 #include "protocol/methods.h"
 #include "transcript/recorder.h"
 
-#include <algorithm>
-#include <array>
-#include <csignal>
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
 
 namespace ew::server {
 
@@ -28,8 +29,13 @@ constexpr Millis kill_again_time{10};
 
 Server::Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
                transcript::Recorder* recorder)
-    : settings_(settings), in_(std::move(in)), outbox_(std::move(out)), recorder_(recorder),
-      deframer_(settings.framing), session_(settings.has_test_ids), now_(clock_now()) {
+    : settings_(settings),
+      in_(std::move(in)),
+      outbox_(std::move(out)),
+      recorder_(recorder),
+      deframer_(settings.framing),
+      session_(settings.has_test_ids),
+      now_(clock_now()) {
     outbox_.set_recorder(recorder);
     watch_everything();
 }
@@ -51,8 +57,7 @@ void Server::watch_everything() {
 void Server::watch_process_end(std::optional<pid_t> process) {
     if (!process) return;
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
-    if (pidfd)
-        (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
+    if (pidfd) (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
     if (pidfd)
         watched_processes_.push_back(std::move(pidfd));
     else // over ssh or from a container its number means nothing here
@@ -110,7 +115,8 @@ void Server::dispatch(os::Token token) {
     switch (token.source) {
     case os::Source::client_input: return read_requests();
     case os::Source::client_output:
-        // finish_turn() writes. Asked for nothing, the poller only reports that the reader has gone.
+        // finish_turn() writes. Asked for nothing, the poller only reports that the reader has
+        // gone.
         if (output_is_watched_) return;
         poller_.unwatch(outbox_.fd());
         output_is_watchable_ = false;
@@ -122,8 +128,7 @@ void Server::dispatch(os::Token token) {
         return begin_ending(0);
     case os::Source::bulk: return; // turn() takes it last
     case os::Source::start: return processes_->on_start_report(token.serial);
-    case os::Source::output:
-        return processes_->on_output(token.serial, 0, OutputPump::lone_budget);
+    case os::Source::output: return processes_->on_output(token.serial, 0, OutputPump::lone_budget);
     case os::Source::error_output:
         return processes_->on_output(token.serial, 1, OutputPump::lone_budget);
     case os::Source::input: return processes_->on_input_room(token.serial);
@@ -225,9 +230,7 @@ void Server::handle_request(Message& message) {
     case Method::environment_info: return reply.send(session_.environment());
     case Method::environment_status: return reply.send(protocol::EnvironmentStatus{});
     case Method::initialize: return; // handled above
-    case Method::shutdown:
-        session_.shut_down();
-        return reply.send_null();
+    case Method::shutdown: session_.shut_down(); return reply.send_null();
     case Method::reserved:
         return reply.fail({ErrorKind::unknown_method,
                            fmt::format("'{}' is not served by this version", message.method),
@@ -236,7 +239,8 @@ void Server::handle_request(Message& message) {
 }
 
 void Server::initialize(Reply reply, const json::Value* params) {
-    Result<protocol::InitializeParams> decoded = protocol::decode<protocol::InitializeParams>(params);
+    Result<protocol::InitializeParams> decoded =
+        protocol::decode<protocol::InitializeParams>(params);
     if (!decoded) return reply.fail(decoded.error());
     Result<protocol::InitializeResult> result = session_.initialize(*decoded);
     if (!result) return reply.fail(result.error());
@@ -248,7 +252,8 @@ void Server::handle_notification(const Message& message) {
     if (message.method == "exit")
         return begin_ending(session_.phase() == Session::Phase::shut_down ? 0 : 1);
     if (message.method == "$/cancelRequest" && processes_) {
-        Result<protocol::CancelParams> params = protocol::decode<protocol::CancelParams>(message.params);
+        Result<protocol::CancelParams> params =
+            protocol::decode<protocol::CancelParams>(message.params);
         if (params && processes_->cancel(params->id)) return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
@@ -318,7 +323,8 @@ void Server::continue_ending() {
 bool Server::is_over() {
     if (!ending_) return false;
     if (ending_->deadline <= clock_now()) return true;
-    const bool has_children = processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
+    const bool has_children =
+        processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
     return !has_children && !outbox_.has_unsent();
 }
 

@@ -11,10 +11,11 @@
 #include "server/process_service.h"
 #include "server/session.h"
 
+#include <sys/types.h>
+
 #include <deque>
 #include <memory>
 #include <optional>
-#include <sys/types.h>
 #include <vector>
 
 namespace ew::server {
@@ -91,9 +92,9 @@ private:
     protocol::MessageReader reader_;
     Session session_;
     std::unique_ptr<ProcessService> processes_; // exists in the worker
-    std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
+    std::deque<os::Token> bulk_turn_;         // flooding streams that were ready and not served yet
     std::vector<UniqueFd> watched_processes_; // pidfds of those whose end ends us
-    bool input_is_watchable_ = true; // else it is always ready
+    bool input_is_watchable_ = true;          // else it is always ready
     bool input_is_watched_ = false;
     bool output_is_watchable_ = true; // else writing never blocks
     bool output_is_watched_ = false;

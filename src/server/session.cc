@@ -4,11 +4,12 @@
 #include "protocol/methods.h"
 #include "version.h"
 
-#include <array>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 
 namespace ew::server {
 
@@ -61,8 +62,7 @@ std::string random_session_id() {
 
 } // namespace
 
-Session::Session(bool has_test_ids)
-    : has_test_ids_(has_test_ids), environment_(look_around()) {}
+Session::Session(bool has_test_ids) : has_test_ids_(has_test_ids), environment_(look_around()) {}
 
 Result<void> Session::check_ready() const {
     switch (phase_) {

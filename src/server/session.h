@@ -4,10 +4,11 @@
 #include "base/result.h"
 #include "protocol/session.h"
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 
 namespace ew::server {
 
@@ -15,9 +16,9 @@ class Session {
 public:
     enum class Phase : std::uint8_t {
         new_connection,
-        answered,    // initialize was answered, `initialized` has not come
+        answered, // initialize was answered, `initialized` has not come
         ready,
-        shut_down,   // only `exit` is expected
+        shut_down, // only `exit` is expected
     };
 
     explicit Session(bool has_test_ids);
@@ -29,9 +30,11 @@ public:
 
     Result<protocol::InitializeResult> initialize(const protocol::InitializeParams& params);
     void note_initialized();
+
     void shut_down() { phase_ = Phase::shut_down; }
 
     const protocol::EnvironmentInfo& environment() const { return environment_; }
+
     bool wants_extensions() const { return wants_extensions_; }
 
     // The process whose end ends us, if the client named one.
