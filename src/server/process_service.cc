@@ -2,11 +2,11 @@
 #include "server/process_service.h"
 
 #include "base/log.h"
-#include "core/environment.h"
 #include "core/utf8.h"
 #include "json/writer.h"
 #include "os/proc.h"
 #include "os/pty.h"
+#include "server/start_request.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,8 +16,6 @@
 #include <array>
 #include <csignal>
 
-extern char** environ;
-
 namespace ew::server {
 
 using protocol::WriteStatus;
@@ -26,61 +24,6 @@ namespace {
 
 constexpr std::array<int, 10> signal_numbers = {SIGINT,  SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
                                                 SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
-
-core::Variables own_environment() {
-    core::Variables variables;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        const std::size_t equals = text.find('=');
-        if (equals == std::string_view::npos) continue;
-        variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    }
-    return variables;
-}
-
-core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy) {
-    core::EnvironmentPolicy result;
-    result.inherit = static_cast<core::EnvironmentPolicy::Inherit>(policy.inherit);
-    result.ignore_default_excludes = policy.ignore_default_excludes;
-    result.exclude = policy.exclude;
-    result.set = policy.set;
-    result.include_only = policy.include_only;
-    return result;
-}
-
-os::WindowSize window_size(const protocol::WindowSize& size) {
-    return {static_cast<std::uint16_t>(size.rows), static_cast<std::uint16_t>(size.cols)};
-}
-
-void add_limit(std::vector<os::ChildLimit>& limits, int resource,
-               const std::optional<std::uint64_t>& value) {
-    if (value) limits.push_back({resource, {*value, *value}});
-}
-
-std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
-    std::vector<os::ChildLimit> result;
-    if (!limits) return result;
-    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
-    add_limit(result, RLIMIT_AS, limits->address_space_bytes);
-    add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
-    add_limit(result, RLIMIT_NOFILE, limits->open_files);
-    add_limit(result, RLIMIT_NPROC, limits->processes);
-    add_limit(result, RLIMIT_CORE, limits->core_bytes);
-    return result;
-}
-
-// Confinement that was asked for and cannot be had means: not run.
-std::optional<Error> refusal_of_confinement(const protocol::StartParams& params) {
-    const bool wants_sandbox = params.sandbox && !params.sandbox->is_disabled;
-    const bool wants_network =
-        params.enforce_managed_network || params.managed_network || params.network_proxy;
-    if (!wants_sandbox && !wants_network) return std::nullopt;
-    return Error{ErrorKind::sandbox_unavailable,
-                 fmt::format("the process was not started: this version of execward has no {}",
-                             wants_sandbox ? "sandbox yet" : "managed network"),
-                 "leave it out, or send permissions of type \"disabled\", to run unconfined",
-                 wants_sandbox ? "sandbox" : "managedNetwork"};
-}
 
 std::string notification_header(const std::string& id) {
     ByteBuffer out;
@@ -137,24 +80,6 @@ bool ProcessService::park_if_starting(Process* process, Reply& reply, Params& pa
     return true;
 }
 
-Result<os::SpawnRequest> ProcessService::spawn_request(const protocol::StartParams& params,
-                                                       std::uint64_t serial) const {
-    os::SpawnRequest request;
-    request.argv = params.argv;
-    request.arg0 = params.arg0;
-    request.directory = params.cwd.native;
-    if (params.tty) request.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
-    request.pipe_stdin = params.pipe_stdin;
-    request.environment = params.env;
-    if (params.env_policy)
-        request.environment = core::overlaid(
-            core::apply(policy_of(*params.env_policy), own_environment()), params.env);
-    request.limits = limits_of(params.limits);
-    if (const auto cookie = families_.cookies().limit_for(serial))
-        request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
-    return request;
-}
-
 void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (table_.find(params.process_id) != nullptr)
         return reply.fail(
@@ -171,8 +96,9 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
                                        "descendants live, or whose output was not read yet",
                                        ProcessTable::places),
                            "end one with process/terminate; process/list shows them"});
-    Result<os::SpawnRequest> request = spawn_request(params, process->serial);
-    Result<std::unique_ptr<os::PendingStart>> start = os::PendingStart::begin(*request, ::getpid());
+    os::SpawnRequest request =
+        spawn_request(params, families_.cookies().limit_for(process->serial));
+    Result<std::unique_ptr<os::PendingStart>> start = os::PendingStart::begin(request, ::getpid());
     if (!start) {
         Error error = std::move(start.error());
         error.kind = ErrorKind::spawn_failed;
@@ -181,7 +107,7 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
         reply.fail(error);
         return table_.remove(*process);
     }
-    process->request = std::move(*request);
+    process->request = std::move(request);
     process->start = std::move(*start);
     process->pid = process->start->spawned().pid;
     process->header = notification_header(process->id);

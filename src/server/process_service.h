@@ -76,8 +76,6 @@ public:
 
 private:
     // requests
-    Result<os::SpawnRequest> spawn_request(const protocol::StartParams& params,
-                                           std::uint64_t serial) const;
     void warn_when_nearly_full();
     template <class Params>
     bool park_if_starting(Process* process, Reply& reply, Params& params);

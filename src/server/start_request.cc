@@ -1,0 +1,91 @@
+#include "server/start_request.h"
+
+#include "core/environment.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <vector>
+
+extern char** environ;
+
+namespace ew::server {
+
+namespace {
+
+core::Variables own_environment() {
+    core::Variables variables;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
+core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy) {
+    core::EnvironmentPolicy result;
+    result.inherit = static_cast<core::EnvironmentPolicy::Inherit>(policy.inherit);
+    result.ignore_default_excludes = policy.ignore_default_excludes;
+    result.exclude = policy.exclude;
+    result.set = policy.set;
+    result.include_only = policy.include_only;
+    return result;
+}
+
+void add_limit(std::vector<os::ChildLimit>& limits, int resource,
+               const std::optional<std::uint64_t>& value) {
+    if (value) limits.push_back({resource, {*value, *value}});
+}
+
+std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
+    std::vector<os::ChildLimit> result;
+    if (!limits) return result;
+    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
+    add_limit(result, RLIMIT_AS, limits->address_space_bytes);
+    add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
+    add_limit(result, RLIMIT_NOFILE, limits->open_files);
+    add_limit(result, RLIMIT_NPROC, limits->processes);
+    add_limit(result, RLIMIT_CORE, limits->core_bytes);
+    return result;
+}
+
+} // namespace
+
+os::WindowSize window_size(const protocol::WindowSize& size) {
+    return {static_cast<std::uint16_t>(size.rows), static_cast<std::uint16_t>(size.cols)};
+}
+
+std::optional<Error> refusal_of_confinement(const protocol::StartParams& params) {
+    const bool wants_sandbox = params.sandbox && !params.sandbox->is_disabled;
+    const bool wants_network =
+        params.enforce_managed_network || params.managed_network || params.network_proxy;
+    if (!wants_sandbox && !wants_network) return std::nullopt;
+    return Error{ErrorKind::sandbox_unavailable,
+                 fmt::format("the process was not started: this version of execward has no {}",
+                             wants_sandbox ? "sandbox yet" : "managed network"),
+                 "leave it out, or send permissions of type \"disabled\", to run unconfined",
+                 wants_sandbox ? "sandbox" : "managedNetwork"};
+}
+
+os::SpawnRequest spawn_request(const protocol::StartParams& params,
+                               std::optional<std::uint64_t> cookie) {
+    os::SpawnRequest request;
+    request.argv = params.argv;
+    request.arg0 = params.arg0;
+    request.directory = params.cwd.native;
+    if (params.tty) request.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
+    request.pipe_stdin = params.pipe_stdin;
+    request.environment = params.env;
+    if (params.env_policy)
+        request.environment = core::overlaid(
+            core::apply(policy_of(*params.env_policy), own_environment()), params.env);
+    request.limits = limits_of(params.limits);
+    if (cookie) request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
+    return request;
+}
+
+} // namespace ew::server
