@@ -32,6 +32,48 @@ bool has_more_values_than(std::string_view text, std::size_t limit) {
     return false;
 }
 
+// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? (RFC 8259, section 6)
+bool is_well_formed_number(std::string_view text) {
+    const auto skip_digits = [&] {
+        const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+        text.remove_prefix(count);
+        return count > 0;
+    };
+    const auto skip_one_of = [&](std::string_view characters) {
+        const bool is_there =
+            !text.empty() && characters.find(text.front()) != std::string_view::npos;
+        text.remove_prefix(is_there ? 1 : 0);
+        return is_there;
+    };
+    (void)skip_one_of("-");
+    if (!skip_one_of("0") && !skip_digits()) return false;
+    if (skip_one_of(".") && !skip_digits()) return false;
+    if (!skip_one_of("eE")) return text.empty();
+    (void)skip_one_of("+-");
+    return skip_digits() && text.empty();
+}
+
+// simdjson has one error for numbers that are no JSON and for those that are too large for it.
+bool has_malformed_number(std::string_view text) {
+    constexpr std::string_view of_numbers = "+-.0123456789eE";
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string && c == '\\') ++i;
+        if (c == '"') in_string = !in_string;
+        if (in_string || (c != '-' && (c < '0' || c > '9'))) continue;
+        const std::size_t end = std::min(text.find_first_not_of(of_numbers, i), text.size());
+        if (!is_well_formed_number(text.substr(i, end - i))) return true;
+        i = end - 1;
+    }
+    return false;
+}
+
+Error number_error(std::string_view text) {
+    if (has_malformed_number(text)) return {ErrorKind::parse, "a number is malformed"};
+    return {ErrorKind::invalid_request, "a number is beyond 64 bits"};
+}
+
 Error parse_error(simdjson::error_code code, const ParseLimits& limits) {
     using namespace simdjson;
     switch (code) {
@@ -41,7 +83,6 @@ Error parse_error(simdjson::error_code code, const ParseLimits& limits) {
     case UTF8_ERROR: return {ErrorKind::parse, "the message is not valid UTF-8"};
     case STRING_ERROR:
         return {ErrorKind::parse, "a string has a bad escape or half a surrogate pair"};
-    case NUMBER_ERROR: return {ErrorKind::parse, "a number is malformed or beyond 64 bits"};
     case UNCLOSED_STRING: return {ErrorKind::parse, "a string is not closed"};
     case UNESCAPED_CHARS:
         return {ErrorKind::parse, "a string holds an unescaped control character"};
@@ -78,6 +119,7 @@ Result<const Value*> Parser::parse(std::string_view text) {
             return parse_error(code, limits_);
     }
     const auto parsed = state_->parser.parse(text.data(), text.size(), false);
+    if (parsed.error() == simdjson::NUMBER_ERROR) return number_error(text);
     if (parsed.error() != simdjson::SUCCESS) return parse_error(parsed.error(), limits_);
     state_->value.element = parsed.value_unsafe();
     return static_cast<const Value*>(&state_->value);

@@ -23,7 +23,8 @@ public:
     Parser& operator=(const Parser&) = delete;
 
     // `text` must be followed by ByteBuffer::padding readable bytes. The value lives until the next
-    // parse. Errors: parse (not JSON, not UTF-8, a number beyond 64 bits), limit.
+    // parse. Errors: parse (not JSON, not UTF-8), invalid_request (a number beyond
+    // 64 bits), limit.
     Result<const Value*> parse(std::string_view text);
 
 private:

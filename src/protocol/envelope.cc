@@ -51,9 +51,8 @@ Envelope read_envelope(simdjson::dom::object object) {
     return envelope;
 }
 
-Message refuse(json::Id id, std::string message) {
+Message refuse(std::string message) {
     Message refused;
-    refused.id = std::move(id);
     refused.error = {ErrorKind::invalid_request, std::move(message)};
     return refused;
 }
@@ -77,22 +76,22 @@ Message MessageReader::read(std::string_view text) {
     }
     simdjson::dom::object object;
     const json::Element element = (*parsed)->element;
-    if (element.is_array()) return refuse({}, "batches are not taken: send one message a line");
-    if (element.get(object) != simdjson::SUCCESS) return refuse({}, "a message is a JSON object");
+    if (element.is_array()) return refuse("batches are not taken: send one message a line");
+    if (element.get(object) != simdjson::SUCCESS) return refuse("a message is a JSON object");
 
     const Envelope envelope = read_envelope(object);
-    if (envelope.id && json::read_value(*envelope.id, message.id, {}))
-        return refuse({}, "the id must be a string or a whole number of 64 bits");
     if (!envelope.duplicate.empty())
-        return refuse({}, fmt::format("the member \"{}\" is there twice", envelope.duplicate));
+        return refuse(fmt::format("the member \"{}\" is there twice", envelope.duplicate));
     if (!envelope.method) {
-        if (!envelope.is_response || !envelope.id)
-            return refuse({}, "neither a method nor an answer to something we asked");
+        if (!envelope.is_response)
+            return refuse("neither a method nor an answer to something we asked");
         message.kind = Message::Kind::response;
         return message;
     }
+    if (envelope.id && json::read_value(*envelope.id, message.id, {}))
+        return refuse("the id must be a string or a whole number of 64 bits");
     if (envelope.method->get(message.method) != simdjson::SUCCESS)
-        return refuse({}, "the method must be a string");
+        return refuse("the method must be a string");
     if (envelope.params && !envelope.params->is_null()) {
         params_->value.element = *envelope.params;
         message.params = &params_->value;

@@ -16,10 +16,10 @@ struct Message {
     enum class Kind : std::uint8_t { request, notification, response, refused };
 
     Kind kind = Kind::refused;
-    json::Id id = {};                    // of a request; of a refused message if it was readable
+    json::Id id = {};                    // of a request
     std::string_view method = {};        // lives as long as the parsed text
     const json::Value* params = nullptr; // absent and null are alike
-    Error error = {};                    // why a message is refused
+    Error error = {};                    // why a message is refused, under no id
 };
 
 // Reads messages. What a message points to lives until the next one is read.

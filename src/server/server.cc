@@ -186,7 +186,7 @@ void Server::handle_frame(const protocol::Frame& frame) {
         return log::info("server", "ignored an answer to nothing that was asked");
     case Message::Kind::refused:
         log::info("server", "refused a message: {}", message.error.message);
-        return Reply(outbox_, std::move(message.id)).fail(message.error);
+        return Reply(outbox_, {}).fail(message.error);
     }
 }
 
