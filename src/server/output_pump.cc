@@ -143,16 +143,19 @@ void OutputPump::end_stream(Process& process, std::size_t index) {
     stream.backlog = 0;
 }
 
-void OutputPump::deliver(Process& process, TimePoint now) {
+bool OutputPump::deliver(Process& process, TimePoint now) {
+    bool has_delivered = false;
     while (process.log.has_undelivered()) {
         const Lane lane = lane_for(process, now);
         if (!has_room(lane)) break;
         send(process, process.log.next_undelivered(), lane);
         process.log.mark_delivered();
+        has_delivered = true;
     }
-    if (!process.log.has_room()) return;
+    if (!process.log.has_room()) return has_delivered;
     for (std::size_t i = 0; i < process.streams.size(); ++i)
         if (!process.terminal_retry) set_masked(process, i, false);
+    return has_delivered;
 }
 
 Lane OutputPump::lane_for(const Process& process, TimePoint now) const {

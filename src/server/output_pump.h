@@ -34,8 +34,8 @@ public:
     // Reads what is there, at most `budget` bytes of the stream. True: there may be more.
     bool read(Process& process, std::size_t stream, std::size_t budget, TimePoint now);
 
-    // Adds messages for everything undelivered, as far as there is room.
-    void deliver(Process& process, TimePoint now);
+    // Adds messages for everything undelivered, as far as there is room. True: for some of it.
+    bool deliver(Process& process, TimePoint now);
 
     // Someone typed: its output may overtake for a while.
     void note_typing(Process& process, TimePoint now);

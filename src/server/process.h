@@ -120,6 +120,7 @@ struct Process {
     // life
     pid_t pid = 0;
     std::uint64_t grace_ms = 0;
+    std::uint64_t timeout_ms = 0; // from the moment it runs; 0: none
     std::optional<TimePoint> timeout_at;
     bool timed_out = false;
     std::optional<Ending> ending;

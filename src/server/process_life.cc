@@ -22,6 +22,10 @@ constexpr Millis terminal_hangup_time{200};
 constexpr Millis look_again_time{10};
 constexpr Millis give_up_time{2000};
 
+Error start_was_cancelled() {
+    return {ErrorKind::cancelled, "the start was cancelled"};
+}
+
 std::uint64_t millis(const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
            static_cast<std::uint64_t>(time.tv_usec) / 1000;
@@ -38,16 +42,8 @@ void ProcessService::on_start_report(std::uint64_t serial) {
 
 void ProcessService::finish_start(Process& process, const os::StartFailure& failure) {
     poller_.unwatch(process.start->report());
-    const bool is_started = failure.step == os::StartStep::none && !process.start_is_cancelled;
-    if (!is_started) {
-        if (process.start_reply) process.start_reply->fail(os::describe(failure, process.request));
-        std::vector<Parked> parked = std::move(process.parked);
-        table_.remove(process);
-        for (Parked& request : parked)
-            std::visit([&](auto& params) { handle(std::move(request.reply), std::move(params)); },
-                       request.params);
-        return;
-    }
+    if (process.start_is_cancelled || failure.step != os::StartStep::none)
+        return fail_start(process, failure);
     os::Spawned spawned = std::move(process.start->spawned());
     process.start.reset();
     process.streams[0].fd = std::move(spawned.output);
@@ -58,31 +54,40 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
     if (process.is_tty()) // epoll keeps one interest a descriptor, so writing has one of its own
         process.input.fd = UniqueFd(::fcntl(process.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
     pump_.watch(process);
+    if (process.timeout_ms > 0) process.timeout_at = deadline_after(now_, process.timeout_ms);
 
     protocol::StartResult result;
     result.process_id = process.id;
     process.start_reply->send(result);
     process.start_reply.reset();
     warn_when_nearly_full();
-    unpark(process);
+    handle_parked(std::exchange(process.parked, {}));
 }
 
-void ProcessService::unpark(Process& process) {
+// The child is gone, so its name is free again when the client learns of the failure.
+void ProcessService::fail_start(Process& process, const os::StartFailure& failure) {
+    if (process.start_reply)
+        process.start_reply->fail(process.start_is_cancelled
+                                      ? start_was_cancelled()
+                                      : os::describe(failure, process.request));
+    if (process.ending) finish_ending(process, {});
     std::vector<Parked> parked = std::move(process.parked);
-    process.parked.clear();
+    table_.remove(process);
+    handle_parked(std::move(parked));
+}
+
+void ProcessService::handle_parked(std::vector<Parked> parked) {
     for (Parked& request : parked)
         std::visit([&](auto& params) { handle(std::move(request.reply), std::move(params)); },
                    request.params);
 }
 
-// The child may hang in a directory that does not answer: the client is told now, the entry goes
-// when the child does.
+// Both requests are answered when the child is gone, or when it proves to hang in a directory that
+// does not answer.
 void ProcessService::cancel_start(Process& process) {
     process.start_is_cancelled = true;
     (void)::kill(process.pid, SIGKILL);
-    if (!process.start_reply) return;
-    process.start_reply->fail({ErrorKind::cancelled, "the start was cancelled"});
-    process.start_reply.reset();
+    if (!process.ending) process.ending.emplace().give_up = now_ + give_up_time;
 }
 
 void ProcessService::on_output(std::uint64_t serial, std::size_t stream, std::size_t budget) {
@@ -100,17 +105,18 @@ void ProcessService::settle(Process& process) {
     wake_reads(process);
 }
 
-void ProcessService::deliver_pending() {
+bool ProcessService::deliver_pending() {
+    bool has_delivered = false;
     for (std::size_t i = 0; i < ProcessTable::places; ++i) {
         Process* const process = table_.at((next_to_deliver_ + i) % ProcessTable::places);
         if (process == nullptr || !process->log.has_undelivered()) continue;
-        pump_.deliver(*process, now_);
+        has_delivered |= pump_.deliver(*process, now_);
         if (process->exit && !process->is_closed) settle(*process);
-        if (process->log.has_undelivered()) {
-            next_to_deliver_ = (next_to_deliver_ + i + 1) % ProcessTable::places;
-            return;
-        }
+        if (!process->log.has_undelivered()) continue;
+        next_to_deliver_ = (next_to_deliver_ + i + 1) % ProcessTable::places;
+        break;
     }
+    return has_delivered;
 }
 
 void ProcessService::read_hot() {
@@ -218,7 +224,6 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
     process.timeout_at.reset();
     if (process.terminal_retry) pump_.retry_terminal(process);
     close_input(process);
-    if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
     if (process.is_tty())
         process.terminal_gone = now_ + terminal_hangup_time;
     else
@@ -234,6 +239,9 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
 
 void ProcessService::tell_exit_if_drained(Process& process) {
     if (!process.exit || process.exit_is_logged) return;
+    // While the log is full the terminal is not read, so nothing can be said about its end.
+    if (is_due(process.terminal_gone, now_) && !process.log.has_room())
+        process.terminal_gone = now_ + terminal_hangup_time;
     const bool is_drained =
         process.is_tty() ? !process.streams[0].fd || is_due(process.terminal_gone, now_)
                          : process.streams[0].backlog == 0 && process.streams[1].backlog == 0;
@@ -242,6 +250,7 @@ void ProcessService::tell_exit_if_drained(Process& process) {
         process.log.flush(stream.name);
     process.log.append_exited();
     process.exit_is_logged = true;
+    if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
     process.terminal_gone.reset();
 }
 
@@ -300,6 +309,12 @@ void ProcessService::kill_tree(Process& process) {
 
 void ProcessService::continue_ending(Process& process) {
     Ending& ending = *process.ending;
+    if (process.is_starting()) {
+        if (!is_due(ending.give_up, now_)) return;
+        if (process.start_reply) process.start_reply->fail(start_was_cancelled());
+        process.start_reply.reset();
+        return finish_ending(process, {process.pid});
+    }
     std::vector<pid_t> left = members(process);
     if (process.exit && left.empty()) return finish_ending(process, {});
     if (is_due(ending.kill_at, now_)) {
@@ -327,10 +342,7 @@ void ProcessService::check_timers(Process& process) {
     if (is_due(process.timeout_at, now_)) {
         process.timeout_at.reset();
         process.timed_out = true;
-        if (process.is_starting())
-            cancel_start(process);
-        else
-            begin_ending(process, process.grace_ms);
+        begin_ending(process, process.grace_ms);
     }
     if (process.ending &&
         (is_due(process.ending->kill_at, now_) || is_due(process.ending->look_again, now_) ||

@@ -116,8 +116,7 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
         std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())
             .count());
     process->grace_ms = params.grace_ms;
-    if (params.timeout_ms.value_or(0) > 0)
-        process->timeout_at = deadline_after(now_, *params.timeout_ms);
+    process->timeout_ms = params.timeout_ms.value_or(0);
     process->start_reply.emplace(std::move(reply));
     (void)poller_.watch(process->start->report(), {os::Source::start, process->serial},
                         os::Interest::read);
@@ -307,7 +306,8 @@ void ProcessService::handle(Reply reply, protocol::TerminateParams params) {
     table_.touch(*process);
     if (process->is_starting()) {
         cancel_start(*process);
-        return reply.send(protocol::TerminateResult{true, {}});
+        process->ending->waiters.push_back({std::move(reply), true});
+        return;
     }
     const bool was_running = process->is_running();
     if (!was_running && !process->ending && members(*process).empty())

@@ -55,8 +55,8 @@ public:
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline();
 
-    // Output that could not be delivered for want of room.
-    void deliver_pending();
+    // Output that could not be delivered for want of room. True: some of it could be now.
+    bool deliver_pending();
 
     // Reads the processes that were typed to lately, without waiting for the poller's turn.
     void read_hot();
@@ -88,7 +88,8 @@ private:
 
     // life
     void finish_start(Process& process, const os::StartFailure& failure);
-    void unpark(Process& process);
+    void fail_start(Process& process, const os::StartFailure& failure);
+    void handle_parked(std::vector<Parked> parked);
     void on_exit(Process& process, int status, const rusage& usage);
     void settle(Process& process);
     void tell_exit_if_drained(Process& process);

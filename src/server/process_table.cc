@@ -34,7 +34,7 @@ Process* ProcessTable::add(std::string id, core::OutputLimits limits, Families& 
         if (!prune(families)) return nullptr;
         place = free_place();
     }
-    pruned_.erase(id); // the id names a new process from now on
+    if (pruned_.erase(id) > 0) std::erase(pruned_order_, id); // it names a new process from now on
     const std::uint64_t serial = ++generation_ * places + place;
     places_[place] = std::make_unique<Process>(serial, std::move(id), limits);
     touch(*places_[place]);

@@ -288,8 +288,7 @@ void Server::serve_urgent() {
 void Server::finish_turn() {
     outbox_.flush();
     if (processes_) {
-        processes_->deliver_pending();
-        outbox_.flush();
+        if (processes_->deliver_pending()) outbox_.flush();
         processes_->pump().pause_or_resume_bulk(processes_->table(), now_);
     }
     if (outbox_.client_is_gone() && !ending_) begin_ending(0);

@@ -1,6 +1,5 @@
 """What counts as a message, and what the server says to everything else."""
 
-import json
 import os
 import sys
 

@@ -1,0 +1,421 @@
+"""process/signal, process/terminate, process/resize: who is reached, and how an end is told."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support.client import (
+    check,
+    command_line,
+    encoded,
+    equal,
+    eventually,
+    is_alive,
+    stat_of,
+    within,
+)
+from support.programs import (
+    ESCAPEE_COUNT,
+    ESCAPEES,
+    FAMILY,
+    FAMILY_NAMES,
+    SAYS_ITS_SIZE,
+    SAYS_SIGNALS,
+)
+from support.runner import main, test
+
+
+def said(server, name, text):
+    server.wait_output(name, text)
+
+
+@test
+def every_signal_has_a_name_that_reaches_the_program(scene):
+    server = scene.server()
+    names = {
+        "interrupt": "INT",
+        "terminate": "TERM",
+        "hangup": "HUP",
+        "quit": "QUIT",
+        "usr1": "USR1",
+        "usr2": "USR2",
+        "continue": "CONT",
+        "windowChange": "WINCH",
+    }
+    for number, tty in enumerate((False, True)):
+        name = "p%d" % number
+        server.start_python(name, SAYS_SIGNALS, tty=tty)
+        said(server, name, b"ready")
+        for wire, posix in names.items():
+            equal(server.signal(name, wire), {}, "result")
+            said(server, name, b"got SIG" + posix.encode())
+        check(not server.process(name).exited, "the program ended")
+        server.signal(name, "kill")
+        equal(server.wait_exited(name)["signal"], "SIGKILL", "signal that ended it")
+
+
+@test
+def stop_stops_and_continue_goes_on(scene):
+    server = scene.server()
+    server.start("p", ["cat"], pipeStdin=True)
+    pid = server.entry("p")["pid"]
+    server.signal("p", "stop")
+    eventually(lambda: stat_of(pid)[0] == "T", "a stopped program")
+    server.write("p", b"while stopped")
+    server.answers()
+    equal(server.output("p"), b"", "output of a stopped program")
+    server.signal("p", "continue")
+    said(server, "p", b"while stopped")
+    server.signal("p", "stop")
+    eventually(lambda: stat_of(pid)[0] == "T", "a stopped program")
+    server.terminate("p")
+    equal(server.wait_closed("p").exited["signal"], "SIGKILL", "a stopped program is ended")
+
+
+@test
+def a_scope_chooses_who_is_reached(scene):
+    server = scene.server()
+    expected = {
+        None: {b"leader", b"member"},
+        "group": {b"leader", b"member"},
+        "leader": {b"leader"},
+        "tree": {b"leader", b"member", b"daemon", b"group"},
+    }
+    for scope, names in expected.items():
+        process = "p-%s" % scope
+        server.start_python(process, FAMILY)
+        for name in FAMILY_NAMES:
+            said(server, process, name + b" ready")
+        server.signal(process, "usr1", **({"scope": scope} if scope else {}))
+        for name in names:
+            said(server, process, name + b" got 10")
+        server.signal(process, "terminate", scope="tree")
+        for name in FAMILY_NAMES:
+            said(server, process, name + b" got 15")
+        reached = {
+            line.split()[0]
+            for line in server.output(process).splitlines()
+            if line.endswith(b"got 10")
+        }
+        equal(reached, names, "reached by scope %s" % scope)
+        server.terminate(process)
+
+
+@test
+def a_wrong_signal_is_refused(scene):
+    server = scene.server()
+    server.start("p", ["sleep", "600"])
+    for wrong in (
+        {"signal": "SIGTERM"},
+        {"signal": "Terminate"},
+        {"signal": 15},
+        {"signal": ""},
+        {"signal": "usr1", "scope": "all"},
+    ):
+        server.refused("process/signal", {"processId": "p", **wrong}, -32602, "invalidParams")
+    check(not server.process("p").exited, "it was signalled")
+
+
+@test
+def a_signal_to_nobody_says_so_but_an_interrupt_is_forgiven(scene):
+    server = scene.server()
+    equal(server.signal("none", "interrupt"), {}, "interrupt to an unknown process")
+    server.refused(
+        "process/signal", {"processId": "none", "signal": "terminate"}, -32600, "unknownProcess"
+    )
+    server.run("p", ["true"])
+    equal(server.signal("p", "interrupt"), {}, "interrupt after the exit")
+    for name in ("terminate", "kill", "usr1", "continue"):
+        server.refused("process/signal", {"processId": "p", "signal": name}, -32602, "notRunning")
+
+
+@test
+def a_signal_after_the_exit_reaches_living_descendants(scene):
+    server = scene.server()
+    server.start_shell(
+        "p", "(trap 'echo heard' USR1; echo ready; while :; do sleep 0.05; done) & echo done"
+    )
+    server.wait_exited("p")
+    said(server, "p", b"ready")
+    server.signal("p", "usr1", scope="tree")
+    said(server, "p", b"heard")
+    server.terminate("p")
+    server.wait_closed("p")
+
+
+@test
+def an_end_is_told_as_the_shell_would(scene):
+    server = scene.server()
+    cases = [
+        ("exit 0", 0, None),
+        ("exit 1", 1, None),
+        ("exit 77", 77, None),
+        ("exit 255", 255, None),
+    ]
+    cases += [
+        ("kill -%s $$" % name, 128 + getattr(signal, "SIG" + name), "SIG" + name)
+        for name in ("TERM", "KILL", "SEGV", "ABRT", "HUP", "USR1", "PIPE", "ALRM", "INT", "XCPU")
+    ]
+    for tty in (False, True):
+        for script, code, name in cases:
+            process = "%s tty=%s" % (script, tty)
+            server.start_shell(process, script, tty=tty)
+            ended = server.wait_closed(process).exited
+            equal(
+                (ended["exitCode"], ended.get("signal")),
+                (code, name),
+                "code and signal of '%s'" % process,
+            )
+            answer = server.read(process)
+            equal(
+                (answer["exitCode"], answer.get("signal")),
+                (code, name),
+                "code and signal of read of '%s'" % process,
+            )
+
+
+@test
+def terminate_ends_the_whole_tree_wherever_it_went(scene):
+    server = scene.server()
+    for number, tty in enumerate((False, True)):
+        name = "p%d" % number
+        server.start_python(name, ESCAPEES, tty=tty)
+        server.wait_output(name, b"up", ESCAPEE_COUNT)
+        equal(len(server.programs()), ESCAPEE_COUNT, "programs before")
+
+        answer = server.terminate(name)
+
+        equal(answer, {"running": True}, "result")
+        eventually(lambda: not server.programs(), "the end of the whole tree", within(2))
+        process = server.wait_closed(name)
+        equal(
+            (process.exited["exitCode"], process.exited["signal"]),
+            (137, "SIGKILL"),
+            "code and signal",
+        )
+
+
+@test
+def terminate_wins_against_a_program_that_keeps_forking(scene):
+    server = scene.server()
+    server.start_shell(
+        "p",
+        "while :; do (setsid sh -c 'sleep 600 & sleep 600' &); sleep 600 & "
+        "n=$((n+1)); [ $n = 5 ] && echo many; sleep 0.02; done",
+    )
+    server.wait_output("p", b"many")
+    server.terminate("p")
+    server.wait_closed("p")
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(5))
+
+
+@test
+def terminate_leaves_other_programs_alone(scene):
+    server = scene.server()
+    server.start_shell("p", "(setsid sleep 600 &); sleep 600")
+    server.start_shell("q", "(setsid sleep 600 &); echo up; exec cat", pipeStdin=True)
+    server.wait_output("q", b"up")
+    eventually(
+        lambda: len([pid for pid in server.programs() if command_line(pid).startswith("sleep 600")])
+        == 3,
+        "three sleeps",
+    )
+    server.terminate("p")
+    server.wait_closed("p")
+    eventually(lambda: len(server.programs()) <= 2, "the end of the tree of p", within(2))
+    server.write("q", b"alive")
+    server.wait_output("q", b"alive")
+    equal(len(server.programs()), 2, "programs of q")
+
+
+@test
+def terminate_after_the_exit_ends_what_is_left(scene):
+    server = scene.server()
+    for number, tty in enumerate((False, True)):
+        name = "p%d" % number
+        server.start_shell(
+            name, "(setsid sh -c 'trap \"\" HUP; sleep 600; :' &); sleep 0.1; exit 6", tty=tty
+        )
+        server.wait_exited(name)
+        left = server.entry(name)["descendants"]
+        check(
+            left and set(left) <= set(server.programs()),
+            "descendants %s of %s" % (left, server.programs()),
+        )
+
+        equal(server.terminate(name), {"running": False}, "result")
+
+        eventually(lambda: not server.programs(), "the end of the descendants", within(2))
+        server.wait_closed(name)
+        equal(eventually(lambda: server.entry(name), "the entry")["descendants"], [], "descendants")
+
+
+@test
+def terminate_with_grace_asks_first_and_then_insists(scene):
+    server = scene.server()
+    server.start_shell(
+        "polite", "trap 'echo asked; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    )
+    said(server, "polite", b"ready")
+    equal(server.terminate("polite", graceMs=60000), {"running": True}, "result")
+    equal(server.finished("polite")[0], 5, "exit code")
+    equal(server.output("polite", "stdout"), b"ready\nasked\n", "output")
+
+    server.start_python("stubborn", FAMILY)
+    for name in FAMILY_NAMES:
+        said(server, "stubborn", name + b" ready")
+    equal(server.terminate("stubborn", graceMs=700), {"running": True}, "result")
+    ended = server.wait_closed("stubborn")
+    check(
+        b"leader got 15" in ended.output() and b"member got 15" in ended.output(),
+        "nobody was asked: %r" % ended.output(),
+    )
+    equal(ended.exited["signal"], "SIGKILL", "signal")
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
+
+
+@test
+def a_second_terminate_cuts_the_grace_short(scene):
+    server = scene.server()
+    server.start_python("p", FAMILY)
+    said(server, "p", b"leader ready")
+    gentle = server.request("process/terminate", {"processId": "p", "graceMs": 600000})
+    said(server, "p", b"leader got 15")
+    server.terminate("p")
+    server.wait_closed("p")
+    equal(server.result(gentle), {"running": True}, "result of the first")
+
+
+@test
+def terminate_of_nothing_is_no_error(scene):
+    server = scene.server()
+    equal(server.terminate("none"), {"running": False}, "unknown process")
+    server.run("p", ["true"])
+    equal(server.terminate("p"), {"running": False}, "ended process")
+    equal(server.terminate("p", graceMs=1000), {"running": False}, "ended process, with grace")
+
+
+@test
+def terminate_answers_everyone_who_waits_for_the_process(scene):
+    server = scene.server()
+    server.start_shell("p", "exec sleep 600", pipeStdin=True)
+    reads = [
+        server.request("process/read", {"processId": "p", "waitMs": 600000}) for _ in range(20)
+    ]
+    writes = [
+        server.request("process/write", {"processId": "p", "chunk": encoded(b"w" * (1 << 20))})
+        for _ in range(12)
+    ]
+    server.answers()
+    equal(server.terminate("p"), {"running": True}, "result")
+    for message_id in reads:
+        equal(server.result(message_id)["exited"], True, "exited")
+    for message_id in writes:
+        check(
+            server.result(message_id)["status"] in ("accepted", "stdinClosed"), "status of a write"
+        )
+
+
+def cancelled_or_finished(server, name, starting):
+    """The exit code, or None if the start itself was called off."""
+    if "error" in server.reply(starting):
+        server.error(starting, -32800, "cancelled")
+        return None
+    return server.finished(name)[0]
+
+
+@test
+def a_terminate_that_meets_a_start_or_an_end_is_one_end(scene):
+    server = scene.server()
+    for number in range(60):
+        name, argv = "p%d" % number, ["sh", "-c", "exit 3"] if number % 2 else ["true"]
+        params = server.start_params(name, argv, tty=bool(number % 3))
+        starting = server.request("process/start", params)
+        if number % 4:
+            server.result(starting)
+        ending = server.request("process/terminate", {"processId": name})
+        code = cancelled_or_finished(server, name, starting)
+        check(code in (None, 0, 3, 137), "exit code %s" % code)
+        check(server.result(ending)["running"] or code in (0, 3), "it was ended but not running")
+    eventually(lambda: not server.programs(), "the end of all programs", within(2))
+
+
+@test
+def a_burst_of_calls_to_a_program_that_ends_is_answered(scene):
+    server = scene.server()
+    for number in range(40):
+        name, size = "p%d" % number, {"rows": 30, "cols": 90}
+        params = server.start_params(name, ["true"], tty=bool(number % 2), pipeStdin=True)
+        starting = server.request("process/start", params)
+        if number % 4:
+            server.result(starting)
+        ids = [
+            server.request("process/write", {"processId": name, "chunk": "eA=="}),
+            server.request("process/resize", {"processId": name, "size": size}),
+            server.request("process/signal", {"processId": name, "signal": "interrupt"}),
+            server.request("process/terminate", {"processId": name}),
+        ]
+        for message_id in ids:
+            server.reply(message_id)
+        cancelled_or_finished(server, name, starting)
+    server.answers()
+
+
+@test
+def a_resize_is_seen_by_the_program(scene):
+    server = scene.server()
+    server.start_python("p", SAYS_ITS_SIZE, tty=True)
+    said(server, "p", b"ready")
+    for rows, cols in ((50, 132), (1, 1), (65535, 65535), (24, 80)):
+        equal(
+            server.call("process/resize", {"processId": "p", "size": {"rows": rows, "cols": cols}}),
+            {},
+            "result",
+        )
+        said(server, "p", b"%d %d\r\n" % (rows, cols))
+
+
+@test
+def a_resize_that_makes_no_sense_is_refused(scene):
+    server = scene.server()
+    size = {"rows": 24, "cols": 80}
+    server.start("pipe", ["sleep", "600"])
+    server.refused("process/resize", {"processId": "pipe", "size": size}, -32600, "notATerminal")
+    server.refused("process/resize", {"processId": "none", "size": size}, -32600, "unknownProcess")
+    server.start("tty", ["sleep", "600"], tty=True)
+    for wrong in (
+        {"rows": 0, "cols": 80},
+        {"rows": 24, "cols": 0},
+        {"rows": 65536, "cols": 80},
+        {"rows": -1, "cols": 80},
+        {"rows": 24},
+        {},
+    ):
+        server.refused(
+            "process/resize", {"processId": "tty", "size": wrong}, -32602, "invalidParams"
+        )
+    server.run("ended", ["true"], tty=True)
+    equal(
+        server.call("process/resize", {"processId": "ended", "size": size}),
+        {},
+        "resize after the exit",
+    )
+
+
+@test
+def an_outer_limit_ends_children_that_ignore_an_inner_one(scene):
+    server = scene.server()
+    server.start_shell(
+        "p",
+        'timeout 0.2 sh -c \'trap "" TERM; (trap "" TERM; echo deaf; sleep 600) & wait; sleep 600\'',
+    )
+    said(server, "p", b"deaf")
+    pids = server.programs()
+    server.terminate("p")
+    server.wait_closed("p")
+    eventually(lambda: not any(map(is_alive, pids)), "the end of the tree", within(2))
+
+
+if __name__ == "__main__":
+    main()
