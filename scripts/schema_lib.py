@@ -205,7 +205,7 @@ def _error_problems(error):
 # ------------------------------------------------------------------ transcripts
 
 ELLIPSIS = "\x01..."  # no member or text of a message is called this
-NAME = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*\Z")
+NAME = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|(?:dir|dirUri)/.*)\Z")
 
 
 def strict_json(text):

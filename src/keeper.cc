@@ -71,12 +71,12 @@ void kill_what_is_left() {
     const timespec pause = {0, std::chrono::nanoseconds(look_again_time).count()};
     while (!os::children_of(::getpid()).empty()) {
         if (clock_now() >= deadline) {
-            for (const pid_t pid : os::descendants_of(::getpid()))
-                fmt::print(stderr, "execward: process {} could not be ended\n", pid);
+            for (const os::ProcessIdentity& left : os::descendants_of(::getpid()))
+                fmt::print(stderr, "execward: process {} could not be ended\n", left.pid);
             return;
         }
-        for (const pid_t pid : os::descendants_of(::getpid()))
-            (void)::kill(pid, SIGKILL); // gone meanwhile: as wanted
+        for (const os::ProcessIdentity& left : os::descendants_of(::getpid()))
+            os::signal_process(left, SIGKILL);
         (void)::sigtimedwait(&set, nullptr, &pause);
         (void)reap(0);
     }

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 5> level_names = {"error", "warning", "in
 
 // poll() calls a pipe writable when PIPE_BUF bytes fit (pipe(7)), so a longer line could block.
 constexpr std::size_t longest_line = PIPE_BUF - 64;
+constexpr std::size_t longest_ending = 128; // what follows the message
 
 struct Logger {
     Settings settings;
@@ -42,6 +43,7 @@ bool can_take_a_line(int fd) {
 
 void append_escaped(std::string& out, std::string_view text, Format format) {
     for (const char c : text) {
+        if (out.size() > longest_line - longest_ending) return;
         const auto byte = static_cast<unsigned char>(c);
         if (format == Format::json && (c == '"' || c == '\\')) {
             out += '\\';
@@ -74,14 +76,13 @@ std::string render(Level level, std::string_view component, std::string_view mes
                           name, component);
     else
         out = fmt::format("execward: {} {}: ", name, component);
-    append_escaped(out, message.substr(0, longest_line / 2), format);
+    append_escaped(out, message, format);
     const bool json = format == Format::json;
     if (dropped > 0)
         out += json ? fmt::format(R"(","dropped":{}}})", dropped)
                     : fmt::format(" ({} lines before this one were dropped)", dropped);
     else if (json)
         out += "\"}";
-    if (out.size() > longest_line && !json) out.resize(longest_line);
     return out + '\n';
 }
 

@@ -2,8 +2,9 @@
 #include "cli/commands.h"
 #include "cli/schema_text.h"
 
-#include <cstdio>
 #include <fmt/core.h>
+
+#include <cstdio>
 #include <string_view>
 
 namespace ew::cli {

@@ -7,19 +7,20 @@
 #include "server/server.h"
 #include "transcript/recorder.h"
 
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <getopt.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <fmt/core.h>
-#include <getopt.h>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 
 namespace ew::cli {
 
@@ -78,7 +79,8 @@ std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t lea
 // One option and its value. False: the value cannot be meant.
 bool apply(Options& options, std::string_view name, std::string_view value) {
     constexpr std::array<std::string_view, 3> framings = {"auto", "lines", "headers"};
-    constexpr std::array<std::string_view, 5> levels = {"error", "warning", "info", "debug", "trace"};
+    constexpr std::array<std::string_view, 5> levels = {"error", "warning", "info", "debug",
+                                                        "trace"};
     constexpr std::array<std::string_view, 2> formats = {"text", "json"};
     if (name == "framing") return parse_name(value, framings, options.server.framing);
     if (name == "log-level") return parse_name(value, levels, options.log.level);
@@ -126,9 +128,9 @@ std::string variable_of(std::string_view option_name) {
 }
 
 Result<void> wrong(std::string_view name, std::string_view value) {
-    return Error{ErrorKind::internal,
-                 fmt::format("{}: '{}' is not a value it takes; see execward serve --help", name,
-                             value)};
+    return Error{
+        ErrorKind::internal,
+        fmt::format("{}: '{}' is not a value it takes; see execward serve --help", name, value)};
 }
 
 Result<Options> parse(int argc, char** argv) {
@@ -137,8 +139,7 @@ Result<Options> parse(int argc, char** argv) {
         if (known.name == nullptr || known.val == 'h') continue;
         const std::string variable = variable_of(known.name);
         const char* const value = std::getenv(variable.c_str());
-        if (value != nullptr && !apply(options, known.name, value))
-            TRY(wrong(variable, value));
+        if (value != nullptr && !apply(options, known.name, value)) TRY(wrong(variable, value));
     }
     int index = 0;
     for (int found = 0;
@@ -152,9 +153,9 @@ Result<Options> parse(int argc, char** argv) {
         if (!apply(options, name, value)) TRY(wrong(fmt::format("--{}", name), value));
     }
     if (optind < argc)
-        return Error{ErrorKind::internal,
-                     fmt::format("'{}' is one argument too many; see execward serve --help",
-                                 argv[optind])};
+        return Error{
+            ErrorKind::internal,
+            fmt::format("'{}' is one argument too many; see execward serve --help", argv[optind])};
     return options;
 }
 

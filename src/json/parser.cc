@@ -26,7 +26,9 @@ bool has_more_values_than(std::string_view text, std::size_t limit) {
         } else if (c == '"') {
             in_string = true;
         } else if (c == ',' || c == '[' || c == '{') {
-            if (++values > limit) return true;
+            const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+            const bool is_empty = next < text.size() && (text[next] == ']' || text[next] == '}');
+            if (!is_empty && ++values > limit) return true;
         }
     }
     return false;
@@ -103,16 +105,17 @@ Parser::Parser(ParseLimits limits) : limits_(limits) {}
 
 Parser::~Parser() = default;
 
+void Parser::trim() {
+    if (state_ && state_->parser.capacity() > worth_keeping) state_.reset();
+}
+
 Result<const Value*> Parser::parse(std::string_view text) {
     const bool could_hold_too_many = text.size() / 2 > limits_.values;
     if (could_hold_too_many && has_more_values_than(text, limits_.values))
         return Error{ErrorKind::limit,
                      fmt::format("the message has more than {} values", limits_.values)};
 
-    const bool has_grown = state_ && state_->parser.capacity() > worth_keeping;
-    if (!state_ || (has_grown && text.size() <= worth_keeping)) {
-        state_ = std::make_unique<State>();
-    }
+    if (!state_) state_ = std::make_unique<State>();
     if (state_->parser.capacity() < text.size()) {
         const std::size_t capacity = std::max(usual_capacity, text.size());
         if (const auto code = state_->parser.allocate(capacity, limits_.depth))

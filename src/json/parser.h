@@ -27,6 +27,9 @@ public:
     // 64 bits), limit.
     Result<const Value*> parse(std::string_view text);
 
+    // Gives back the memory that a large text took. The value of the last parse dies.
+    void trim();
+
 private:
     struct State;
     ParseLimits limits_;

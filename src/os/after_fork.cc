@@ -14,25 +14,23 @@ namespace {
 // The C library's wrappers write errno, which belongs to the server's thread here. These do not.
 // Returns what the kernel returns: a value, or a negative error number.
 #if defined(__x86_64__)
-inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
+inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     long result;
     register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
                      : "rcx", "r11", "memory");
     return result;
 }
 #elif defined(__aarch64__)
-inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
+inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
     return x0;
 }
 #else
@@ -74,6 +72,14 @@ void take_descriptors(const ChildPlan& plan) {
     }
 }
 
+// All but the report would be closed by exec too, but the child may hang on the way there, and must
+// not keep other programs' pipes open meanwhile. Kernels before 5.9 cannot do this.
+void close_other_descriptors(const ChildPlan& plan) {
+    constexpr long last = 0x7fffffff;
+    raw(SYS_close_range, 3, plan.report - 1, 0);
+    raw(SYS_close_range, plan.report + 1, last, 0);
+}
+
 void take_limits(const ChildPlan& plan) {
     for (std::size_t i = 0; i < plan.limit_count; ++i) {
         const ChildLimit& wanted = plan.limits[i];
@@ -108,11 +114,12 @@ void unblock_signals() {
 
 } // namespace
 
-int run_child(void* argument) {
-    const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
+int run_child(void* child_plan) {
+    const ChildPlan& plan = *static_cast<const ChildPlan*>(child_plan);
     die_with_the_server(plan);
     take_terminal(plan);
     take_descriptors(plan);
+    close_other_descriptors(plan);
     take_limits(plan);
     if (const long result = raw(SYS_chdir, pointer(plan.directory)); result < 0)
         fail(plan, StartStep::directory, result);

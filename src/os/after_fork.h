@@ -48,6 +48,6 @@ struct ChildPlan {
 };
 
 // The body of the child; the argument is a ChildPlan. Never returns.
-int run_child(void* plan);
+int run_child(void* child_plan);
 
 } // namespace ew::os

@@ -5,11 +5,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 
 namespace ew::os {
 
@@ -34,6 +37,49 @@ std::vector<pid_t> numbers_in(const std::string& text) {
     return numbers;
 }
 
+// What /proc/PID/stat tells (proc(5)).
+struct Status {
+    bool is_zombie = false;
+    std::uint64_t threads = 1;
+    std::uint64_t start_time = 0;
+};
+
+// The field with this number in the manual page; 0 if it is no number.
+std::uint64_t field(std::string_view after_name, std::size_t number) {
+    constexpr std::size_t first = 3; // of those after the name
+    for (std::size_t i = first; i < number; ++i)
+        after_name.remove_prefix(std::min(after_name.find(' ') + 1, after_name.size()));
+    std::uint64_t value = 0;
+    (void)std::from_chars(after_name.data(), after_name.data() + after_name.size(), value);
+    return value;
+}
+
+std::optional<Status> status_of(pid_t pid) {
+    const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
+    const std::size_t name_end = stat.rfind(')'); // the name may hold anything
+    if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
+    const std::string_view after_name = std::string_view(stat).substr(name_end + 2);
+    const char state = after_name.front();
+    return Status{state == 'Z' || state == 'X', field(after_name, 20), field(after_name, 22)};
+}
+
+// Children belong to the thread that made them.
+std::vector<pid_t> children_of(pid_t pid, const Status& status) {
+    const std::string tasks = fmt::format("/proc/{}/task", pid);
+    if (status.threads == 1)
+        return numbers_in(read_proc_file(fmt::format("{}/{}/children", tasks, pid)));
+    std::vector<pid_t> children;
+    const Directory directory(::opendir(tasks.c_str()));
+    if (!directory) return children;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        if (entry->d_name[0] == '.') continue;
+        const std::string list = fmt::format("{}/{}/children", tasks, entry->d_name);
+        const std::vector<pid_t> of_task = numbers_in(read_proc_file(list));
+        children.insert(children.end(), of_task.begin(), of_task.end());
+    }
+    return children;
+}
+
 } // namespace
 
 std::string read_proc_file(const std::string& path) {
@@ -47,38 +93,37 @@ std::string read_proc_file(const std::string& path) {
     return text;
 }
 
+std::optional<ProcessIdentity> living_process(pid_t pid) {
+    const std::optional<Status> status = status_of(pid);
+    if (!status || status->is_zombie) return std::nullopt;
+    return ProcessIdentity{pid, status->start_time};
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
-    // Children belong to the thread that made them.
-    const std::string tasks = fmt::format("/proc/{}/task", pid);
-    const Directory directory(::opendir(tasks.c_str()));
-    std::vector<pid_t> children;
-    if (!directory) return children;
-    while (const dirent* entry = ::readdir(directory.get())) {
-        if (entry->d_name[0] == '.') continue;
-        const std::string list = fmt::format("{}/{}/children", tasks, entry->d_name);
-        const std::vector<pid_t> of_task = numbers_in(read_proc_file(list));
-        children.insert(children.end(), of_task.begin(), of_task.end());
-    }
-    return children;
+    const std::optional<Status> status = status_of(pid);
+    if (!status) return {};
+    return children_of(pid, *status);
 }
 
-std::vector<pid_t> descendants_of(pid_t pid) {
+std::vector<ProcessIdentity> descendants_of(pid_t pid) {
+    std::vector<ProcessIdentity> living;
     std::vector<pid_t> found = children_of(pid);
+    std::unordered_set<pid_t> seen(found.begin(), found.end());
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const std::vector<pid_t> below = children_of(found[i]);
-        for (const pid_t child : below)
-            if (std::find(found.begin(), found.end(), child) == found.end()) found.push_back(child);
+        const std::optional<Status> status = status_of(found[i]);
+        if (!status) continue;
+        if (!status->is_zombie) living.push_back({found[i], status->start_time});
+        for (const pid_t child : children_of(found[i], *status))
+            if (seen.insert(child).second) found.push_back(child);
     }
-    std::erase_if(found, [](pid_t child) { return !is_alive(child); });
-    return found;
+    return living;
 }
 
-bool is_alive(pid_t pid) {
-    const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
-    const std::size_t name_end = stat.rfind(')'); // the name may hold anything
-    if (name_end == std::string::npos || name_end + 2 >= stat.size()) return false;
-    const char state = stat[name_end + 2];
-    return state != 'Z' && state != 'X';
+void signal_process(const ProcessIdentity& process, int signal) {
+    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+    // The pidfd stays with one process; that it is the right one is checked after opening it.
+    if (!pidfd || living_process(process.pid) != process) return;
+    (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0); // gone: as wanted
 }
 
 } // namespace ew::os

@@ -32,7 +32,7 @@ private:
     UniqueFd fd_;
 };
 
-// "SIGTERM" for 15; "SIG42" for one without a name.
+// "SIGTERM" for 15; "SIGRT" for the real-time signals.
 std::string_view signal_name(int number);
 
 } // namespace ew::os

@@ -208,7 +208,7 @@ Error describe(const StartFailure& failure, const SpawnRequest& request) {
     const std::string reason = ::strerror(failure.error_number);
     const bool is_missing = failure.error_number == ENOENT;
     if (failure.step == StartStep::directory)
-        return {ErrorKind::spawn_failed,
+        return {is_missing ? ErrorKind::spawn_not_found : ErrorKind::spawn_failed,
                 fmt::format("cannot start '{}': working directory '{}': {}", program,
                             request.directory, reason),
                 "start it in a directory that exists and that the server's user may enter", "cwd"};

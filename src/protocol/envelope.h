@@ -33,6 +33,9 @@ public:
     // `text` must be followed by ByteBuffer::padding readable bytes.
     Message read(std::string_view text);
 
+    // Gives back the memory that a large message took. What the last message points to dies.
+    void trim() { parser_.trim(); }
+
 private:
     struct Params;
 

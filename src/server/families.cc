@@ -1,13 +1,8 @@
 #include "server/families.h"
 
-#include "base/unique_fd.h"
-#include "os/proc.h"
-
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 
 namespace ew::server {
 
@@ -15,28 +10,34 @@ void Families::refresh(const std::vector<pid_t>& leaders) {
     for (const pid_t child : os::children_of(::getpid())) {
         const bool is_leader = std::find(leaders.begin(), leaders.end(), child) != leaders.end();
         if (is_leader || adopted_.contains(child)) continue;
-        adopted_[child] = cookies_.serial_of(child).value_or(0);
+        const auto seen = remembered_.find(child);
+        const std::optional<os::ProcessIdentity> alive = os::living_process(child);
+        if (seen != remembered_.end() && alive && alive->start_time == seen->second.start_time)
+            adopted_[child] = seen->second.serial;
+        else if (const std::optional<std::uint64_t> serial = cookies_.serial_of(child))
+            adopted_[child] = *serial;
     }
 }
 
-std::vector<pid_t> Families::members(std::uint64_t serial, pid_t leader) const {
-    std::vector<pid_t> found;
+std::vector<os::ProcessIdentity> Families::members(std::uint64_t serial, pid_t leader) const {
+    std::vector<os::ProcessIdentity> found;
     if (leader != 0) found = os::descendants_of(leader);
     for (const auto& [orphan, owner] : adopted_) {
-        if (owner != serial || !os::is_alive(orphan)) continue;
-        found.push_back(orphan);
-        const std::vector<pid_t> below = os::descendants_of(orphan);
+        if (owner != serial) continue;
+        if (const auto alive = os::living_process(orphan)) found.push_back(*alive);
+        const std::vector<os::ProcessIdentity> below = os::descendants_of(orphan);
         found.insert(found.end(), below.begin(), below.end());
     }
     return found;
 }
 
-void Families::signal_member(pid_t pid, std::uint64_t serial, int signal) const {
-    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd) return;
-    // The pidfd stays with one process; that it is the right one is checked after opening it.
-    if (cookies_.limit_for(serial) && cookies_.serial_of(pid) != serial) return;
-    (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0); // gone: as wanted
+void Families::remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members) {
+    for (const os::ProcessIdentity& member : members)
+        remembered_[member.pid] = {serial, member.start_time};
+}
+
+void Families::forget_all_of(std::uint64_t serial) {
+    std::erase_if(remembered_, [&](const auto& entry) { return entry.second.serial == serial; });
 }
 
 } // namespace ew::server

@@ -1,13 +1,14 @@
 // Which living processes belong to which start. A descendant is below its leader, or, when its
-// parents are gone, a child of this process (a subreaper, prctl(2)), known by its cookie.
+// parents are gone, a child of this process (a subreaper, prctl(2)): one that was seen below the
+// leader before, or one that carries the leader's cookie.
 #pragma once
 
 #include "os/cookie.h"
+#include "os/proc.h"
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -23,17 +24,26 @@ public:
     void refresh(const std::vector<pid_t>& leaders);
 
     // Living members besides the leader. `leader` is 0 once it has been reaped.
-    std::vector<pid_t> members(std::uint64_t serial, pid_t leader) const;
+    std::vector<os::ProcessIdentity> members(std::uint64_t serial, pid_t leader) const;
+
+    // Members that are about to lose the parents they are found by, and need not carry the cookie.
+    void remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members);
 
     // A child of ours has been reaped.
     void forget(pid_t pid) { adopted_.erase(pid); }
 
-    // Sends the signal unless the number has come to mean another process meanwhile.
-    void signal_member(pid_t pid, std::uint64_t serial, int signal) const;
+    // Nothing of this start is left.
+    void forget_all_of(std::uint64_t serial);
 
 private:
+    struct Remembered {
+        std::uint64_t serial;
+        std::uint64_t start_time;
+    };
+
     os::Cookies cookies_;
-    std::unordered_map<pid_t, std::uint64_t> adopted_; // 0: nobody's
+    std::unordered_map<pid_t, std::uint64_t> adopted_; // our child → serial
+    std::unordered_map<pid_t, Remembered> remembered_; // seen below a leader that is being ended
 };
 
 } // namespace ew::server

@@ -46,6 +46,8 @@ public:
         return lane == Lane::bulk ? bulk_.size() : priority_.size();
     }
 
+    bool is_full_of_answers() const { return priority_.size() >= answers_mark; }
+
     bool has_unsent() const { return !bulk_.empty() || !priority_.empty(); }
 
     bool client_is_gone() const { return client_is_gone_; }

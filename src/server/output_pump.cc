@@ -93,10 +93,8 @@ bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, T
     const bool has_ended = fill(process, stream, budget, now);
     process.last_output = now;
     if (has_ended && process.is_tty() && !process.exit) {
-        // Nobody has the terminal open, but its session lives and may open it again. Closing our
-        // side would send it a SIGHUP.
-        process.terminal_retry = now + terminal_retry_time;
-        set_masked(process, index, true);
+        // Its session lives and may open it again. Closing our side would send it a SIGHUP.
+        rest_terminal(process, now);
     } else if (has_ended) {
         process.log.flush(stream.name);
         end_stream(process, index);
@@ -111,11 +109,15 @@ bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget
     OutputLog::Space space = process.log.space(stream.name, budget);
     std::size_t total = 0;
     bool has_ended = false;
+    bool is_empty_now = false;
     while (space.size[0] + space.size[1] > 0) {
         const os::IoResult result = read_into(stream.fd.get(), space);
         has_ended = result.state == os::IoState::end;
-        if (result.state != os::IoState::progress) break;
-        const bool is_empty_now =
+        if (result.state != os::IoState::progress) {
+            is_empty_now = true;
+            break;
+        }
+        is_empty_now =
             stream.name != core::Stream::pty && result.count < space.size[0] + space.size[1];
         consume(space, result.count);
         total += result.count;
@@ -124,7 +126,8 @@ bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget
     process.log.commit(stream.name, total, now);
     process.burst += total;
     process.typed_burst += total;
-    stream.backlog -= std::min(stream.backlog, total);
+    stream.backlog = is_empty_now ? 0 : stream.backlog - std::min(stream.backlog, total);
+    if (total > 0) process.terminal_patience = Millis(0);
     return has_ended;
 }
 
@@ -206,6 +209,13 @@ void OutputPump::send(Process& process, const OutputLog::Entry& entry, Lane lane
     }
     outbox_.end();
     if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
+}
+
+void OutputPump::rest_terminal(Process& process, TimePoint now) {
+    process.terminal_patience =
+        std::clamp(process.terminal_patience * 2, shortest_patience, longest_patience);
+    process.terminal_retry = now + process.terminal_patience;
+    set_masked(process, 0, true);
 }
 
 void OutputPump::retry_terminal(Process& process) {

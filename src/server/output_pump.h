@@ -23,8 +23,10 @@ public:
     static constexpr Millis interactive_time{100};
     static constexpr std::size_t interactive_burst = 16 << 10;
     static constexpr std::size_t typed_burst = 64 << 10;
-    // A terminal that nobody has open, while its session lives, is looked at again after this long.
-    static constexpr Millis terminal_retry_time{100};
+    // A terminal that nobody has open, while its session lives, is looked at again after this long,
+    // and then less and less often.
+    static constexpr Millis shortest_patience{50};
+    static constexpr Millis longest_patience{3200};
 
     OutputPump(os::Poller& poller, os::Poller& bulk_poller, Outbox& outbox)
         : poller_(poller), bulk_poller_(bulk_poller), outbox_(outbox) {}
@@ -32,7 +34,7 @@ public:
     void watch(Process& process);
 
     // Reads what is there, at most `budget` bytes of the stream. True: there may be more.
-    bool read(Process& process, std::size_t stream, std::size_t budget, TimePoint now);
+    bool read(Process& process, std::size_t index, std::size_t budget, TimePoint now);
 
     // Adds messages for everything undelivered, as far as there is room. True: for some of it.
     bool deliver(Process& process, TimePoint now);
@@ -40,13 +42,16 @@ public:
     // Someone typed: its output may overtake for a while.
     void note_typing(Process& process, TimePoint now);
 
+    // Nobody has the terminal open. It cannot be waited for: a hang-up would be reported all the
+    // time.
+    void rest_terminal(Process& process, TimePoint now);
     void retry_terminal(Process& process);
 
     // The streams of flooding processes are not even looked at while their lane is full.
     void pause_or_resume_bulk(ProcessTable& table, TimePoint now);
 
     // Closes a stream that has ended, or that is given up.
-    void end_stream(Process& process, std::size_t stream);
+    void end_stream(Process& process, std::size_t index);
 
 private:
     bool is_interactive(const Process& process, TimePoint now) const;

@@ -58,16 +58,18 @@ struct Exit {
 
 // The tree is being ended.
 struct Ending {
-    std::optional<TimePoint> kill_at;    // polite until then
-    std::optional<TimePoint> look_again; // for members that are still there
-    std::optional<TimePoint> give_up;    // name the survivors
+    enum class Phase : std::uint8_t { calling_off_start, polite, killing };
 
     struct Waiter {
         Reply reply;
         bool was_running;
     };
 
-    std::vector<Waiter> waiters;
+    Phase phase;
+    std::optional<TimePoint> kill_at = {};    // polite: patience ends; absent: never
+    std::optional<TimePoint> look_again = {}; // killing: for members that are still there
+    std::optional<TimePoint> give_up = {};    // name the survivors
+    std::vector<Waiter> waiters = {};
 };
 
 struct Input {
@@ -98,9 +100,10 @@ struct Process {
 
     bool is_tty() const { return request.terminal.has_value(); }
 
-    // Everything was told to the client and nobody waits for an answer.
-    bool is_settled() const {
-        return is_closed && !log.has_undelivered() && waiting_reads.empty() && !ending;
+    // Everything was told to the client, to the last byte, and nobody waits for an answer.
+    bool is_settled(std::uint64_t bulk_sent) const {
+        return is_closed && !log.has_undelivered() && bulk_sent >= bulk_end &&
+               waiting_reads.empty() && !ending;
     }
 
     const std::uint64_t serial;
@@ -125,8 +128,8 @@ struct Process {
     bool timed_out = false;
     std::optional<Ending> ending;
     std::optional<Exit> exit;                // the leader has been reaped
-    std::optional<TimePoint> terminal_retry; // nobody has the terminal open
-    std::optional<TimePoint> terminal_gone;  // of a terminal: the latest moment to tell the exit
+    std::optional<TimePoint> terminal_retry; // nobody has the terminal open: look again then
+    Millis terminal_patience{0};             // how long the last look waited
     bool exit_is_logged = false;
     bool is_closed = false;
     bool is_tree_gone = false;         // it was ended with all descendants
@@ -137,6 +140,7 @@ struct Process {
     std::array<OutputStream, 2> streams; // [0] stdout or the terminal, [1] stderr
     core::OutputLog log;
     std::vector<WaitingRead> waiting_reads;
+    bool has_blocked_reads = false; // they could be answered, but the client takes no answers
     TimePoint last_output;
     std::size_t burst = 0;       // bytes since it was last quiet
     TimePoint typed_until;       // it was written to shortly before

@@ -9,18 +9,18 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 
 namespace ew::server {
 
 namespace {
 
-// After the leader of a terminal's session has gone the kernel hangs the terminal up and its end
-// can be read. Should that not be seen within this time, the exit is told all the same.
-constexpr Millis terminal_hangup_time{200};
-
 // Killed processes are looked for again after this long, and named as survivors after that long.
 constexpr Millis look_again_time{10};
 constexpr Millis give_up_time{2000};
+
+// The share of the loop's time that looking for survivors may take: a tree can be large.
+constexpr int look_again_share = 10;
 
 Error start_was_cancelled() {
     return {ErrorKind::cancelled, "the start was cancelled"};
@@ -42,8 +42,7 @@ void ProcessService::on_start_report(std::uint64_t serial) {
 
 void ProcessService::finish_start(Process& process, const os::StartFailure& failure) {
     poller_.unwatch(process.start->report());
-    if (process.start_is_cancelled || failure.step != os::StartStep::none)
-        return fail_start(process, failure);
+    if (failure.step != os::StartStep::none) return fail_start(process, failure);
     os::Spawned spawned = std::move(process.start->spawned());
     process.start.reset();
     process.streams[0].fd = std::move(spawned.output);
@@ -56,9 +55,13 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
     pump_.watch(process);
     if (process.timeout_ms > 0) process.timeout_at = deadline_after(now_, process.timeout_ms);
 
-    protocol::StartResult result;
-    result.process_id = process.id;
-    process.start_reply->send(result);
+    if (process.start_reply) {
+        protocol::StartResult result;
+        result.process_id = process.id;
+        process.start_reply->send(result);
+    }
+    // Calling it off came too late, so it is ended like any other, with what it may have started.
+    if (process.start_is_cancelled) kill_tree(process);
     process.start_reply.reset();
     warn_when_nearly_full();
     handle_parked(std::exchange(process.parked, {}));
@@ -82,12 +85,14 @@ void ProcessService::handle_parked(std::vector<Parked> parked) {
                    request.params);
 }
 
-// Both requests are answered when the child is gone, or when it proves to hang in a directory that
-// does not answer.
+// The start is still under way: both requests are answered when the child is gone, or when it
+// proves to hang in a directory that does not answer.
 void ProcessService::cancel_start(Process& process) {
     process.start_is_cancelled = true;
     (void)::kill(process.pid, SIGKILL);
-    if (!process.ending) process.ending.emplace().give_up = now_ + give_up_time;
+    if (process.ending) return;
+    process.ending = Ending{Ending::Phase::calling_off_start};
+    process.ending->give_up = now_ + give_up_time;
 }
 
 void ProcessService::on_output(std::uint64_t serial, std::size_t stream, std::size_t budget) {
@@ -107,42 +112,71 @@ void ProcessService::settle(Process& process) {
 
 bool ProcessService::deliver_pending() {
     bool has_delivered = false;
+    const std::size_t first = next_to_deliver_;
     for (std::size_t i = 0; i < ProcessTable::places; ++i) {
-        Process* const process = table_.at((next_to_deliver_ + i) % ProcessTable::places);
-        if (process == nullptr || !process->log.has_undelivered()) continue;
+        const std::size_t place = (first + i) % ProcessTable::places;
+        Process* const process = table_.at(place);
+        if (process == nullptr) continue;
+        if (process->has_blocked_reads) wake_reads(*process);
+        if (!process->log.has_undelivered()) continue;
         has_delivered |= pump_.deliver(*process, now_);
         if (process->exit && !process->is_closed) settle(*process);
-        if (!process->log.has_undelivered()) continue;
-        next_to_deliver_ = (next_to_deliver_ + i + 1) % ProcessTable::places;
-        break;
+        // Who finds no room is the first to use it another time.
+        if (process->log.has_undelivered() && next_to_deliver_ == first)
+            next_to_deliver_ = (place + 1) % ProcessTable::places;
     }
     return has_delivered;
 }
 
-void ProcessService::read_hot() {
+bool ProcessService::has_undelivered() {
+    bool found = false;
+    table_.for_each([&](const Process& process) {
+        found |= process.log.has_undelivered() || process.has_blocked_reads;
+    });
+    return found;
+}
+
+void ProcessService::forget_cold() {
     std::erase_if(hot_, [&](std::uint64_t serial) {
         const Process* const process = table_.find(serial);
         return process == nullptr || now_ >= process->typed_until || !process->streams[0].fd;
     });
+}
+
+void ProcessService::read_hot() {
+    forget_cold();
     for (std::size_t i = 0; i < hot_.size(); ++i)
         on_output(hot_[i], 0, OutputPump::shared_budget);
 }
 
 void ProcessService::wake_reads(Process& process) {
-    for (std::size_t i = 0; i < process.waiting_reads.size();) {
-        WaitingRead& waiting = process.waiting_reads[i];
-        if (read_must_wait(process, waiting.params) && !is_due(waiting.deadline, now_)) {
-            ++i;
-            continue;
-        }
-        WaitingRead answered = std::move(waiting);
-        process.waiting_reads.erase(process.waiting_reads.begin() + static_cast<std::ptrdiff_t>(i));
-        answer_read(process, std::move(answered.reply), answered.params);
+    process.has_blocked_reads = false;
+    if (process.waiting_reads.empty()) return;
+    std::vector<WaitingRead> still_waiting;
+    for (WaitingRead& waiting : process.waiting_reads) {
+        const bool can_be_answered =
+            is_due(waiting.deadline, now_) || !read_must_wait(process, waiting.params);
+        const bool is_blocked = can_be_answered && outbox_.is_full_of_answers();
+        process.has_blocked_reads |= is_blocked;
+        if (can_be_answered && !is_blocked)
+            answer_read(process, std::move(waiting.reply), waiting.params);
+        else
+            still_waiting.push_back(std::move(waiting));
     }
+    process.waiting_reads = std::move(still_waiting);
 }
 
 void ProcessService::on_input_room(std::uint64_t serial) {
-    if (Process* const process = table_.find(serial)) write_input(*process);
+    Process* const process = table_.find(serial);
+    if (process == nullptr) return;
+    const std::size_t before = process->input.queued.size();
+    write_input(*process);
+    Input& input = process->input;
+    const bool is_hang_up = input.is_watched && input.queued.size() == before;
+    if (!is_hang_up) return;
+    input.is_watched = false;
+    poller_.unwatch(input.fd.get());
+    pump_.rest_terminal(*process, now_);
 }
 
 void ProcessService::write_input(Process& process) {
@@ -224,34 +258,35 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
     process.timeout_at.reset();
     if (process.terminal_retry) pump_.retry_terminal(process);
     close_input(process);
-    if (process.is_tty())
-        process.terminal_gone = now_ + terminal_hangup_time;
-    else
-        for (OutputStream& stream : process.streams)
-            if (stream.fd) stream.backlog = os::readable_bytes(stream.fd.get());
-
-    for (std::size_t i = 0; i < process.streams.size(); ++i)
-        while ((process.is_tty() || process.streams[i].backlog > 0) &&
-               pump_.read(process, i, OutputPump::lone_budget, now_)) {}
+    read_what_is_left(process);
+    // A child of it that was between fork and exec has not got the first one.
+    const bool was_asked = process.ending && process.ending->phase == Ending::Phase::polite;
+    if (was_asked) (void)signal_tree(process, SIGTERM, protocol::SignalScope::tree);
     settle(process);
     warn_when_nearly_full(); // or forget that it was
 }
 
+// What could be read at the exit is told before it.
+void ProcessService::read_what_is_left(Process& process) {
+    // What a terminal still holds cannot be asked; it is read until it has nothing more to give.
+    constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+    for (std::size_t i = 0; i < process.streams.size(); ++i) {
+        OutputStream& stream = process.streams[i];
+        if (!stream.fd) continue;
+        stream.backlog = process.is_tty() ? unknown : os::readable_bytes(stream.fd.get());
+        while (stream.backlog > 0 && pump_.read(process, i, OutputPump::lone_budget, now_)) {}
+    }
+}
+
 void ProcessService::tell_exit_if_drained(Process& process) {
     if (!process.exit || process.exit_is_logged) return;
-    // While the log is full the terminal is not read, so nothing can be said about its end.
-    if (is_due(process.terminal_gone, now_) && !process.log.has_room())
-        process.terminal_gone = now_ + terminal_hangup_time;
-    const bool is_drained =
-        process.is_tty() ? !process.streams[0].fd || is_due(process.terminal_gone, now_)
-                         : process.streams[0].backlog == 0 && process.streams[1].backlog == 0;
+    const bool is_drained = process.streams[0].backlog == 0 && process.streams[1].backlog == 0;
     if (!is_drained) return;
     for (const OutputStream& stream : process.streams)
         process.log.flush(stream.name);
     process.log.append_exited();
     process.exit_is_logged = true;
     if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
-    process.terminal_gone.reset();
 }
 
 void ProcessService::close_if_ended(Process& process) {
@@ -271,70 +306,94 @@ void ProcessService::close_if_ended(Process& process) {
     process.is_closed = true;
 }
 
-std::vector<pid_t> ProcessService::members(Process& process) {
+std::vector<os::ProcessIdentity> ProcessService::members(Process& process) {
     families_.refresh(table_.leaders());
     return families_.members(process.serial, process.exit ? 0 : process.pid);
 }
 
-void ProcessService::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
+// Returns whether there was anything to signal.
+bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
     using protocol::SignalScope;
     // The tree is looked at first: a signal may make members lose the parents they are found by.
-    std::vector<pid_t> others;
-    if (scope == SignalScope::tree || process.exit) others = members(process);
+    std::vector<os::ProcessIdentity> others;
+    if (scope != SignalScope::leader && (scope == SignalScope::tree || process.exit))
+        others = members(process);
+    if (scope == SignalScope::group)
+        std::erase_if(others, [&](const os::ProcessIdentity& other) {
+            return ::getpgid(other.pid) != process.pid;
+        });
+    if (process.ending) families_.remember(process.serial, others);
     // The leader is not reaped yet, so its number and its group's cannot mean another process.
     if (!process.exit)
         (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
-    for (const pid_t pid : others) {
-        const bool has_got_it = !process.exit && ::getpgid(pid) == process.pid;
-        if (!has_got_it || signal == SIGKILL) families_.signal_member(pid, process.serial, signal);
+    for (const os::ProcessIdentity& other : others) {
+        const bool has_got_it = !process.exit && ::getpgid(other.pid) == process.pid;
+        if (!has_got_it) os::signal_process(other, signal);
     }
+    return !process.exit || !others.empty();
 }
 
 void ProcessService::begin_ending(Process& process, std::uint64_t grace_ms) {
     const bool is_polite = grace_ms > 0;
-    if (process.ending && (is_polite || !process.ending->kill_at)) return;
-    if (!process.ending) process.ending.emplace();
-    process.ending->kill_at.reset();
+    if (process.ending && (is_polite || process.ending->phase == Ending::Phase::killing)) return;
+    if (!process.ending) process.ending = Ending{Ending::Phase::polite};
     if (!is_polite) return kill_tree(process);
     process.ending->kill_at = deadline_after(now_, grace_ms);
-    signal_tree(process, SIGTERM, protocol::SignalScope::tree);
-    signal_tree(process, SIGCONT, protocol::SignalScope::tree); // a stopped one could not end
+    (void)signal_tree(process, SIGTERM, protocol::SignalScope::tree);
+    // A stopped process could not end.
+    (void)signal_tree(process, SIGCONT, protocol::SignalScope::tree);
 }
 
 void ProcessService::kill_tree(Process& process) {
-    signal_tree(process, SIGKILL, protocol::SignalScope::tree);
-    process.ending->look_again = now_ + look_again_time;
-    if (!process.ending->give_up) process.ending->give_up = now_ + give_up_time;
+    Ending& ending = *process.ending;
+    if (ending.phase != Ending::Phase::killing) ending.give_up = now_ + give_up_time;
+    ending.phase = Ending::Phase::killing;
+    ending.kill_at.reset();
+    const TimePoint begun = clock_now();
+    (void)signal_tree(process, SIGKILL, protocol::SignalScope::tree);
+    const TimePoint done = clock_now();
+    const auto pause =
+        std::max<TimePoint::duration>(look_again_time, (done - begun) * look_again_share);
+    ending.look_again = done + pause;
 }
 
 void ProcessService::continue_ending(Process& process) {
     Ending& ending = *process.ending;
-    if (process.is_starting()) {
+    switch (ending.phase) {
+    case Ending::Phase::calling_off_start:
         if (!is_due(ending.give_up, now_)) return;
         if (process.start_reply) process.start_reply->fail(start_was_cancelled());
         process.start_reply.reset();
-        return finish_ending(process, {process.pid});
+        return finish_ending(process, {{process.pid, 0}});
+    case Ending::Phase::polite:
+        if (is_due(ending.kill_at, now_)) return kill_tree(process);
+        if (process.exit && members(process).empty()) finish_ending(process, {});
+        return;
+    case Ending::Phase::killing: break;
     }
-    std::vector<pid_t> left = members(process);
+    if (!process.exit && !is_due(ending.look_again, now_)) return;
+    std::vector<os::ProcessIdentity> left = members(process);
     if (process.exit && left.empty()) return finish_ending(process, {});
-    if (is_due(ending.kill_at, now_)) {
-        ending.kill_at.reset();
-        return kill_tree(process);
-    }
     if (is_due(ending.give_up, now_)) {
-        if (!process.exit) left.insert(left.begin(), process.pid);
+        if (!process.exit) left.insert(left.begin(), {process.pid, 0});
         return finish_ending(process, left);
     }
     if (is_due(ending.look_again, now_)) kill_tree(process);
 }
 
-void ProcessService::finish_ending(Process& process, const std::vector<pid_t>& survivors) {
+void ProcessService::finish_ending(Process& process,
+                                   const std::vector<os::ProcessIdentity>& survivors) {
     Ending ending = std::move(*process.ending);
     process.ending.reset();
-    for (Ending::Waiter& waiter : ending.waiters)
-        waiter.reply.send(
-            protocol::TerminateResult{waiter.was_running, {survivors.begin(), survivors.end()}});
-    process.is_tree_gone = process.exit.has_value();
+    families_.forget_all_of(process.serial);
+    protocol::TerminateResult result;
+    for (const os::ProcessIdentity& survivor : survivors)
+        result.survivors.push_back(survivor.pid);
+    for (Ending::Waiter& waiter : ending.waiters) {
+        result.running = waiter.was_running;
+        waiter.reply.send(result);
+    }
+    process.is_tree_gone = process.exit && survivors.empty();
     settle(process);
 }
 
@@ -348,15 +407,17 @@ void ProcessService::check_timers(Process& process) {
         (is_due(process.ending->kill_at, now_) || is_due(process.ending->look_again, now_) ||
          is_due(process.ending->give_up, now_)))
         continue_ending(process);
-    if (is_due(process.terminal_retry, now_)) pump_.retry_terminal(process);
+    if (is_due(process.terminal_retry, now_)) {
+        pump_.retry_terminal(process);
+        write_input(process);
+    }
     const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);
     if (holds_bytes_too_long) process.log.flush_held_since(now_);
     const bool has_read_due =
+        !process.has_blocked_reads &&
         std::any_of(process.waiting_reads.begin(), process.waiting_reads.end(),
                     [&](const WaitingRead& read) { return is_due(read.deadline, now_); });
-    if (holds_bytes_too_long || has_read_due || is_due(process.terminal_gone, now_) ||
-        is_due(process.close_at, now_))
-        settle(process);
+    if (holds_bytes_too_long || has_read_due || is_due(process.close_at, now_)) settle(process);
 }
 
 void ProcessService::on_time(TimePoint now) {
@@ -370,10 +431,9 @@ std::optional<TimePoint> ProcessService::next_deadline() {
         next = earlier(next, process.timeout_at);
         next = earlier(next, process.log.held_until());
         next = earlier(next, process.terminal_retry);
-        next = earlier(next, process.terminal_gone);
         next = earlier(next, process.close_at);
         for (const WaitingRead& read : process.waiting_reads)
-            next = earlier(next, read.deadline);
+            if (!process.has_blocked_reads) next = earlier(next, read.deadline);
         if (!process.ending) return;
         next = earlier(next, process.ending->kill_at);
         next = earlier(next, process.ending->look_again);
@@ -383,8 +443,8 @@ std::optional<TimePoint> ProcessService::next_deadline() {
 }
 
 void ProcessService::kill_everything() {
-    for (const pid_t pid : os::descendants_of(::getpid()))
-        (void)::kill(pid, SIGKILL); // gone meanwhile: as wanted
+    for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))
+        os::signal_process(process, SIGKILL);
 }
 
 } // namespace ew::server

@@ -89,7 +89,8 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (const std::optional<Error> refusal = refusal_of_confinement(params))
         return reply.fail(*refusal);
 
-    Process* const process = table_.add(params.process_id, settings_.output, families_);
+    Process* const process =
+        table_.add(params.process_id, settings_.output, families_, outbox_.bulk_sent());
     if (process == nullptr)
         return reply.fail({ErrorKind::too_many_processes,
                            fmt::format("all {} places are taken by processes that live, whose "
@@ -205,8 +206,10 @@ void ProcessService::handle(Reply reply, protocol::WriteParams params) {
         return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
     const std::size_t size = params.chunk.bytes.size();
     const bool fits = input.queued.empty() || input.queued.size() + size <= input_queue;
-    if (fits && input.held.empty())
-        return take_write(*process, std::move(reply), std::move(params));
+    if (fits && input.held.empty()) {
+        take_write(*process, std::move(reply), std::move(params));
+        return write_input(*process);
+    }
 
     if (input.held_bytes + size > input_held)
         return reply.fail({ErrorKind::limit,
@@ -242,7 +245,6 @@ void ProcessService::take_write(Process& process, Reply reply, protocol::WritePa
             input.close_when_written = true;
     }
     reply.send(result);
-    write_input(process);
 }
 
 // Returns the length of the longest line that these bytes are part of.
@@ -258,6 +260,7 @@ std::size_t ProcessService::append_input(Process& process, std::string_view byte
         begin = end + 1;
     }
     pump_.note_typing(process, now_);
+    forget_cold();
     if (std::find(hot_.begin(), hot_.end(), process.serial) == hot_.end())
         hot_.push_back(process.serial);
     return longest_line;
@@ -283,25 +286,29 @@ void ProcessService::handle(Reply reply, protocol::SignalParams params) {
     Process* const process = table_.find(params.process_id);
     const bool is_interrupt = params.signal == protocol::SignalName::interrupt;
     if (park_if_starting(process, reply, params)) return;
-    if (process != nullptr) {
-        table_.touch(*process);
-        const bool has_target = process->is_running() || !members(*process).empty();
-        if (has_target)
-            signal_tree(*process, signal_numbers[static_cast<std::size_t>(params.signal)],
-                        params.scope);
-        // An interrupt that comes after the end is a race that every client can lose.
-        if (has_target || is_interrupt) return reply.send(protocol::Empty{});
-        return reply.fail({ErrorKind::not_running,
-                           fmt::format("process '{}' has ended and left nothing to signal",
-                                       core::shortened(process->id)),
-                           "process/read tells how it ended", "processId"});
+    if (process == nullptr) {
+        // Like below: Codex cannot know that the process has just ended.
+        if (is_interrupt) return reply.send(protocol::Empty{});
+        return reply.fail(unknown(params.process_id));
     }
-    if (is_interrupt) return reply.send(protocol::Empty{});
-    reply.fail(unknown(params.process_id));
+    table_.touch(*process);
+    const int number = signal_numbers[static_cast<std::size_t>(params.signal)];
+    // An interrupt that comes after the end is a race that every client can lose.
+    if (signal_tree(*process, number, params.scope) || is_interrupt)
+        return reply.send(protocol::Empty{});
+    reply.fail({ErrorKind::not_running,
+                fmt::format("process '{}' has ended and left nothing to signal in this scope",
+                            core::shortened(process->id)),
+                "process/list shows what it left, process/read how it ended", "processId"});
 }
 
 void ProcessService::handle(Reply reply, protocol::TerminateParams params) {
-    Process* const process = table_.find(params.process_id);
+    Process* process = table_.find(params.process_id);
+    if (process != nullptr && process->is_starting() && !process->start_is_cancelled) {
+        // It may be running already, and only the news of it not read yet.
+        on_start_report(process->serial);
+        process = table_.find(params.process_id);
+    }
     if (process == nullptr) return reply.send(protocol::TerminateResult{});
     table_.touch(*process);
     if (process->is_starting()) {
@@ -312,8 +319,7 @@ void ProcessService::handle(Reply reply, protocol::TerminateParams params) {
     const bool was_running = process->is_running();
     if (!was_running && !process->ending && members(*process).empty())
         return reply.send(protocol::TerminateResult{});
-    const std::uint64_t grace = params.grace_ms.value_or(process->grace_ms);
-    begin_ending(*process, grace);
+    begin_ending(*process, params.grace_ms.value_or(process->grace_ms));
     process->ending->waiters.push_back({std::move(reply), was_running});
 }
 
@@ -359,8 +365,9 @@ void ProcessService::list(Reply reply) {
         }
         info.started_at_ms = process->started_at_ms;
         info.next_seq = process->log.next_seq();
-        for (const pid_t pid : families_.members(process->serial, process->exit ? 0 : process->pid))
-            info.descendants.push_back(pid);
+        const pid_t leader = process->exit ? 0 : process->pid;
+        for (const os::ProcessIdentity& member : families_.members(process->serial, leader))
+            info.descendants.push_back(member.pid);
     }
     reply.send(result);
 }
@@ -368,6 +375,7 @@ void ProcessService::list(Reply reply) {
 bool ProcessService::cancel(const json::Id& id) {
     const Error cancelled = {ErrorKind::cancelled, "the request was cancelled by the client"};
     bool found = false;
+    std::uint64_t to_call_off = 0; // the serial of a start
     const auto cancel_in = [&](auto& waiting, auto on_found) {
         const auto at = std::find_if(waiting.begin(), waiting.end(),
                                      [&](const auto& entry) { return entry.reply.id() == id; });
@@ -384,11 +392,16 @@ bool ProcessService::cancel(const json::Id& id) {
         cancel_in(process.input.held, [&](const HeldWrite& write) {
             process.input.held_bytes -= write.params.chunk.bytes.size();
         });
+        release_held_writes(process);
         if (process.ending) cancel_in(process.ending->waiters, nothing_more);
         if (found || !process.start_reply || process.start_reply->id() != id) return;
         found = true;
-        cancel_start(process);
+        to_call_off = process.serial;
     });
+    if (to_call_off == 0) return found;
+    on_start_report(to_call_off);
+    Process* const process = table_.find(to_call_off);
+    if (process != nullptr && process->is_starting()) cancel_start(*process);
     return found;
 }
 

@@ -57,6 +57,7 @@ public:
 
     // Output that could not be delivered for want of room. True: some of it could be now.
     bool deliver_pending();
+    bool has_undelivered();
 
     // Reads the processes that were typed to lately, without waiting for the poller's turn.
     void read_hot();
@@ -67,9 +68,7 @@ public:
 
     void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
 
-    OutputPump& pump() { return pump_; }
-
-    ProcessTable& table() { return table_; }
+    void pause_or_resume_bulk() { pump_.pause_or_resume_bulk(table_, now_); }
 
     // Kills every process there is below this one.
     void kill_everything();
@@ -91,6 +90,7 @@ private:
     void fail_start(Process& process, const os::StartFailure& failure);
     void handle_parked(std::vector<Parked> parked);
     void on_exit(Process& process, int status, const rusage& usage);
+    void read_what_is_left(Process& process);
     void settle(Process& process);
     void tell_exit_if_drained(Process& process);
     void close_if_ended(Process& process);
@@ -98,15 +98,16 @@ private:
     void close_input(Process& process);
     void write_input(Process& process);
     void release_held_writes(Process& process);
-    void signal_tree(Process& process, int signal, protocol::SignalScope scope);
+    bool signal_tree(Process& process, int signal, protocol::SignalScope scope);
     void begin_ending(Process& process, std::uint64_t grace_ms);
     void kill_tree(Process& process);
     void continue_ending(Process& process);
-    void finish_ending(Process& process, const std::vector<pid_t>& survivors);
-    std::vector<pid_t> members(Process& process);
+    void finish_ending(Process& process, const std::vector<os::ProcessIdentity>& survivors);
+    std::vector<os::ProcessIdentity> members(Process& process);
     void type_end_of_file(Process& process);
     std::size_t append_input(Process& process, std::string_view bytes);
     void check_timers(Process& process);
+    void forget_cold();
     void cancel_start(Process& process);
 
     ProcessSettings settings_;

@@ -28,10 +28,11 @@ std::size_t ProcessTable::free_place() const {
     return static_cast<std::size_t>(free - places_.begin());
 }
 
-Process* ProcessTable::add(std::string id, core::OutputLimits limits, Families& families) {
+Process* ProcessTable::add(std::string id, core::OutputLimits limits, Families& families,
+                           std::uint64_t bulk_sent) {
     std::size_t place = free_place();
     if (place == places) {
-        if (!prune(families)) return nullptr;
+        if (!prune(families, bulk_sent)) return nullptr;
         place = free_place();
     }
     if (pruned_.erase(id) > 0) std::erase(pruned_order_, id); // it names a new process from now on
@@ -45,7 +46,7 @@ void ProcessTable::remove(Process& process) {
     places_[process.serial % places].reset();
 }
 
-bool ProcessTable::prune(Families& families) {
+bool ProcessTable::prune(Families& families, std::uint64_t bulk_sent) {
     std::vector<Process*> by_use;
     for (const auto& place : places_)
         by_use.push_back(place.get());
@@ -54,7 +55,7 @@ bool ProcessTable::prune(Families& families) {
     families.refresh(leaders());
     // From the least recently used on, so the protected ones are those that come last.
     const auto found = std::find_if(by_use.begin(), by_use.end(), [&](const Process* process) {
-        return process->is_settled() && families.members(process->serial, 0).empty();
+        return process->is_settled(bulk_sent) && families.members(process->serial, 0).empty();
     });
     if (found == by_use.end()) return false;
 

@@ -33,7 +33,9 @@ public:
 
     // A free place, made free if need be: the least recently used entry that is over, told, and has
     // no living descendants goes. Null: all are in use.
-    Process* add(std::string id, core::OutputLimits limits, Families& families);
+    // `bulk_sent` is how far the bulk lane was sent.
+    Process* add(std::string id, core::OutputLimits limits, Families& families,
+                 std::uint64_t bulk_sent);
     void remove(Process& process);
 
     std::size_t live_count() const;
@@ -49,7 +51,7 @@ public:
 
 private:
     std::size_t free_place() const;
-    bool prune(Families& families);
+    bool prune(Families& families, std::uint64_t bulk_sent);
 
     std::array<std::unique_ptr<Process>, places> places_;
     std::uint64_t uses_ = 0;

@@ -89,7 +89,6 @@ int Server::run(pid_t keeper) {
     now_ = clock_now();
     processes_->set_now(now_);
     handle_buffered();
-    if (has_input_ended_) begin_ending(0);
     finish_turn();
     while (!is_over())
         turn();
@@ -140,7 +139,6 @@ void Server::on_signals() {
     if (taken.child && processes_) processes_->on_children();
     if (taken.ending == 0) return;
     log::info("server", "ending on {}", os::signal_name(taken.ending));
-    if (ending_) ending_->deadline = now_; // asked twice: at once
     begin_ending(128 + taken.ending);
 }
 
@@ -150,8 +148,8 @@ bool Server::must_fork_first() const {
 }
 
 bool Server::may_read_requests() const {
-    return !has_input_ended_ && !must_fork_first() && !ending_ &&
-           outbox_.unsent(Lane::priority) < Outbox::answers_mark;
+    return !has_input_ended_ && !must_fork_first() && !ending_ && !has_buffered_requests_ &&
+           !outbox_.is_full_of_answers();
 }
 
 void Server::read_requests() {
@@ -162,16 +160,22 @@ void Server::read_requests() {
     if (result.state == os::IoState::end) has_input_ended_ = true;
     if (result.state == os::IoState::would_block) return;
     handle_buffered();
-    if (has_input_ended_ && !must_fork_first()) begin_ending(0);
 }
 
+// Handles what was read, as long as there is room for answers; finish_turn() comes back to the
+// rest.
 void Server::handle_buffered() {
+    has_buffered_requests_ = false;
     while (!ending_ && !must_fork_first()) {
+        has_buffered_requests_ = outbox_.is_full_of_answers();
+        if (has_buffered_requests_) return;
         std::optional<protocol::Frame> frame = deframer_.next();
         if (!frame && has_input_ended_) frame = deframer_.last();
-        if (!frame) return;
+        if (!frame) break;
         handle_frame(*frame);
+        reader_.trim();
     }
+    if (has_input_ended_ && !must_fork_first()) begin_ending(0);
 }
 
 void Server::handle_frame(const protocol::Frame& frame) {
@@ -289,8 +293,11 @@ void Server::finish_turn() {
     outbox_.flush();
     if (processes_) {
         if (processes_->deliver_pending()) outbox_.flush();
-        processes_->pump().pause_or_resume_bulk(processes_->table(), now_);
+        processes_->pause_or_resume_bulk();
     }
+    // The client has taken everything: there may be more, and no event will say so.
+    has_room_again_ = !outbox_.has_unsent() && processes_ && processes_->has_undelivered();
+    if (has_buffered_requests_ && !outbox_.is_full_of_answers()) handle_buffered();
     if (outbox_.client_is_gone() && !ending_) begin_ending(0);
 
     const bool wants_output = outbox_.has_unsent();
@@ -329,7 +336,9 @@ bool Server::is_over() {
 
 std::optional<TimePoint> Server::next_deadline() {
     std::optional<TimePoint> next;
-    if (!input_is_watchable_ && may_read_requests()) next = now_;
+    const bool is_input_ready = !input_is_watchable_ && may_read_requests();
+    const bool has_requests = has_buffered_requests_ && !outbox_.is_full_of_answers();
+    if (is_input_ready || has_requests || has_room_again_) next = now_;
     if (processes_) next = earlier(next, processes_->next_deadline());
     if (!ending_) return next;
     next = earlier(next, ending_->deadline);

@@ -99,6 +99,8 @@ private:
     bool output_is_watchable_ = true; // else writing never blocks
     bool output_is_watched_ = false;
     bool has_input_ended_ = false;
+    bool has_buffered_requests_ = false; // read, and waiting for room for their answers
+    bool has_room_again_ = false;        // output is waiting and could go now
     TimePoint now_;
     std::optional<Ending> ending_;
 };

@@ -2,8 +2,9 @@
 
 #include "json/base64.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ew::transcript {
 
@@ -22,8 +23,7 @@ bool is_output(const Node& message) {
 std::string lane_of(const Node& message) {
     const Node* const process = message.find("params", "processId");
     const std::string_view method = message.text_of("method");
-    if (method.starts_with("process/") && process != nullptr)
-        return "process " + to_json(*process);
+    if (method.starts_with("process/") && process != nullptr) return "process " + to_json(*process);
     if (is_call(message)) return fmt::format("method {}", method);
     const Node* const id = message.find("id");
     return "reply " + (id == nullptr ? "" : to_json(*id));
@@ -45,8 +45,9 @@ std::string shown(std::string_view bytes) {
 Node without_chunk(Node message) {
     Node* const params = message.find("params");
     if (params == nullptr) return message;
-    for (std::size_t i = 0; i < params->names.size(); ++i)
-        if (params->names[i] == "chunk") return params->remove(i), message;
+    const auto chunk = std::find(params->names.begin(), params->names.end(), "chunk");
+    if (chunk != params->names.end())
+        params->remove(static_cast<std::size_t>(chunk - params->names.begin()));
     return message;
 }
 
@@ -82,7 +83,8 @@ Result<void> Expectations::add(std::size_t step) {
     if (entries.empty() || entries.back().streams.empty()) entries.push_back({});
     Entry& joined = entries.back();
     const Node* const params = message.find("params");
-    const std::string_view name = params == nullptr ? std::string_view() : params->text_of("stream");
+    const std::string_view name =
+        params == nullptr ? std::string_view() : params->text_of("stream");
     Stream* stream = joined.find(name);
     if (stream == nullptr) stream = &joined.streams.emplace_back(Stream{std::string(name)});
     return add_output(*stream, step);
@@ -110,7 +112,8 @@ Result<void> Expectations::add_output(Stream& stream, std::size_t step) const {
 }
 
 void Expectations::note_sent(const Node& message) {
-    if (is_call(message) && message.find("id") != nullptr)
+    const bool is_answer = !is_call(message) && (message.find("result") || message.find("error"));
+    if (message.find("id") != nullptr && !is_answer)
         unanswered_["reply " + to_json(*message.find("id"))].push_back(message);
 }
 
@@ -126,6 +129,13 @@ Discord Expectations::discord(std::size_t step, std::string what, const Node& me
     return {written.line, std::move(what), {}, written.text, to_json(message)};
 }
 
+bool Expectations::answers_nothing(const Node& message) const {
+    const Node* const id = message.find("id");
+    if (is_call(message) || id == nullptr || id->kind == Node::Kind::null) return false;
+    const auto asked = unanswered_.find(lane_of(message));
+    return asked == unanswered_.end() || asked->second.empty();
+}
+
 // What holds for every server, whatever a transcript says: a process speaks when it has been
 // started, and its messages are numbered from 1 without gaps.
 std::optional<Discord> Expectations::check_seq(const Node& message) {
@@ -137,19 +147,22 @@ std::optional<Discord> Expectations::check_seq(const Node& message) {
         return Discord{0, "this came before the process was started", {}, {}, to_json(message)};
     const std::string due = fmt::format("{}", ++last->second);
     if (seq->text == due) return {};
-    return Discord{0, "seq must count without gaps", {"params.seq", due, seq->text}, {},
-                   to_json(message)};
+    return Discord{
+        0, "seq must count without gaps", {"params.seq", due, seq->text}, {}, to_json(message)};
 }
 
 std::optional<Discord> Expectations::take(const Node& message) {
     if (std::optional<Discord> found = check_seq(message)) return found;
+    if (answers_nothing(message))
+        return Discord{0, "this answers nothing that was asked", {}, {}, to_json(message)};
     const auto found = lanes_.find(lane_of(message));
     if (found == lanes_.end() || found->second.next == found->second.entries.size())
         return Discord{0, "this message is not expected", {}, {}, to_json(message)};
     Lane& lane = found->second;
     Entry* entry = &lane.entries[lane.next];
-    const auto unfinished = std::find_if(entry->streams.begin(), entry->streams.end(),
-                                         [](const Stream& stream) { return !stream.is_complete(); });
+    const auto unfinished =
+        std::find_if(entry->streams.begin(), entry->streams.end(),
+                     [](const Stream& stream) { return !stream.is_complete(); });
     const bool is_joined = !entry->streams.empty();
     if (is_joined && is_output(message)) {
         Stream* const stream = entry->find(message.find("params")->text_of("stream"));

@@ -1,5 +1,6 @@
 // What the server is expected to say, in lanes: one a process, one an id of a reply. Order counts
-// within a lane. The output of a process is joined, each stream for itself: two pipes have no order.
+// within a lane. The output of a process is joined, each stream for itself: two pipes have no
+// order.
 #pragma once
 
 #include "transcript/format.h"
@@ -20,8 +21,8 @@ namespace ew::transcript {
 
 // Where a server and a transcript part.
 struct Discord {
-    int line = 0;              // of the transcript; 0: of none
-    std::string what;          // a sentence
+    int line = 0;     // of the transcript; 0: of none
+    std::string what; // a sentence
     Difference difference = {};
     std::string expected = {}; // the line
     std::string got = {};      // the message
@@ -52,16 +53,18 @@ private:
     struct Stream {
         std::string name = {};
         std::string bytes = {};
-        std::vector<std::pair<std::size_t, std::size_t>> ends = {}; // of a step's bytes, and the step
+        std::vector<std::pair<std::size_t, std::size_t>> ends =
+            {};                                    // of a step's bytes, and the step
         std::optional<std::size_t> open_step = {}; // the last step may not say what its bytes are
         std::size_t received = 0;                  // may pass `bytes` only for the open step
 
         bool is_complete() const { return received >= bytes.size() + (open_step ? 1 : 0); }
+
         std::size_t step_at_hand() const;
     };
 
     struct Entry {
-        std::size_t step = 0;              // of a message that stands alone
+        std::size_t step = 0;             // of a message that stands alone
         std::vector<Stream> streams = {}; // not empty: it is joined output instead
 
         Stream* find(std::string_view stream);
@@ -79,6 +82,7 @@ private:
     Result<void> add_output(Stream& stream, std::size_t step) const;
     Discord discord(std::size_t step, std::string what, const Node& message) const;
     const Node* type_of(const Node& message) const;
+    bool answers_nothing(const Node& message) const;
     std::optional<Discord> check_seq(const Node& message);
     std::optional<Discord> take_single(std::size_t step, const Node& message);
     std::optional<Discord> take_output(Stream& stream, const Node& message);
@@ -90,7 +94,8 @@ private:
     Matcher* matcher_;
     std::vector<bool> met_;
     std::map<std::string, Lane, std::less<>> lanes_;
-    std::map<std::string, std::deque<Node>, std::less<>> unanswered_; // requests, by lane of the reply
+    std::map<std::string, std::deque<Node>, std::less<>>
+        unanswered_;                                         // requests, by lane of the reply
     std::map<std::string, std::uint64_t, std::less<>> seqs_; // the last one of each started process
 };
 

@@ -2,9 +2,10 @@
 
 #include "json/writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
-#include <fmt/format.h>
 
 namespace ew::transcript {
 
@@ -60,25 +61,28 @@ Result<void> encode_text_member(std::string& name, Node& value) {
     return {};
 }
 
+Result<void> take_out_dots(Node& node) {
+    const auto is_dots = [](const Node& item) { return item.is_text() && item.text == stand_in; };
+    if (node.kind == Node::Kind::object) {
+        const auto found = std::find(node.names.begin(), node.names.end(), stand_in);
+        node.is_open = found != node.names.end();
+        if (node.is_open) node.remove(static_cast<std::size_t>(found - node.names.begin()));
+    } else if (node.kind == Node::Kind::array) {
+        const auto found = std::find_if(node.items.begin(), node.items.end(), is_dots);
+        node.is_open = found != node.items.end();
+        if (node.is_open && found + 1 != node.items.end())
+            return Error{ErrorKind::parse, "... must be the last element of its array"};
+        if (node.is_open) node.items.pop_back();
+    }
+    return {};
+}
+
 // Takes "..." and members with ~ as what they stand for, here and below.
 Result<void> interpret(Node& node) {
-    const bool is_array = node.kind == Node::Kind::array;
-    for (std::size_t i = 0; i < node.items.size();) {
-        const bool is_dots = is_array ? node.items[i].is_text() && node.items[i].text == stand_in
-                                      : node.names[i] == stand_in;
-        if (!is_dots) {
-            if (!is_array) TRY(encode_text_member(node.names[i], node.items[i]));
-            TRY(interpret(node.items[i]));
-            ++i;
-            continue;
-        }
-        if (is_array && i + 1 != node.items.size())
-            return Error{ErrorKind::parse, "... must be the last element of its array"};
-        node.is_open = true;
-        if (is_array)
-            node.items.pop_back();
-        else
-            node.remove(i);
+    TRY(take_out_dots(node));
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        if (i < node.names.size()) TRY(encode_text_member(node.names[i], node.items[i]));
+        TRY(interpret(node.items[i]));
     }
     return {};
 }
@@ -161,7 +165,8 @@ Result<void> check_order(const std::vector<Step>& steps) {
     bool has_exited = false;
     for (const Step& step : steps) {
         if (has_exited) return format_error(step.line, "nothing can follow '! exit'");
-        const bool needs_input = step.kind == Step::Kind::send || step.kind == Step::Kind::end_of_input;
+        const bool needs_input =
+            step.kind == Step::Kind::send || step.kind == Step::Kind::end_of_input;
         if (has_ended && needs_input)
             return format_error(step.line, "the client's end was closed by '! eof'");
         has_ended = has_ended || step.kind == Step::Kind::end_of_input;

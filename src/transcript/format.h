@@ -15,11 +15,11 @@ struct Step {
     enum class Kind : std::uint8_t { send, expect, end_of_input, exit_status, nothing };
 
     Kind kind = Kind::send;
-    int line = 0;                      // in the file, from 1
-    std::string text = {};             // as written behind the sign
-    std::optional<Node> message = {};  // absent: no JSON
-    bool is_verbatim = true;           // to be sent as written: nothing in it stands for something
-    int number = 0;                    // the exit status, or milliseconds
+    int line = 0;                     // in the file, from 1
+    std::string text = {};            // as written behind the sign
+    std::optional<Node> message = {}; // absent: no JSON
+    bool is_verbatim = true;          // to be sent as written: nothing in it stands for something
+    int number = 0;                   // the exit status, or milliseconds
 };
 
 // An error's message begins with the number of the line and a colon.

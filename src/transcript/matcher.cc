@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ew::transcript {
 
 namespace {
@@ -30,20 +32,23 @@ const Node* Matcher::value_of(std::string_view name) const {
 }
 
 Node Matcher::expanded(const Node& message) const {
-    if (message.is_text()) {
-        if (!message.text.starts_with('$')) return message;
-        const std::string_view text = message.text;
-        const std::string_view name = text.substr(0, text.find('/'));
-        const Node* const value = value_of(name);
-        if (value == nullptr) return message;
-        if (name.size() == text.size()) return *value;
-        return value->is_text() ? Node::of_text(value->text + message.text.substr(name.size()))
-                                : message;
-    }
+    if (message.is_text()) return expanded_text(message);
     Node copy = message;
     for (Node& item : copy.items)
         item = expanded(item);
     return copy;
+}
+
+Node Matcher::expanded_text(const Node& text) const {
+    if (const Node* const value = value_of(text.text)) return *value;
+    for (const std::string_view name : {dir_name, dir_uri_name}) {
+        const Node* const value = value_of(name);
+        const std::string_view rest =
+            std::string_view(text.text).substr(std::min(name.size(), text.text.size()));
+        if (value != nullptr && text.text.starts_with(name) && rest.starts_with('/'))
+            return Node::of_text(value->text + std::string(rest));
+    }
+    return text;
 }
 
 std::optional<Difference> Matcher::compare(const Node& expected, const Node& actual,

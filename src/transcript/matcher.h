@@ -12,6 +12,11 @@
 
 namespace ew::transcript {
 
+// The directory of a run as a path and as a URI. The only names that may begin a longer string,
+// such as "$dir/file".
+constexpr std::string_view dir_name = "$dir";
+constexpr std::string_view dir_uri_name = "$dirUri";
+
 struct Difference {
     std::string path;     // such as "params.exitCode"
     std::string expected; // JSON, or a phrase
@@ -20,8 +25,7 @@ struct Difference {
 
 class Matcher {
 public:
-    explicit Matcher(const Shapes& shapes)
-        : shapes_(shapes) {}
+    explicit Matcher(const Shapes& shapes) : shapes_(shapes) {}
 
     void bind(std::string name, Node value);
 
@@ -35,6 +39,7 @@ public:
 private:
     using Outcome = std::optional<Difference>;
 
+    Node expanded_text(const Node& text) const;
     Outcome compare_text(const Node& expected, const Node& actual);
     Outcome compare_array(const Node& expected, const Node& actual, const Node* type);
     Outcome compare_object(const Node& expected, const Node& actual, const Node* type);

@@ -5,8 +5,9 @@
 #include "json/value.h"
 #include "json/writer.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ew::transcript {
 
@@ -48,8 +49,10 @@ Node scalar(Node::Kind kind, std::string text) {
 
 Node node_from(simdjson::dom::element element) {
     switch (element.type()) {
-    case element_type::OBJECT: return node_from(simdjson::dom::object(element.get_object().value_unsafe()));
-    case element_type::ARRAY: return node_from(simdjson::dom::array(element.get_array().value_unsafe()));
+    case element_type::OBJECT:
+        return node_from(simdjson::dom::object(element.get_object().value_unsafe()));
+    case element_type::ARRAY:
+        return node_from(simdjson::dom::array(element.get_array().value_unsafe()));
     case element_type::STRING:
         return Node::of_text(std::string(element.get_string().value_unsafe()));
     case element_type::BOOL: return scalar(Node::Kind::boolean, json_of<bool>(element));

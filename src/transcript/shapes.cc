@@ -1,7 +1,8 @@
 #include "transcript/shapes.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ew::transcript {
 
@@ -34,11 +35,11 @@ Result<void> Shapes::add(const Node& method) {
         fmt::format(R"({{"required":["id","method","params"],"properties":{{)"
                     R"("jsonrpc":{{"x-volatile":true}},"id":{{}},"method":{{}},"params":{}}}}})",
                     reference(method.text_of("params")))));
-    replies_[name] = TRY(parse_node(
-        fmt::format(R"({{"required":["id","result","error"],"properties":{{)"
-                    R"("jsonrpc":{{"x-volatile":true}},"id":{{}},"result":{},)"
-                    R"("error":{{"$ref":"#/x-envelope/ErrorObject"}}}}}})",
-                    reference(method.text_of("result")))));
+    replies_[name] =
+        TRY(parse_node(fmt::format(R"({{"required":["id","result","error"],"properties":{{)"
+                                   R"("jsonrpc":{{"x-volatile":true}},"id":{{}},"result":{},)"
+                                   R"("error":{{"$ref":"#/x-envelope/ErrorObject"}}}}}})",
+                                   reference(method.text_of("result")))));
     return {};
 }
 

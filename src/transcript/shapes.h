@@ -18,6 +18,7 @@ public:
 
     // The type of a call or notification, and of the answer to a call.
     const Node* call(std::string_view method) const { return look_up(calls_, method); }
+
     const Node* reply(std::string_view method) const { return look_up(replies_, method); }
 
     const Node* member(const Node* type, std::string_view name) const;

@@ -210,13 +210,13 @@ def a_start_that_fails_says_why_and_leaves_the_id_free(scene):
 def a_bad_working_directory_is_an_error_that_names_it(scene):
     scene.file("plain.txt", "text")
     server = scene.server()
-    for name in ("missing", "plain.txt"):
+    for name, kind in (("missing", "spawnNotFound"), ("plain.txt", "spawnFailed")):
         for tty in (False, True):
             error = server.refused(
                 "process/start",
                 server.start_params("p", ["true"], tty=tty, cwd=file_uri(scene.path(name))),
                 -32603,
-                "spawnFailed",
+                kind,
             )
             check(name in error["message"], "the message does not name it: %s" % error["message"])
     for cwd in ("relative/path", "", "http://host/x", "file://elsewhere/x", "file:///a?b"):

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Converts recordings of a Codex client and its exec-server into transcripts.
+
+usage: scripts/convert_traffic.py IN.jsonl… OUTDIR
+
+A recording has one JSON object a line: {"ms", "dir": "c2s" or "s2c", "msg"} for a message, or
+{"ms", "event": "eof" or "server-exit", …}. Each recording that starts a process becomes
+OUTDIR/codex_NAME.transcript. What execward does not serve yet is dropped and counted; where it does
+something else on purpose, one of the RULES below says so and why.
+"""
+
+import base64
+import json
+import pathlib
+import re
+import sys
+
+SERVED = ("initialize", "initialized", "environment/info", "environment/status", "process/")
+CHUNK_LEFT_OUT = re.compile(r"BASE64 OF (\d+) BYTES\Z")
+BRIEF_SLEEP = re.compile(r"\bsleep ([1-9])\b(?!\d)")
+
+# The directory in which the recorded programs ran becomes the directory of the run.
+WORKSPACE = "/ROOT/ws"
+WORKSPACE_URI = "file://" + WORKSPACE
+# The recorded server had this variable in its environment. Ours gets it with the start.
+VARIABLE, VALUE = ("RIG_TOKEN", "TOKEN"), ("RIGTOKEN", "token-1")
+
+
+class Dots:
+    """The ... of a transcript."""
+
+
+DOTS = Dots()
+
+
+def render(value):
+    """JSON as a transcript has it; a member or element DOTS becomes "..."."""
+    if isinstance(value, dict):
+        members = ["..." if member is DOTS else json.dumps(name, ensure_ascii=False) + ":" + render(member)
+                   for name, member in value.items()]
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join("..." if element is DOTS else render(element) for element in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def is_served(method):
+    return any(method == name or name.endswith("/") and method.startswith(name) for name in SERVED)
+
+
+# ------------------------------------------------------------------ texts
+
+def renamed(text):
+    return text.replace(*VARIABLE).replace(*VALUE)
+
+
+def localized(value):
+    """Paths of the recorded machine, in any string, as paths of the run."""
+    if isinstance(value, dict):
+        return {name: localized(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [localized(element) for element in value]
+    if not isinstance(value, str):
+        return value
+    for recorded, ours in ((WORKSPACE_URI, "$dirUri"), (WORKSPACE, "$dir")):
+        if value == recorded or value.startswith(recorded + "/"):
+            return ours + value[len(recorded):]
+    return renamed(value)
+
+
+def text_of(chunk):
+    """The bytes of a chunk, renamed; None if the recording left them out."""
+    if CHUNK_LEFT_OUT.match(chunk):
+        return None
+    return base64.b64decode(chunk).replace(VALUE[0].encode(), VALUE[1].encode())
+
+
+def chunk_member(content):
+    try:
+        return {"chunk~": content.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"chunk": base64.b64encode(content).decode("ascii")}
+
+
+# ------------------------------------------------------------------ one recording
+
+class Conversion:
+    def __init__(self, rows):
+        self.rows = rows
+        self.requests = {}  # id to request, of the recording
+        self.dropped = {}  # method to count, since the last line
+        self.open = set()  # processes some of whose output was left out
+        self.refused = set()  # processes that execward does not start
+        self.ended = set()  # processes that were terminated or have exited
+        self.calls = [row["msg"] for row in rows if "msg" in row and row["dir"] == "c2s"]
+        self.says = [row["msg"] for row in rows if "msg" in row and row["dir"] == "s2c"]
+        self.lines = []
+
+    def run(self):
+        for row in self.rows:
+            if row.get("event") == "eof":
+                break
+            if "msg" in row and row["dir"] == "c2s":
+                self.client_says(row["msg"])
+            elif "msg" in row:
+                self.server_says(row["msg"])
+        self.end()
+        return self.lines
+
+    def end(self):
+        """RULE: the recorded server was killed in some recordings. Here the client leaves first."""
+        self.tell_dropped()
+        self.lines += ["! eof", "! exit 0"]
+
+    def put(self, sign, message):
+        self.tell_dropped()
+        self.lines.append("%s %s" % (sign, render(message)))
+
+    def drop(self, method):
+        self.dropped[method] = self.dropped.get(method, 0) + 1
+
+    def tell_dropped(self):
+        for method, count in sorted(self.dropped.items()):
+            self.lines.append("# left out: %d of %s" % (count, method))
+        self.dropped = {}
+
+    # -------------------------------------------------------------- client
+
+    def client_says(self, message):
+        if "id" in message and "method" in message:
+            self.requests[message["id"]] = message
+        method = message.get("method", "an answer")
+        if not is_served(method):
+            return self.drop(method)
+        message = dict(message, params=localized(message.get("params")))
+        if method == "process/start":
+            message["params"] = self.start_params(message["params"])
+        if method == "process/write":
+            message["params"] = self.write_params(message["params"])
+        if message["params"] is None:
+            del message["params"]
+        self.put(">", message)
+
+    def start_params(self, params):
+        params["argv"] = self.runnable(params["processId"], params["argv"])
+        # RULE: a login shell reads the profile of whoever runs the transcript. Here it finds none.
+        params["env"] = dict(params["env"], HOME="$dir")
+        if any("$" + VARIABLE[1] in argument for argument in params["argv"]):
+            params["env"] = dict(params["env"], **{VARIABLE[1]: VALUE[1]})
+        if params.get("sandbox"):
+            self.refused.add(params["processId"])
+        return params
+
+    def runnable(self, process, argv):
+        if argv[0].startswith("/PYTHON"):
+            return self.stand_in(process)
+        # RULE: what is recorded does not depend on how long a short sleep takes, so it is cut to a
+        # tenth. Long ones are never waited for and stay.
+        return [BRIEF_SLEEP.sub(r"sleep 0.\1", argument) for argument in argv]
+
+    def stand_in(self, process):
+        """RULE: the recorded program is not here. A script answers each line with what it answered."""
+        answers = []
+        for row in self.rows:
+            message = row.get("msg", {})
+            if message.get("params", {}).get("processId") != process:
+                continue
+            if message["method"] == "process/write":
+                answers.append("")
+            elif message["method"] == "process/output":
+                answers[-1] += text_of(message["params"]["chunk"]).decode("utf-8")
+        script = 'for answer; do read -r line; printf %s "$answer"; done; exec cat'
+        return ["/bin/sh", "-c", script, "sh", *answers]
+
+    @staticmethod
+    def write_params(params):
+        chunk = params.pop("chunk")
+        content = text_of(chunk)
+        if content is None:
+            content = b"a line of %s\n" % CHUNK_LEFT_OUT.match(chunk)[1].encode()
+        return {**params, **chunk_member(content)}
+
+    # -------------------------------------------------------------- server
+
+    def server_says(self, message):
+        method = message.get("method")
+        if method is None:
+            return self.server_answers(message)
+        if not is_served(method):
+            return self.drop(method)
+        params = dict(message["params"])
+        if params["processId"] in self.refused:
+            return self.drop(method)
+        del params["seq"]  # the player counts
+        if method == "process/output":
+            return self.server_prints(params)
+        if method == "process/exited":
+            self.ended.add(params["processId"])
+            params = self.exited_params(params)
+        self.put("<", {"method": method, "params": params})
+
+    def server_prints(self, params):
+        content = text_of(params.pop("chunk"))
+        lane = (params["processId"], params["stream"])
+        if lane in self.open:
+            return
+        if content is None:
+            self.open.add(lane)
+            params["..."] = DOTS
+        else:
+            params.update(chunk_member(content))
+        self.put("<", {"method": "process/output", "params": params})
+
+    def exited_params(self, params):
+        # RULE: on a terminal Codex tells 1 for every signal. execward tells 128+N there too, and
+        # what terminate ends is killed.
+        was_terminated = any(call.get("method") == "process/terminate"
+                             and call["params"]["processId"] == params["processId"]
+                             and self.was_running(call["id"]) for call in self.calls)
+        if was_terminated:
+            params["exitCode"] = 137
+        return {**params, "...": DOTS}  # usage, and the name of the signal, are execward's own
+
+    def was_running(self, call_id):
+        return any(message.get("id") == call_id and message.get("result", {}).get("running")
+                   for message in self.says)
+
+    def server_answers(self, message):
+        request = self.requests.get(message["id"], {})
+        method = request.get("method", "an answer")
+        if not is_served(method):
+            return  # counted with its request
+        if method == "initialize":
+            # RULE: each server tells about itself; the system is the same.
+            message = {"id": message["id"], "result": {
+                "environmentInfo": {"platformOs": "linux", "...": DOTS}, "...": DOTS}}
+        elif "error" in message:
+            # RULE: the words of an error are for people, and execward tells a missing program
+            # (spawnNotFound) from a missing directory (spawnFailed).
+            message = {"id": message["id"], "error": {"code": message["error"]["code"], "...": DOTS}}
+        elif method == "process/start" and request["params"]["processId"] in self.refused:
+            # RULE: execward confines nothing yet, and then it does not run what asks for it.
+            message = {"id": message["id"], "error": {
+                "code": -32603, "data": {"kind": "sandboxUnavailable", "...": DOTS}, "...": DOTS}}
+        elif method == "process/terminate":
+            message = self.terminate_answer(message, request["params"]["processId"])
+        self.put("<", message)
+
+    def terminate_answer(self, message, process):
+        # RULE: whether a second terminate still finds the program depends on how fast it dies.
+        is_race = process in self.ended and message["result"]["running"]
+        self.ended.add(process)
+        return {"id": message["id"], "result": {"...": DOTS}} if is_race else message
+
+
+def title(path):
+    return "# What a Codex client asks and gets: %s. Recorded from Codex 0.171.0." % path.stem.replace("_", " ")
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if sys.argv[1:2] in (["-h"], ["--help"]) else 2
+    outdir = pathlib.Path(sys.argv[-1])
+    written = 0
+    for name in map(pathlib.Path, sys.argv[1:-1]):
+        rows = [json.loads(line) for line in name.read_text(encoding="utf-8").splitlines()]
+        if not any(row.get("msg", {}).get("method") == "process/start" for row in rows):
+            continue
+        lines = [title(name), *Conversion(rows).run()]
+        target = outdir / ("codex_%s.transcript" % name.stem)
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        written += 1
+    print("%d transcripts written" % written)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+// Plays the client's side of a transcript against a server and compares what the server says.
+#pragma once
+
+#include "base/clock.h"
+#include "transcript/expectations.h"
+#include "transcript/format.h"
+#include "transcript/shapes.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::transcript {
+
+struct PlaySettings {
+    std::vector<std::string> server; // the command
+    Millis patience{30'000};         // for each message that is expected
+};
+
+// Absent: everything was as written. A discord without a line and message means that it could not
+// be played at all.
+std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes,
+                            const PlaySettings& settings);
+
+// A discord for people: "FILE:LINE: what", the difference, the line and the message.
+std::string describe(const Discord& discord, std::string_view file);
+
+} // namespace ew::transcript
