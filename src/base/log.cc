@@ -43,8 +43,10 @@ bool can_take_a_line(int fd) {
 
 void append_escaped(std::string& out, std::string_view text, Format format) {
     for (const char c : text) {
-        if (out.size() > longest_line - longest_ending) return;
         const auto byte = static_cast<unsigned char>(c);
+        const bool is_inside_character = (byte & 0xc0) == 0x80;
+        // A character has at most three bytes after its first.
+        if (out.size() > longest_line - longest_ending + (is_inside_character ? 3 : 0)) return;
         if (format == Format::json && (c == '"' || c == '\\')) {
             out += '\\';
             out += c;

@@ -13,25 +13,40 @@ namespace {
 constexpr std::size_t usual_capacity = 64 << 10;
 constexpr std::size_t worth_keeping = 1 << 20; // a parser that grew beyond this is thrown away
 
-// Counts what the parser would have to keep, before it allocates for it. Looks only at structure:
-// a text that is not JSON gets some number, and its error from the parser.
-bool has_more_values_than(std::string_view text, std::size_t limit) {
+// The place of the quote that ends the string which begins at `begin`.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+    for (std::size_t end = begin;;) {
+        end = text.find('"', end + 1);
+        if (end == std::string_view::npos) return text.size();
+        std::size_t backslashes = 0;
+        while (text[end - 1 - backslashes] == '\\')
+            ++backslashes;
+        if (backslashes % 2 == 0) return end;
+    }
+}
+
+// Looks for what the parser would have to keep, before it allocates for it. Only at structure: a
+// text that is not JSON gets some answer, and its error from the parser.
+std::optional<Error> excess(std::string_view text, const ParseLimits& limits) {
     std::size_t values = 1;
-    bool in_string = false;
+    std::size_t depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == ',' || c == '[' || c == '{') {
-            const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
-            const bool is_empty = next < text.size() && (text[next] == ']' || text[next] == '}');
-            if (!is_empty && ++values > limit) return true;
-        }
+        if (c == '"') i = end_of_string(text, i);
+        if (c == ']' || c == '}') depth -= depth > 0 ? 1 : 0;
+        if (c != ',' && c != '[' && c != '{') continue;
+        const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+        const bool is_empty = next < text.size() && (text[next] == ']' || text[next] == '}');
+        if (!is_empty) ++values;
+        if (c != ',') ++depth;
+        if (values > limits.values)
+            return Error{ErrorKind::limit,
+                         fmt::format("the message has more than {} values", limits.values)};
+        if (depth > limits.depth)
+            return Error{ErrorKind::limit,
+                         fmt::format("the message is nested deeper than {}", limits.depth)};
     }
-    return false;
+    return std::nullopt;
 }
 
 // -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? (RFC 8259, section 6)
@@ -58,12 +73,10 @@ bool is_well_formed_number(std::string_view text) {
 // simdjson has one error for numbers that are no JSON and for those that are too large for it.
 bool has_malformed_number(std::string_view text) {
     constexpr std::string_view of_numbers = "+-.0123456789eE";
-    bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (in_string && c == '\\') ++i;
-        if (c == '"') in_string = !in_string;
-        if (in_string || (c != '-' && (c < '0' || c > '9'))) continue;
+        if (c == '"') i = end_of_string(text, i);
+        if (c != '-' && (c < '0' || c > '9')) continue;
         const std::size_t end = std::min(text.find_first_not_of(of_numbers, i), text.size());
         if (!is_well_formed_number(text.substr(i, end - i))) return true;
         i = end - 1;
@@ -76,12 +89,9 @@ Error number_error(std::string_view text) {
     return {ErrorKind::invalid_request, "a number is beyond 64 bits"};
 }
 
-Error parse_error(simdjson::error_code code, const ParseLimits& limits) {
+Error parse_error(simdjson::error_code code) {
     using namespace simdjson;
     switch (code) {
-    case DEPTH_ERROR:
-        return {ErrorKind::limit,
-                fmt::format("the message is nested deeper than {}", limits.depth)};
     case UTF8_ERROR: return {ErrorKind::parse, "the message is not valid UTF-8"};
     case STRING_ERROR:
         return {ErrorKind::parse, "a string has a bad escape or half a surrogate pair"};
@@ -110,20 +120,20 @@ void Parser::trim() {
 }
 
 Result<const Value*> Parser::parse(std::string_view text) {
-    const bool could_hold_too_many = text.size() / 2 > limits_.values;
-    if (could_hold_too_many && has_more_values_than(text, limits_.values))
-        return Error{ErrorKind::limit,
-                     fmt::format("the message has more than {} values", limits_.values)};
+    // Each value and each level takes two characters at least.
+    const bool could_be_too_much = text.size() / 2 + 1 > std::min(limits_.values, limits_.depth);
+    if (could_be_too_much)
+        if (std::optional<Error> error = excess(text, limits_)) return std::move(*error);
 
     if (!state_) state_ = std::make_unique<State>();
     if (state_->parser.capacity() < text.size()) {
         const std::size_t capacity = std::max(usual_capacity, text.size());
-        if (const auto code = state_->parser.allocate(capacity, limits_.depth))
-            return parse_error(code, limits_);
+        if (const auto code = state_->parser.allocate(capacity, limits_.depth + 2))
+            return parse_error(code);
     }
     const auto parsed = state_->parser.parse(text.data(), text.size(), false);
     if (parsed.error() == simdjson::NUMBER_ERROR) return number_error(text);
-    if (parsed.error() != simdjson::SUCCESS) return parse_error(parsed.error(), limits_);
+    if (parsed.error() != simdjson::SUCCESS) return parse_error(parsed.error());
     state_->value.element = parsed.value_unsafe();
     return static_cast<const Value*>(&state_->value);
 }

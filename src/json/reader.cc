@@ -9,6 +9,12 @@ namespace ew::json {
 
 using simdjson::SUCCESS;
 
+Mismatch below(std::string_view member, Mismatch mismatch) {
+    const bool is_joined = mismatch.path.empty() || mismatch.path.front() == '[';
+    mismatch.path = fmt::format("{}{}{}", member, is_joined ? "" : ".", mismatch.path);
+    return mismatch;
+}
+
 Outcome read_value(Element element, std::string& out, Bounds bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS) return Mismatch{"", "a string"};

@@ -26,6 +26,9 @@ struct Mismatch {
 
 using Outcome = std::optional<Mismatch>;
 
+// The mismatch as seen from the container of `member`: "argv" and "[2]" make "argv[2]".
+Mismatch below(std::string_view member, Mismatch mismatch);
+
 Outcome read_value(Element element, std::string& out, Bounds bounds);
 Outcome read_value(Element element, bool& out, Bounds bounds);
 Outcome read_value(Element element, std::uint64_t& out, Bounds bounds);
@@ -58,8 +61,7 @@ Outcome read_value(Element element, std::vector<T>& out, Bounds bounds) {
     for (const Element item : array) {
         Outcome wrong = read_value(item, out.emplace_back(), Bounds{});
         if (!wrong) continue;
-        wrong->path.insert(0, fmt::format("[{}]", out.size() - 1));
-        return wrong;
+        return below(fmt::format("[{}]", out.size() - 1), std::move(*wrong));
     }
     if (out.size() < bounds.minimum)
         return Mismatch{"", fmt::format("at least {} element(s)", bounds.minimum)};
@@ -96,9 +98,7 @@ private:
         }
         wrong_ = read_value(element, out, bounds);
         if (!wrong_) return;
-        const bool is_index = !wrong_->path.empty() && wrong_->path.front() == '[';
-        const std::string_view separator = wrong_->path.empty() || is_index ? "" : ".";
-        wrong_->path = fmt::format("{}{}{}", name, separator, wrong_->path);
+        wrong_ = below(name, std::move(*wrong_));
     }
 
     std::optional<simdjson::dom::object> object_;

@@ -2,10 +2,11 @@
 
 #include "base/check.h"
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 
 #include <array>
-#include <string>
+#include <string_view>
 
 namespace ew::os {
 
@@ -52,14 +53,14 @@ Signals::Taken Signals::take() {
     return taken;
 }
 
-std::string_view signal_name(int number) {
+std::string signal_name(int number) {
     static constexpr std::array<std::string_view, 32> names = {
         "SIG0",      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
         "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
         "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
         "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
     const auto index = static_cast<std::size_t>(number);
-    return index < names.size() ? names[index] : "SIGRT";
+    return index < names.size() ? std::string(names[index]) : fmt::format("SIG{}", number);
 }
 
 } // namespace ew::os

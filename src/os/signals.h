@@ -4,7 +4,7 @@
 #include "base/unique_fd.h"
 
 #include <csignal>
-#include <string_view>
+#include <string>
 
 namespace ew::os {
 
@@ -32,7 +32,7 @@ private:
     UniqueFd fd_;
 };
 
-// "SIGTERM" for 15; "SIGRT" for the real-time signals.
-std::string_view signal_name(int number);
+// "SIGTERM" for 15; "SIG42" for one without a name of its own.
+std::string signal_name(int number);
 
 } // namespace ew::os

@@ -1,4 +1,4 @@
-// What happens to a process between requests: start, input, exit, ending its tree, timers.
+// What happens to a process between requests: its start, output, exit, timers.
 #include "base/log.h"
 #include "os/proc.h"
 #include "server/process_service.h"
@@ -14,17 +14,6 @@
 namespace ew::server {
 
 namespace {
-
-// Killed processes are looked for again after this long, and named as survivors after that long.
-constexpr Millis look_again_time{10};
-constexpr Millis give_up_time{2000};
-
-// The share of the loop's time that looking for survivors may take: a tree can be large.
-constexpr int look_again_share = 10;
-
-Error start_was_cancelled() {
-    return {ErrorKind::cancelled, "the start was cancelled"};
-}
 
 std::uint64_t millis(const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
@@ -61,7 +50,7 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
         process.start_reply->send(result);
     }
     // Calling it off came too late, so it is ended like any other, with what it may have started.
-    if (process.start_is_cancelled) kill_tree(process);
+    if (process.start_is_cancelled) begin_ending(process, 0);
     process.start_reply.reset();
     warn_when_nearly_full();
     handle_parked(std::exchange(process.parked, {}));
@@ -71,7 +60,7 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
 void ProcessService::fail_start(Process& process, const os::StartFailure& failure) {
     if (process.start_reply)
         process.start_reply->fail(process.start_is_cancelled
-                                      ? start_was_cancelled()
+                                      ? Error{ErrorKind::cancelled, "the start was cancelled"}
                                       : os::describe(failure, process.request));
     if (process.ending) finish_ending(process, {});
     std::vector<Parked> parked = std::move(process.parked);
@@ -83,16 +72,6 @@ void ProcessService::handle_parked(std::vector<Parked> parked) {
     for (Parked& request : parked)
         std::visit([&](auto& params) { handle(std::move(request.reply), std::move(params)); },
                    request.params);
-}
-
-// The start is still under way: both requests are answered when the child is gone, or when it
-// proves to hang in a directory that does not answer.
-void ProcessService::cancel_start(Process& process) {
-    process.start_is_cancelled = true;
-    (void)::kill(process.pid, SIGKILL);
-    if (process.ending) return;
-    process.ending = Ending{Ending::Phase::calling_off_start};
-    process.ending->give_up = now_ + give_up_time;
 }
 
 void ProcessService::on_output(std::uint64_t serial, std::size_t stream, std::size_t budget) {
@@ -164,64 +143,6 @@ void ProcessService::wake_reads(Process& process) {
             still_waiting.push_back(std::move(waiting));
     }
     process.waiting_reads = std::move(still_waiting);
-}
-
-void ProcessService::on_input_room(std::uint64_t serial) {
-    Process* const process = table_.find(serial);
-    if (process == nullptr) return;
-    const std::size_t before = process->input.queued.size();
-    write_input(*process);
-    Input& input = process->input;
-    const bool is_hang_up = input.is_watched && input.queued.size() == before;
-    if (!is_hang_up) return;
-    input.is_watched = false;
-    poller_.unwatch(input.fd.get());
-    pump_.rest_terminal(*process, now_);
-}
-
-void ProcessService::write_input(Process& process) {
-    Input& input = process.input;
-    bool is_blocked = false;
-    while (input.fd && !is_blocked && !input.queued.empty()) {
-        const os::IoResult result = os::write_some(input.fd.get(), input.queued.view());
-        if (result.state == os::IoState::end) return close_input(process);
-        input.queued.consume(result.count);
-        is_blocked = result.state == os::IoState::would_block;
-        release_held_writes(process);
-    }
-    if (!input.fd) return;
-    if (input.queued.empty() && input.close_when_written) return close_input(process);
-    if (input.is_watched == is_blocked) return;
-    input.is_watched = is_blocked;
-    if (is_blocked)
-        (void)poller_.watch(input.fd.get(), {os::Source::input, process.serial},
-                            os::Interest::write);
-    else
-        poller_.unwatch(input.fd.get());
-}
-
-void ProcessService::release_held_writes(Process& process) {
-    Input& input = process.input;
-    while (!input.held.empty() && !input.close_when_written) {
-        const std::size_t size = input.held.front().params.chunk.bytes.size();
-        if (!input.queued.empty() && input.queued.size() + size > input_queue) return;
-        HeldWrite next = std::move(input.held.front());
-        input.held.pop_front();
-        input.held_bytes -= size;
-        take_write(process, std::move(next.reply), std::move(next.params));
-    }
-}
-
-void ProcessService::close_input(Process& process) {
-    Input& input = process.input;
-    if (input.fd) poller_.unwatch(input.fd.get());
-    input.fd.reset();
-    input.queued.release();
-    std::deque<HeldWrite> held = std::move(input.held);
-    input.held.clear();
-    input.held_bytes = 0;
-    for (HeldWrite& write : held)
-        write.reply.send(protocol::WriteResult{protocol::WriteStatus::stdin_closed, {}});
 }
 
 void ProcessService::on_children() {
@@ -306,97 +227,6 @@ void ProcessService::close_if_ended(Process& process) {
     process.is_closed = true;
 }
 
-std::vector<os::ProcessIdentity> ProcessService::members(Process& process) {
-    families_.refresh(table_.leaders());
-    return families_.members(process.serial, process.exit ? 0 : process.pid);
-}
-
-// Returns whether there was anything to signal.
-bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
-    using protocol::SignalScope;
-    // The tree is looked at first: a signal may make members lose the parents they are found by.
-    std::vector<os::ProcessIdentity> others;
-    if (scope != SignalScope::leader && (scope == SignalScope::tree || process.exit))
-        others = members(process);
-    if (scope == SignalScope::group)
-        std::erase_if(others, [&](const os::ProcessIdentity& other) {
-            return ::getpgid(other.pid) != process.pid;
-        });
-    if (process.ending) families_.remember(process.serial, others);
-    // The leader is not reaped yet, so its number and its group's cannot mean another process.
-    if (!process.exit)
-        (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
-    for (const os::ProcessIdentity& other : others) {
-        const bool has_got_it = !process.exit && ::getpgid(other.pid) == process.pid;
-        if (!has_got_it) os::signal_process(other, signal);
-    }
-    return !process.exit || !others.empty();
-}
-
-void ProcessService::begin_ending(Process& process, std::uint64_t grace_ms) {
-    const bool is_polite = grace_ms > 0;
-    if (process.ending && (is_polite || process.ending->phase == Ending::Phase::killing)) return;
-    if (!process.ending) process.ending = Ending{Ending::Phase::polite};
-    if (!is_polite) return kill_tree(process);
-    process.ending->kill_at = deadline_after(now_, grace_ms);
-    (void)signal_tree(process, SIGTERM, protocol::SignalScope::tree);
-    // A stopped process could not end.
-    (void)signal_tree(process, SIGCONT, protocol::SignalScope::tree);
-}
-
-void ProcessService::kill_tree(Process& process) {
-    Ending& ending = *process.ending;
-    if (ending.phase != Ending::Phase::killing) ending.give_up = now_ + give_up_time;
-    ending.phase = Ending::Phase::killing;
-    ending.kill_at.reset();
-    const TimePoint begun = clock_now();
-    (void)signal_tree(process, SIGKILL, protocol::SignalScope::tree);
-    const TimePoint done = clock_now();
-    const auto pause =
-        std::max<TimePoint::duration>(look_again_time, (done - begun) * look_again_share);
-    ending.look_again = done + pause;
-}
-
-void ProcessService::continue_ending(Process& process) {
-    Ending& ending = *process.ending;
-    switch (ending.phase) {
-    case Ending::Phase::calling_off_start:
-        if (!is_due(ending.give_up, now_)) return;
-        if (process.start_reply) process.start_reply->fail(start_was_cancelled());
-        process.start_reply.reset();
-        return finish_ending(process, {{process.pid, 0}});
-    case Ending::Phase::polite:
-        if (is_due(ending.kill_at, now_)) return kill_tree(process);
-        if (process.exit && members(process).empty()) finish_ending(process, {});
-        return;
-    case Ending::Phase::killing: break;
-    }
-    if (!process.exit && !is_due(ending.look_again, now_)) return;
-    std::vector<os::ProcessIdentity> left = members(process);
-    if (process.exit && left.empty()) return finish_ending(process, {});
-    if (is_due(ending.give_up, now_)) {
-        if (!process.exit) left.insert(left.begin(), {process.pid, 0});
-        return finish_ending(process, left);
-    }
-    if (is_due(ending.look_again, now_)) kill_tree(process);
-}
-
-void ProcessService::finish_ending(Process& process,
-                                   const std::vector<os::ProcessIdentity>& survivors) {
-    Ending ending = std::move(*process.ending);
-    process.ending.reset();
-    families_.forget_all_of(process.serial);
-    protocol::TerminateResult result;
-    for (const os::ProcessIdentity& survivor : survivors)
-        result.survivors.push_back(survivor.pid);
-    for (Ending::Waiter& waiter : ending.waiters) {
-        result.running = waiter.was_running;
-        waiter.reply.send(result);
-    }
-    process.is_tree_gone = process.exit && survivors.empty();
-    settle(process);
-}
-
 void ProcessService::check_timers(Process& process) {
     if (is_due(process.timeout_at, now_)) {
         process.timeout_at.reset();
@@ -440,11 +270,6 @@ std::optional<TimePoint> ProcessService::next_deadline() {
         next = earlier(next, process.ending->give_up);
     });
     return next;
-}
-
-void ProcessService::kill_everything() {
-    for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))
-        os::signal_process(process, SIGKILL);
 }
 
 } // namespace ew::server

@@ -1,4 +1,4 @@
-// The requests. What happens between them is in process_life.cc.
+// The requests. What happens between them is in process_life, process_input and process_ending.
 #include "server/process_service.h"
 
 #include "base/log.h"
@@ -221,60 +221,6 @@ void ProcessService::handle(Reply reply, protocol::WriteParams params) {
     input.held.push_back({std::move(reply), std::move(params)});
 }
 
-void ProcessService::take_write(Process& process, Reply reply, protocol::WriteParams params) {
-    Input& input = process.input;
-    protocol::WriteResult result;
-    if (params.write_id) {
-        if (!input.accepted_ids.insert(*params.write_id).second) return reply.send(result);
-        input.accepted_order.push_back(*params.write_id);
-        if (input.accepted_order.size() > remembered_write_ids) {
-            input.accepted_ids.erase(input.accepted_order.front());
-            input.accepted_order.pop_front();
-        }
-    }
-    const std::size_t longest_line = append_input(process, params.chunk.bytes);
-    const bool is_long_line = process.is_tty() && longest_line > os::longest_canonical_line;
-    if (is_long_line && os::line_mode(input.fd.get()).is_canonical)
-        result.notice = fmt::format(
-            "the terminal is in canonical mode and keeps only the first {} bytes of a line",
-            os::longest_canonical_line);
-    if (params.close_stdin) {
-        if (process.is_tty())
-            type_end_of_file(process);
-        else
-            input.close_when_written = true;
-    }
-    reply.send(result);
-}
-
-// Returns the length of the longest line that these bytes are part of.
-std::size_t ProcessService::append_input(Process& process, std::string_view bytes) {
-    Input& input = process.input;
-    input.queued.append(bytes);
-    std::size_t longest_line = 0;
-    for (std::size_t begin = 0; begin < bytes.size();) {
-        const std::size_t end = std::min(bytes.find_first_of("\r\n", begin), bytes.size());
-        input.line_length += end - begin;
-        longest_line = std::max(longest_line, input.line_length);
-        if (end < bytes.size()) input.line_length = 0;
-        begin = end + 1;
-    }
-    pump_.note_typing(process, now_);
-    forget_cold();
-    if (std::find(hot_.begin(), hot_.end(), process.serial) == hot_.end())
-        hot_.push_back(process.serial);
-    return longest_line;
-}
-
-// A terminal has no end of input but the character for it, which only counts at the start of a
-// line; within one it hands over the line first (termios(3), VEOF).
-void ProcessService::type_end_of_file(Process& process) {
-    const os::LineMode mode = os::line_mode(process.input.fd.get());
-    const bool is_inside_line = mode.is_canonical && process.input.line_length > 0;
-    (void)append_input(process, std::string(is_inside_line ? 2 : 1, mode.end_of_file));
-    process.input.line_length = 0;
-}
-
 void ProcessService::handle(Reply reply, protocol::CloseStdinParams params) {
     protocol::WriteParams write;
     write.process_id = std::move(params.process_id);
@@ -302,7 +248,7 @@ void ProcessService::handle(Reply reply, protocol::SignalParams params) {
                 "process/list shows what it left, process/read how it ended", "processId"});
 }
 
-void ProcessService::handle(Reply reply, protocol::TerminateParams params) {
+void ProcessService::handle(Reply reply, const protocol::TerminateParams& params) {
     Process* process = table_.find(params.process_id);
     if (process != nullptr && process->is_starting() && !process->start_is_cancelled) {
         // It may be running already, and only the news of it not read yet.

@@ -40,7 +40,7 @@ public:
     void handle(Reply reply, protocol::WriteParams params);
     void handle(Reply reply, protocol::CloseStdinParams params);
     void handle(Reply reply, protocol::SignalParams params);
-    void handle(Reply reply, protocol::TerminateParams params);
+    void handle(Reply reply, const protocol::TerminateParams& params);
     void handle(Reply reply, protocol::ResizeParams params);
     void list(Reply reply);
 

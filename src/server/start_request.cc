@@ -9,15 +9,13 @@
 #include <string_view>
 #include <vector>
 
-extern char** environ;
-
 namespace ew::server {
 
 namespace {
 
 core::Variables own_environment() {
     core::Variables variables;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
+    for (char** entry = ::environ; *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::size_t equals = text.find('=');
         if (equals == std::string_view::npos) continue;

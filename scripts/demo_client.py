@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""A small client that shows the main job of a server, step by step, to a person who watches.
+
+usage: scripts/demo_client.py SERVER COMMAND…
+
+Prints what goes over the wire in short form, and ends with status 1 at the first step that does
+not show what it should. It waits for what the server says, never for time to pass.
+"""
+
+import base64
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+PATIENCE_SECONDS = 20
+TEXT_SHOWN = 60
+BODY_SHOWN = 240
+
+
+class Failure(Exception):
+    """A step did not show what it should."""
+
+
+class Look:
+    """Colours on a terminal that wants them, plain text elsewhere."""
+
+    def __init__(self):
+        plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in (None, "dumb")
+        self.coloured = sys.stdout.isatty() and not plain
+        self.started = time.monotonic()
+
+    def paint(self, code, text):
+        return f"\x1b[{code}m{text}\x1b[0m" if self.coloured else text
+
+    def wire(self, arrow, text):
+        clock = f"{time.monotonic() - self.started:6.3f} s"
+        colour = "36" if arrow == "→" else "32"
+        print(f"  {self.paint('2', clock)}  {self.paint(colour, arrow)} {text}", flush=True)
+
+    def step(self, number, sentence):
+        wrapped = textwrap.fill(f"{number}. {sentence}", 88, subsequent_indent="   ")
+        print("\n" + self.paint("1", wrapped), flush=True)
+
+
+def shortened(value):
+    """A message body as a person wants to see it: chunks as text, long text cut."""
+    if isinstance(value, dict):
+        return {name: decoded(item) if name == "chunk" else shortened(item)
+                for name, item in value.items()}
+    if isinstance(value, list):
+        return [shortened(item) for item in value[:6]] + ["…"] * (len(value) > 6)
+    if isinstance(value, str) and len(value) > TEXT_SHOWN:
+        return value[:TEXT_SHOWN] + "…"
+    return value
+
+
+def decoded(chunk):
+    return base64.b64decode(chunk).decode("utf-8", "replace")
+
+
+def compact(value):
+    text = json.dumps(shortened(value), ensure_ascii=False)
+    return text if len(text) <= BODY_SHOWN else text[:BODY_SHOWN] + " …"
+
+
+class Client:
+    def __init__(self, command, look):
+        self.look = look
+        self.server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.unread = b""
+        self.next_id = 1
+        self.output = {}  # process → text so far
+        self.arrivals = []  # (time, process, text) of every delta
+        self.ended = {}  # (process, kind of event) → its params
+
+    def send(self, method, params=None, request=True):
+        message = {"jsonrpc": "2.0"}
+        if request:
+            message["id"] = self.next_id
+            self.next_id += 1
+        message["method"] = method
+        if params is not None:
+            message["params"] = params
+        number = f"#{message['id']} " if request else ""
+        body = compact(params) if params else ""
+        self.look.wire("→", f"{number}{method} {body}")
+        self.server.stdin.write(json.dumps(message).encode() + b"\n")
+        self.server.stdin.flush()
+        return message.get("id")
+
+    def call(self, method, params=None):
+        """Sends a request and waits for its result."""
+        wanted = self.send(method, params)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            message = self.receive(deadline, f"an answer to {method}")
+            if message.get("id") != wanted:
+                continue
+            if "error" in message:
+                raise Failure(f"{method} failed: {message['error'].get('message')}")
+            return message["result"]
+
+    def wait(self, condition, what):
+        """Takes messages until the condition holds; returns what it returned."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            found = condition()
+            if found:
+                return found
+            self.receive(deadline, what)
+
+    def receive(self, deadline, what):
+        while b"\n" not in self.unread:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.server.stdout], [], [], left)[0]:
+                raise Failure(f"{what} did not come within {PATIENCE_SECONDS} s")
+            piece = os.read(self.server.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise Failure(f"the server ended instead of sending {what}")
+            self.unread += piece
+        line, self.unread = self.unread.split(b"\n", 1)
+        message = json.loads(line)
+        self.take(message)
+        return message
+
+    def take(self, message):
+        method, params = message.get("method"), message.get("params", {})
+        if method is None:
+            kind = "result" if "result" in message else "error"
+            self.look.wire("←", f"#{message.get('id')} {compact(message.get(kind))}")
+            return
+        self.look.wire("←", f"{method} {compact(params)}")
+        process = params.get("processId")
+        if method == "process/output":
+            text = decoded(params["chunk"])
+            self.output[process] = self.output.get(process, "") + text
+            self.arrivals.append((time.monotonic(), process, text))
+        elif method in ("process/exited", "process/closed"):
+            self.ended[process, method] = params
+
+    def type(self, process, text):
+        chunk = base64.b64encode(text.encode()).decode()
+        result = self.call("process/write", {"processId": process, "chunk": chunk})
+        if result.get("status") != "accepted":
+            raise Failure(f"the input was not accepted: {result}")
+
+    def sees(self, process, text, after=0):
+        """Waits until the output of a process holds the text; returns where that text ends."""
+        def end():
+            found = self.output.get(process, "").find(text, after)
+            return found + len(text) if found >= 0 else 0
+        return self.wait(end, f"the text {text!r}")
+
+    def event(self, process, method):
+        return self.wait(lambda: self.ended.get((process, method)), f"{method} of {process}")
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+PROMPT = "demo> "
+
+
+def shake_hands(client, directory):
+    """Client and server introduce themselves."""
+    result = client.call("initialize", {"clientInfo": {"name": "demo", "version": "1"}})
+    expect(result.get("sessionId"), "initialize gave no session")
+    client.send("initialized", request=False)
+
+
+def start_shell(client, directory):
+    """Starts bash in a terminal of 24 rows and 80 columns. Its prompt arrives by itself."""
+    client.call("process/start", {
+        "processId": "shell", "argv": ["bash", "--norc", "--noprofile", "--noediting", "-i"],
+        "cwd": directory, "tty": True, "size": {"rows": 24, "cols": 80},
+        "env": {"PATH": os.environ["PATH"], "PS1": PROMPT, "TERM": "xterm", "LC_ALL": "C.UTF-8"}})
+    client.sees("shell", PROMPT)
+
+
+def run_in_shell(client, line):
+    """Types a line and waits for the prompt after it; returns what was printed between."""
+    begin = len(client.output.get("shell", ""))
+    client.type("shell", line + "\n")
+    end = client.sees("shell", "\n" + PROMPT, begin)
+    return client.output["shell"][begin:end - len(PROMPT)]
+
+
+def type_command(client, directory):
+    """Types a command, as a person would at the keyboard: echo and answer come back."""
+    printed = run_in_shell(client, 'echo "café at $(tty), $((6 * 7))"')
+    expect("café at /dev/" in printed and ", 42" in printed, "the shell did not answer")
+
+
+def watch_deltas(client, directory):
+    """Runs a slow program. Each line arrives when it is printed, not when the program ends."""
+    begin = len(client.arrivals)
+    run_in_shell(client, "for n in 1 2 3; do echo tick-$n; sleep 0.4; done")
+    arrived = {}
+    text = ""
+    for at, _, piece in client.arrivals[begin:]:
+        text += piece
+        for line in ("tick-1", "tick-3"):
+            if f"\n{line}" in text:
+                arrived.setdefault(line, at)
+    expect(len(arrived) == 2, "the lines did not arrive")
+    expect(arrived["tick-3"] - arrived["tick-1"] > 0.2, "the lines arrived together")
+
+
+def resize(client, directory):
+    """Makes the terminal bigger; the programs in it notice."""
+    expect("24 80" in run_in_shell(client, "stty size"), "the first size is not 24 80")
+    client.call("process/resize", {"processId": "shell", "size": {"rows": 40, "cols": 132}})
+    expect("40 132" in run_in_shell(client, "stty size"), "the new size is not 40 132")
+
+
+def interrupt(client, directory):
+    """Starts a long sleep and types Ctrl-C (byte 3): the sleep ends, the shell lives on."""
+    begin = len(client.output["shell"])
+    client.type("shell", "sh -c 'echo sleeping; exec sleep 600'\n")
+    client.sees("shell", "\nsleeping", begin)
+    (shell,) = client.call("process/list")["processes"]
+    expect(len(shell["descendants"]) == 1, "process/list does not show the sleep below the shell")
+    begin = len(client.output["shell"])
+    client.type("shell", "\x03")
+    client.sees("shell", PROMPT, begin)
+    expect("status 130" in run_in_shell(client, "echo status $?"), "the sleep was not interrupted")
+
+
+def leave(client, directory):
+    """Leaves the shell with status 3: its end is told with the time and memory that it used."""
+    client.type("shell", "exit 3\n")
+    exited = client.event("shell", "process/exited")
+    expect(exited.get("exitCode") == 3, "the exit status is not 3")
+    expect(exited.get("usage", {}).get("peakRssBytes", 0) > 0, "the usage is missing")
+    client.event("shell", "process/closed")
+
+
+def sort_by_pipe(client, directory):
+    """Starts sort on pipes, without a terminal. It answers once its input is closed."""
+    client.call("process/start", {
+        "processId": "sort", "argv": ["sort"], "cwd": directory, "tty": False, "pipeStdin": True,
+        "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}})
+    client.type("sort", "pear\napple\nfig\n")
+    client.call("process/closeStdin", {"processId": "sort"})
+    client.event("sort", "process/closed")
+    expect(client.output.get("sort") == "apple\nfig\npear\n", "the lines are not sorted")
+    expect(client.event("sort", "process/exited").get("exitCode") == 0, "sort failed")
+
+
+def look_back(client, directory):
+    """Asks what there is: both entries stay readable after their end."""
+    listed = client.call("process/list")["processes"]
+    states = {entry["processId"]: entry["state"] for entry in listed}
+    expect(states == {"shell": "closed", "sort": "closed"}, f"unexpected states {states}")
+    chunks = client.call("process/read", {"processId": "sort"})["chunks"]
+    text = "".join(decoded(chunk["chunk"]) for chunk in chunks)
+    expect(text == "apple\nfig\npear\n", "the output could not be read again")
+
+
+def shut_down(client, directory):
+    """Ends in good order: shutdown, exit, and the server is gone with status 0."""
+    client.call("shutdown")
+    client.send("exit", request=False)
+    client.server.stdin.close()
+    try:
+        status = client.server.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Failure("the server did not end") from None
+    expect(status == 0, f"the server ended with status {status}")
+
+
+STEPS = [shake_hands, start_shell, type_command, watch_deltas, resize, interrupt, leave,
+         sort_by_pipe, look_back, shut_down]
+
+
+def main():
+    command = sys.argv[1:]
+    if not command:
+        sys.exit("usage: scripts/demo_client.py SERVER COMMAND…")
+    look = Look()
+    print(f"The server: {' '.join(command)}. → is what the client sends, ← what the server says.")
+    try:
+        client = Client(command, look)
+    except OSError as problem:
+        sys.exit(f"demo: cannot start {command[0]}: {problem}")
+    try:
+        with tempfile.TemporaryDirectory(prefix="execward-demo-") as directory:
+            for number, step in enumerate(STEPS, 1):
+                look.step(number, step.__doc__)
+                step(client, directory)
+    except (Failure, OSError, KeyError, ValueError) as problem:
+        print(f"\n{look.paint('31', 'The demo failed')}: {problem}", flush=True)
+        return 1
+    finally:
+        # The end of its input is what ends a server that is still there.
+        client.server.stdin.close()
+        try:
+            client.server.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            client.server.kill()
+    print(f"\n{look.paint('32', 'All steps showed what they should.')}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

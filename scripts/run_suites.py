@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Runs the test suites against a build folder and counts their cases.
+
+usage: scripts/run_suites.py BUILD_DIR [--fast] [--only NAME]
+
+One line per suite; what a failing one printed, but for passed cases, follows it in full. The last line is
+'N passed, N failed' over all suites. A suite that crashes, hangs or gives no count has failed.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+AT_ONCE = 2
+TIMEOUT_SECONDS = 300
+SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
+
+COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
+DOCTEST_COUNT = re.compile(r"^\[doctest\] test cases:.*?(\d+) passed \|\s*(\d+) failed")
+
+
+@dataclasses.dataclass
+class Suite:
+    name: str
+    command: list
+    single: bool = False  # one case that passes by exit status 0, and prints no count
+    alone: bool = False  # has parallel tests of its own, and some that measure time and memory
+    fast: bool = False
+
+
+@dataclasses.dataclass
+class Outcome:
+    passed: int
+    failed: int
+    seconds: float
+    output: str
+    trouble: str = ""  # why it counts as failed although no case says so
+
+
+def python_with_jsonschema():
+    """The first interpreter that can check schemas; one of a version manager often cannot."""
+    for candidate in dict.fromkeys([sys.executable, "python3", "/usr/bin/python3"]):
+        trial = [candidate, "-c", "import jsonschema"]
+        try:
+            if subprocess.run(trial, capture_output=True, check=False).returncode == 0:
+                return candidate
+        except OSError:
+            continue
+    sys.exit("run_suites: no python3 here can import jsonschema; scripts/setup installs it")
+
+
+def suites(build):
+    python = python_with_jsonschema()
+    execward = str(build / "execward")
+    server = ["--", execward, "serve"]
+
+    yield Suite("unit", [str(build / "tests/unit_tests")], fast=True)
+    yield Suite("schema", [python, str(ROOT / "scripts/check_schema.py")], fast=True)
+    if (build / "tests/fuzz_corpus").exists():
+        yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
+    for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
+        yield Suite(file.name, [execward, "replay", str(file), *server], single=True)
+    for file in sorted(ROOT.glob("tests/blackbox/test_*.py")):
+        yield Suite(file.stem, [python, str(file), *server], alone=True)
+
+
+def is_sanitized(build):
+    options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
+    return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in options)
+
+
+def environment(build, scratch):
+    """Ours, without settings of execward, and with state and configuration kept apart."""
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith("EXECWARD_") or name == SLACK}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env["XDG_CONFIG_HOME"] = f"{scratch}/config"
+    env["XDG_STATE_HOME"] = f"{scratch}/state"
+    if is_sanitized(build):
+        env.setdefault(SLACK, "4")
+        env["EXECWARD_TEST_SANITIZED"] = "1"  # for tests that measure memory
+        env.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
+    return env
+
+
+def end(process):
+    """Ends a suite that hangs, and what it left in its group; the group is ours alone."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def run(suite, env):
+    started = time.monotonic()
+    trouble = ""
+    # A file, not a pipe: a program that a failed suite left behind cannot hold this up.
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = subprocess.Popen(suite.command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=subprocess.STDOUT,
+                                       start_new_session=True)
+        except OSError as error:
+            return Outcome(0, 1, 0.0, "", str(error))
+        try:
+            status = process.wait(TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            end(process)
+            status, trouble = None, f"still running after {TIMEOUT_SECONDS} s"
+        log.seek(0)
+        output = log.read().decode("utf-8", "replace")
+    passed, failed, trouble = judge(suite, status, output, trouble)
+    return Outcome(passed, failed, time.monotonic() - started, output, trouble)
+
+
+def judge(suite, status, output, trouble):
+    if suite.single:
+        good = status == 0
+        return int(good), int(not good), trouble or ("" if good else f"exit status {status}")
+    count = find_count(output)
+    if count is None:
+        return 0, 1, trouble or f"no count of cases; exit status {status}"
+    passed, failed = count
+    if not trouble and status != 0 and failed == 0:
+        trouble = f"exit status {status} although no case failed"
+    if not trouble and passed + failed == 0:
+        trouble = "ran no case"
+    return passed, failed + bool(trouble), trouble
+
+
+def find_count(output):
+    for line in reversed(output.splitlines()):
+        match = COUNT.match(line) or DOCTEST_COUNT.match(line)
+        if match:
+            return int(match[1]), int(match[2])
+    return None
+
+
+def outcomes(chosen, env):
+    """Yields suites with their outcome: first those that can share the machine, then the others."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        shared = [suite for suite in chosen if not suite.alone]
+        yield from zip(shared, pool.map(lambda suite: run(suite, env), shared))
+    for suite in chosen:
+        if suite.alone:
+            yield suite, run(suite, env)
+
+
+def report(suite, outcome):
+    mark = "FAIL" if outcome.failed else "ok"
+    line = f"{mark:<5}{suite.name:<40}{outcome.seconds:7.1f} s"
+    if not suite.single:
+        line += f"{outcome.passed:6} passed"
+        line += f", {outcome.failed} failed" if outcome.failed else ""
+    print(line, f"  {outcome.trouble}" if outcome.trouble else "")
+    for row in outcome.output.splitlines():
+        if not row.startswith("PASS ") if outcome.failed else row.startswith("SKIP "):
+            print(f"    | {row}")
+    sys.stdout.flush()
+
+
+def choose(everything, arguments):
+    chosen = [s for s in everything if s.fast or not arguments.fast]
+    if arguments.only:
+        chosen = [s for s in chosen if arguments.only in s.name]
+    return chosen
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description="Runs the test suites and counts their cases.")
+    parser.add_argument("build", metavar="BUILD_DIR", type=pathlib.Path)
+    parser.add_argument("--fast", action="store_true", help="unit tests and schema only")
+    parser.add_argument("--only", metavar="NAME", help="suites with NAME in their name")
+    return parser.parse_args(argv)
+
+
+def main():
+    arguments = parse(sys.argv[1:])
+    build = arguments.build.resolve()
+    if not (build / "execward").exists():
+        sys.exit(f"run_suites: no {build}/execward; scripts/build makes it")
+    chosen = choose(list(suites(build)), arguments)
+    if not chosen:
+        sys.exit("run_suites: no such suite")
+
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="execward-suites-") as scratch:
+        for suite, outcome in outcomes(chosen, environment(build, scratch)):
+            report(suite, outcome)
+            passed += outcome.passed
+            failed += outcome.failed
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+// What the fuzz targets do with one input. The corpus is played through the same functions in every
+// test run. A promise that does not hold ends the program, in builds of every kind.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::fuzz {
+
+void framing(std::string_view input);
+void dispatch(std::string_view input);
+void utf8(std::string_view input);
+
+inline void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// Cuts an input by itself: a byte says how many of the bytes behind it belong together.
+std::vector<std::string> cut(std::string_view input);
+
+} // namespace ew::fuzz

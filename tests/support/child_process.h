@@ -1,0 +1,50 @@
+// Runs a function in a forked child: for what changes or ends a whole process.
+#pragma once
+
+#include "base/unique_fd.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+
+namespace ew::test {
+
+struct ChildOutcome {
+    bool is_true = false; // the function returned true
+    int signal = 0;       // that ended the child
+    std::string errors;   // what it wrote to stderr
+};
+
+template <class Function>
+ChildOutcome in_child(Function function) {
+    int ends[2] = {-1, -1};
+    if (::pipe(ends) != 0) return {};
+    UniqueFd read_end(ends[0]);
+    UniqueFd write_end(ends[1]);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        for (const int fatal : {SIGABRT, SIGSEGV, SIGALRM})
+            ::signal(fatal, SIG_DFL); // doctest's handlers would report on behalf of the parent
+        ::dup2(write_end.get(), STDERR_FILENO);
+        read_end.reset();
+        write_end.reset();
+        ::alarm(30);
+        ::_exit(function() ? 0 : 1);
+    }
+    write_end.reset();
+
+    ChildOutcome outcome;
+    std::array<char, 4096> block = {};
+    for (ssize_t count = 0; (count = ::read(read_end.get(), block.data(), block.size())) > 0;)
+        outcome.errors.append(block.data(), static_cast<std::size_t>(count));
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    outcome.is_true = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return outcome;
+}
+
+} // namespace ew::test

@@ -1,0 +1,44 @@
+// A JSON text, parsed and kept as long as this lives.
+#pragma once
+
+#include "base/byte_buffer.h"
+#include "json/parser.h"
+#include "json/value.h"
+
+#include <string>
+#include <string_view>
+
+namespace ew::test {
+
+class Parsed {
+public:
+    explicit Parsed(std::string_view json, json::ParseLimits limits = {})
+        : parser_(limits), result_(parse(json)) {}
+
+    bool is_json() { return static_cast<bool>(result_); }
+
+    const Error& error() { return result_.error(); }
+
+    const json::Value* value() { return *result_; }
+
+    simdjson::dom::element element() { return value()->element; }
+
+    // The text itself, if it is a string.
+    std::string string() {
+        std::string_view text;
+        return element().get(text) == simdjson::SUCCESS ? std::string(text) : "(no string)";
+    }
+
+private:
+    Result<const json::Value*> parse(std::string_view json) {
+        text_.append(json);
+        (void)text_.reserve(0); // the parser looks at the padding
+        return parser_.parse(text_.view());
+    }
+
+    ByteBuffer text_;
+    json::Parser parser_;
+    Result<const json::Value*> result_;
+};
+
+} // namespace ew::test

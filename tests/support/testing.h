@@ -1,0 +1,9 @@
+// doctest for files that include headers of src: both sides have a macro named CHECK, and in a test
+// it is doctest's.
+#pragma once
+
+#include "base/result.h" // the one header whose code uses the CHECK of base/check.h
+
+#undef CHECK
+#define DOCTEST_CONFIG_TREAT_CHAR_STAR_AS_STRING
+#include <doctest/doctest.h>

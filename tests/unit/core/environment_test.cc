@@ -1,0 +1,107 @@
+#include "core/environment.h"
+#include "support/testing.h"
+
+#include <string>
+
+using ew::core::apply;
+using ew::core::EnvironmentPolicy;
+using ew::core::name_matches;
+using ew::core::overlaid;
+using ew::core::Variables;
+using Inherit = ew::core::EnvironmentPolicy::Inherit;
+
+namespace {
+
+Variables named(std::initializer_list<const char*> names) {
+    Variables variables;
+    for (const char* name : names)
+        variables.emplace_back(name, "value");
+    return variables;
+}
+
+std::string names_of(const Variables& variables) {
+    std::string names;
+    for (const auto& [name, value] : variables)
+        names += names.empty() ? name : " " + name;
+    return names;
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("core/environment");
+
+TEST_CASE("a pattern of names is one of a shell and ignores case") {
+    CHECK(name_matches("PATH", "path"));
+    CHECK(name_matches("LC_*", "LC_ALL"));
+    CHECK(name_matches("A?C", "abc"));
+    CHECK(name_matches("[AB]X", "bx"));
+    CHECK_FALSE(name_matches("LC_*", "XLC_ALL"));
+    CHECK_FALSE(name_matches("PATH", "PATHS"));
+}
+
+TEST_CASE("all inherits everything that does not look like a secret") {
+    const Variables inherited =
+        named({"PATH", "API_KEY", "client_secret", "GITHUB_TOKEN", "EDITOR", "monkey"});
+
+    CHECK(names_of(apply({}, inherited)) == "PATH EDITOR");
+}
+
+TEST_CASE("secrets are inherited when the default excludes are ignored") {
+    const EnvironmentPolicy policy = {.ignore_default_excludes = true};
+
+    CHECK(names_of(apply(policy, named({"API_KEY", "EDITOR"}))) == "API_KEY EDITOR");
+}
+
+TEST_CASE("core inherits what every program needs and nothing else") {
+    const EnvironmentPolicy policy = {.inherit = Inherit::core};
+    const Variables inherited =
+        named({"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP",
+               "TMPDIR", "USER", "EDITOR", "LC_TIME", "PATHS"});
+
+    CHECK(names_of(apply(policy, inherited)) ==
+          "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TEMP TMP TMPDIR USER");
+}
+
+TEST_CASE("none inherits nothing, and what is set is there all the same") {
+    const EnvironmentPolicy policy = {.inherit = Inherit::none, .set = {{"A", "1"}}};
+
+    CHECK(apply(policy, named({"PATH"})) == Variables{{"A", "1"}});
+}
+
+TEST_CASE("excluded names are not inherited but may be set") {
+    const EnvironmentPolicy policy = {.exclude = {"ED*", "PATH"}, .set = {{"PATH", "/bin"}}};
+
+    CHECK(apply(policy, named({"PATH", "EDITOR", "HOME"})) ==
+          Variables{{"HOME", "value"}, {"PATH", "/bin"}});
+}
+
+TEST_CASE("a set variable replaces an inherited one in its place") {
+    const EnvironmentPolicy policy = {.set = {{"A", "new"}, {"C", "3"}}};
+
+    CHECK(apply(policy, {{"A", "old"}, {"B", "2"}}) ==
+          Variables{{"A", "new"}, {"B", "2"}, {"C", "3"}});
+}
+
+TEST_CASE("only what includeOnly names is kept, of what is set too") {
+    const EnvironmentPolicy policy = {.set = {{"LC_TIME", "C"}, {"A", "1"}},
+                                      .include_only = {"PATH", "LC_*"}};
+
+    CHECK(names_of(apply(policy, named({"PATH", "HOME", "LC_ALL"}))) == "PATH LC_ALL LC_TIME");
+}
+
+TEST_CASE("variables of execward itself are never inherited") {
+    const EnvironmentPolicy policy = {.ignore_default_excludes = true};
+
+    CHECK(names_of(apply(policy, named({"EXECWARD_LOG_LEVEL", "execward_x", "HOME"}))) == "HOME");
+}
+
+TEST_CASE("names differ by case when a value is replaced") {
+    CHECK(overlaid({{"path", "1"}}, {{"PATH", "2"}}) == Variables{{"path", "1"}, {"PATH", "2"}});
+}
+
+TEST_CASE("an overlay replaces and adds, and the last of equal names wins") {
+    CHECK(overlaid({{"A", "1"}, {"B", "2"}}, {{"B", "3"}, {"C", "4"}, {"C", "5"}}) ==
+          Variables{{"A", "1"}, {"B", "3"}, {"C", "5"}});
+}
+
+TEST_SUITE_END();

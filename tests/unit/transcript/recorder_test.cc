@@ -1,0 +1,32 @@
+#include "support/testing.h"
+#include "transcript/recorder.h"
+
+using ew::transcript::readable;
+
+TEST_SUITE_BEGIN("transcript");
+
+TEST_CASE("a recording spells out the text of chunks") {
+    CHECK(readable(R"({"chunk":"aGkK","seq":1})") == R"({"chunk~":"hi\n","seq":1})");
+    CHECK(readable(R"([{"chunk" : "aGk="},{"chunk":"w7w="}])") ==
+          R"([{"chunk~":"hi"},{"chunk~":"ü"}])");
+}
+
+TEST_CASE("a recording keeps chunks that are not text") {
+    CHECK(readable(R"({"chunk":"//4="})") == R"({"chunk":"//4="})");
+    CHECK(readable(R"({"chunk":"no base64"})") == R"({"chunk":"no base64"})");
+    CHECK(readable(R"({"chunk":null})") == R"({"chunk":null})");
+}
+
+TEST_CASE("a recording leaves text alone that only looks like a chunk") {
+    const std::string_view quoted = R"({"argv":["{\"chunk\":\"aGk=\"}","chunk"],"a":"chunk"})";
+
+    CHECK(readable(quoted) == quoted);
+    CHECK(readable("{\"chunk\"") == "{\"chunk\"");
+    CHECK(readable("{\"chunk\":\"aGk") == "{\"chunk\":\"aGk");
+}
+
+TEST_CASE("a recorded message is one line") {
+    CHECK(readable("{\n\"id\":1\r\n}") == "{ \"id\":1  }");
+}
+
+TEST_SUITE_END();
