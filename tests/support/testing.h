@@ -5,5 +5,4 @@
 #include "base/result.h" // the one header whose code uses the CHECK of base/check.h
 
 #undef CHECK
-#define DOCTEST_CONFIG_TREAT_CHAR_STAR_AS_STRING
 #include <doctest/doctest.h>

@@ -20,6 +20,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::json {
@@ -222,9 +223,9 @@ public:
 
     ew::json::Bounds bounds(Element type) {
         ew::json::Bounds bounds;
-        for (const char* name : {"minimum", "minLength", "minItems"})
+        for (const std::string_view name : {"minimum", "minLength", "minItems"})
             bounds.minimum = number_of(member_of(type, name), bounds.minimum);
-        for (const char* name : {"maximum", "maxLength"})
+        for (const std::string_view name : {"maximum", "maxLength"})
             bounds.maximum = number_of(member_of(type, name), bounds.maximum);
         return bounds;
     }
@@ -421,7 +422,7 @@ void report(const std::string& name, const Problems& problems) {
 std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
-    for (const char* header : {"src/protocol/process.h", "src/protocol/session.h"}) {
+    for (const std::string_view header : {"src/protocol/process.h", "src/protocol/session.h"}) {
         const std::string text = content_of(source / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
@@ -515,7 +516,7 @@ TEST_CASE("params and results of methods are types of the schema") {
     Schema schema;
     Protocol protocol;
     for (const Element entry : protocol.list("methods")) {
-        for (const char* part : {"params", "result"}) {
+        for (const std::string_view part : {"params", "result"}) {
             const std::string type = text_of(entry, part);
             CAPTURE(type);
             CHECK((type == "null" || schema.definitions().contains(type)));

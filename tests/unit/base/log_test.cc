@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 namespace log = ew::log;
 
@@ -107,7 +108,7 @@ TEST_CASE("a long text message is cut to a line that a pipe takes whole") {
 }
 
 TEST_CASE("a long json message is cut too, and the line stays JSON that a pipe takes whole") {
-    for (const char* character : {"x", "\n", "\xe2\x82\xac"}) {
+    for (const std::string_view character : {"x", "\n", "\xe2\x82\xac"}) {
         std::string message = "#";
         for (int i = 0; i < 10'000; ++i)
             message += character;

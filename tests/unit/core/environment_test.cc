@@ -2,6 +2,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::core::apply;
 using ew::core::EnvironmentPolicy;
@@ -14,7 +15,7 @@ namespace {
 
 Variables named(std::initializer_list<const char*> names) {
     Variables variables;
-    for (const char* name : names)
+    for (const std::string_view name : names)
         variables.emplace_back(name, "value");
     return variables;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using ew::Millis;
@@ -122,7 +123,7 @@ TEST_CASE("a character that comes in two reads is delivered whole") {
 
 TEST_CASE("a character that comes byte by byte is delivered whole") {
     OutputLog log(small);
-    for (const char* byte : {"\xf0", "\x9f", "\x98"}) {
+    for (const std::string_view byte : {"\xf0", "\x9f", "\x98"}) {
         put(log, Stream::out, byte);
         CHECK_FALSE(log.has_undelivered());
     }
@@ -244,8 +245,8 @@ TEST_CASE("exit and close do not count as output that a reader waits for") {
 
 TEST_CASE("the oldest delivered entries go when the bound of bytes is passed, and are counted") {
     OutputLog log(small);
-    for (const char* chunk : {"aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc",
-                              "dddddddddddddddd", "eeeeeeeeee"}) {
+    for (const std::string_view chunk : {"aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc",
+                                         "dddddddddddddddd", "eeeeeeeeee"}) {
         put(log, Stream::out, chunk);
         (void)deliver_all(log);
     }

@@ -3,6 +3,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::json::base64_size;
 using ew::json::decode_base64;
@@ -102,9 +103,9 @@ TEST_CASE("nothing is written further than four bytes beyond the end") {
 }
 
 TEST_CASE("what is not standard base64 is refused") {
-    for (const char* text : {"Z", "Zg", "Zg=", "Zm9vY", "Zg= =", "Zg==\n",
-                             " Zg==", "Z-8=", "Z_8=", "====", "A===", "=Zg=", "Zg==Zg==", "Zm=v",
-                             "Zm9v====", "Z\xc3\xa9=", "Zm9*"}) {
+    for (const std::string_view text :
+         {"Z", "Zg", "Zg=", "Zm9vY", "Zg= =", "Zg==\n", " Zg==", "Z-8=", "Z_8=", "====", "A===",
+          "=Zg=", "Zg==Zg==", "Zm=v", "Zm9v====", "Z\xc3\xa9=", "Zm9*"}) {
         CAPTURE(text);
         CHECK_FALSE(decode_base64(text).has_value());
     }
@@ -113,7 +114,7 @@ TEST_CASE("what is not standard base64 is refused") {
 
 TEST_CASE("bits that belong to no byte must be zero") {
     CHECK(decode_base64("/w==") == "\xff");
-    for (const char* text : {"/x==", "//==", "Zh==", "Zm9=", "Zm+="}) {
+    for (const std::string_view text : {"/x==", "//==", "Zh==", "Zm9=", "Zm+="}) {
         CAPTURE(text);
         CHECK_FALSE(decode_base64(text).has_value());
     }

@@ -3,6 +3,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::json::path_from_text;
 
@@ -39,7 +40,7 @@ TEST_CASE("percent escapes stand for bytes, in either case and of any value but 
 }
 
 TEST_CASE("a broken escape is refused") {
-    for (const char* text :
+    for (const std::string_view text :
          {"file:///%", "file:///%4", "file:///%4g", "file:///%g4", "file:///a%%"}) {
         CAPTURE(text);
         CHECK_FALSE(path_from_text(text).has_value());
@@ -55,9 +56,10 @@ TEST_CASE("dot segments and double slashes are folded") {
 }
 
 TEST_CASE("what is no path of this machine is refused") {
-    for (const char* text : {"", "srv/work", "./srv", "~", "file:", "file:srv", "file://",
-                             "file://host/x", "file://localhostx/x", "file://localhost",
-                             "http:///x", "file:///x?q", "file:///x#f", "fil:///x"}) {
+    for (const std::string_view text :
+         {"", "srv/work", "./srv", "~", "file:", "file:srv", "file://", "file://host/x",
+          "file://localhostx/x", "file://localhost", "http:///x", "file:///x?q", "file:///x#f",
+          "fil:///x"}) {
         CAPTURE(text);
         CHECK_FALSE(path_from_text(text).has_value());
     }

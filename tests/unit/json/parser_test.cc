@@ -3,6 +3,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::ErrorKind;
 using ew::test::Parsed;
@@ -65,7 +66,7 @@ TEST_CASE("more values than the limit are refused, and the error names it") {
 }
 
 TEST_CASE("values are counted exactly, empty and one-digit ones too") {
-    for (const char* value : {"[]", "{}", "1", "\"\"", "[1]"}) {
+    for (const std::string_view value : {"[]", "{}", "1", "\"\"", "[1]"}) {
         const std::size_t each = std::string_view(value) == "[1]" ? 2 : 1;
         CAPTURE(value);
         CHECK(Parsed(list_of(10, value), {.values = 10 * each + 1}).is_json());
@@ -82,7 +83,7 @@ TEST_CASE("a megabyte in one string is one value") {
 }
 
 TEST_CASE("what is not JSON is a parse error") {
-    for (const char* text :
+    for (const std::string_view text :
          {"",    "  ",     "{",       "}",    "[1,]",  "{\"a\":}",  "{'a':1}",  "nul",
           "01",  "1.",     ".5",      "+1",   "-",     "1e",        "NaN",      "Infinity",
           "\"a", "\"\t\"", "\"\\x\"", "// a", "[1 2]", "{\"a\" 1}", "[\"a\":1]"}) {
@@ -92,7 +93,7 @@ TEST_CASE("what is not JSON is a parse error") {
 }
 
 TEST_CASE("text behind a value is a parse error") {
-    for (const char* text : {"{} {}", "{}x", "1 2", "[],", "{}]"}) {
+    for (const std::string_view text : {"{} {}", "{}x", "1 2", "[],", "{}]"}) {
         CAPTURE(text);
         CHECK(kind_of_failure(text) == ErrorKind::parse);
     }
@@ -104,8 +105,8 @@ TEST_CASE("a NUL byte outside of strings and in them is a parse error") {
 }
 
 TEST_CASE("text that is not UTF-8 is a parse error that says so") {
-    for (const char* text : {"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
-                             "\"\xc0\x80\"", "\xff"}) {
+    for (const std::string_view text : {"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"",
+                                        "\"\xf4\x90\x80\x80\"", "\"\xc0\x80\"", "\xff"}) {
         CAPTURE(text);
         Parsed parsed(text);
         REQUIRE_FALSE(parsed.is_json());
@@ -119,7 +120,8 @@ TEST_CASE("a surrogate pair is a character, half of one is a parse error") {
     REQUIRE(pair.is_json());
     CHECK(pair.string() == "\xf0\x9f\x98\x80");
 
-    for (const char* text : {R"("\ud83d")", R"("\ud83dx")", R"("\ude00")", R"("\ud83d\u0041")"}) {
+    for (const std::string_view text :
+         {R"("\ud83d")", R"("\ud83dx")", R"("\ude00")", R"("\ud83d\u0041")"}) {
         CAPTURE(text);
         CHECK(kind_of_failure(text) == ErrorKind::parse);
     }
@@ -132,15 +134,16 @@ TEST_CASE("a byte order mark before a message is a parse error") {
 TEST_CASE("numbers go to the limits of 64 bits; larger ones are JSON, but not acceptable") {
     CHECK(Parsed("18446744073709551615").is_json());
     CHECK(Parsed("-9223372036854775808").is_json());
-    for (const char* text : {"18446744073709551616", "-9223372036854775809", "1e999",
-                             R"(["1-\"",-0.0E+1,1234567890123456789012345678901234567890])"}) {
+    for (const std::string_view text :
+         {"18446744073709551616", "-9223372036854775809", "1e999",
+          R"(["1-\"",-0.0E+1,1234567890123456789012345678901234567890])"}) {
         CAPTURE(text);
         CHECK(kind_of_failure(text) == ErrorKind::invalid_request);
     }
 }
 
 TEST_CASE("a malformed number is a parse error, also beside one that is too large") {
-    for (const char* text :
+    for (const std::string_view text :
          {"[18446744073709551616,01]", "[-]", "1e+", "1.e5", "00", "--1", "1e5.5"}) {
         CAPTURE(text);
         CHECK(kind_of_failure(text) == ErrorKind::parse);

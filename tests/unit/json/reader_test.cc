@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -171,7 +172,7 @@ TEST_CASE("numbers outside of the bounds are refused, those on them are not") {
 }
 
 TEST_CASE("numbers with a fraction, an exponent or the wrong sign are no whole numbers") {
-    for (const char* number : {"1.0", "1e0", "-1", "1.5", "true", "\"1\""}) {
+    for (const std::string_view number : {"1.0", "1e0", "-1", "1.5", "true", "\"1\""}) {
         CAPTURE(number);
         const std::string json = R"({"name": "n", "center": {"x": 1, "y": )" + std::string(number);
         CHECK(wrong(json + "}}") == "center.y: a whole number of at least 0");
@@ -193,7 +194,8 @@ TEST_CASE("empty strings and arrays are refused where there must be something") 
 }
 
 TEST_CASE("an id is kept as its JSON text") {
-    for (const char* id : {"7", "-9223372036854775808", "9223372036854775807", R"("a")", R"("")"}) {
+    for (const std::string_view id :
+         {"7", "-9223372036854775808", "9223372036854775807", R"("a")", R"("")"}) {
         ew::test::Parsed parsed(id);
         ew::json::Id read_id;
         CAPTURE(id);
@@ -203,7 +205,8 @@ TEST_CASE("an id is kept as its JSON text") {
 }
 
 TEST_CASE("an id of another type is refused") {
-    for (const char* id : {"1.0", "1e2", "null", "true", "[]", "{}", "9223372036854775808"}) {
+    for (const std::string_view id :
+         {"1.0", "1e2", "null", "true", "[]", "{}", "9223372036854775808"}) {
         ew::test::Parsed parsed(id);
         ew::json::Id read_id;
         CAPTURE(id);

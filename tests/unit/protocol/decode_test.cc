@@ -5,6 +5,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::ErrorKind;
 using ew::Result;
@@ -117,7 +118,7 @@ TEST_CASE("methods without parameters take nothing, an empty object or an empty 
     CHECK(expect_no_params(ew::test::Parsed("{}").value()));
     CHECK(expect_no_params(ew::test::Parsed("[]").value()));
 
-    for (const char* json : {R"({"a":1})", "[1]", "5", "\"\""}) {
+    for (const std::string_view json : {R"({"a":1})", "[1]", "5", "\"\""}) {
         ew::test::Parsed parsed(json);
         CAPTURE(json);
         Result<void> result = expect_no_params(parsed.value());

@@ -3,6 +3,7 @@
 #include "support/testing.h"
 
 #include <string>
+#include <string_view>
 
 using ew::Error;
 using ew::ErrorKind;
@@ -105,30 +106,33 @@ TEST_CASE("a message nested too deeply is refused by the limit") {
 }
 
 TEST_CASE("JSON that is no object is refused without an id") {
-    for (const char* json : {"[]", "5", "null", "\"a\"", R"([{"id":1,"method":"m"}])"})
+    for (const std::string_view json : {"[]", "5", "null", "\"a\"", R"([{"id":1,"method":"m"}])"})
         check_refused(json, "", ErrorKind::invalid_request);
 }
 
 TEST_CASE("a bad id is refused without an id, also null") {
-    for (const char* id : {"null", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"})
+    for (const std::string_view id :
+         {"null", "1.5", "1e3", "true", "[]", "{}", "9223372036854775808"})
         check_refused("{\"id\":" + std::string(id) + ",\"method\":\"m\"}", "",
                       ErrorKind::invalid_request);
 }
 
 TEST_CASE("a message that is neither call nor answer is refused without an id") {
-    for (const char* json : {"{}", R"({"params":{}})", R"({"id":1})", R"({"id":"a","params":{}})"})
+    for (const std::string_view json :
+         {"{}", R"({"params":{}})", R"({"id":1})", R"({"id":"a","params":{}})"})
         check_refused(json, "", ErrorKind::invalid_request);
 }
 
 TEST_CASE("a method that is no string is refused without an id") {
-    for (const char* json :
+    for (const std::string_view json :
          {R"({"id":1,"method":5})", R"({"method":null,"id":"a"})", R"({"method":["m"]})"})
         check_refused(json, "", ErrorKind::invalid_request);
 }
 
 TEST_CASE("a member of the envelope that is there twice is refused") {
-    for (const char* json : {R"({"method":"m","method":"n"})", R"({"id":1,"id":1,"method":"m"})",
-                             R"({"method":"m","params":{},"params":{}})"}) {
+    for (const std::string_view json :
+         {R"({"method":"m","method":"n"})", R"({"id":1,"id":1,"method":"m"})",
+          R"({"method":"m","params":{},"params":{}})"}) {
         CAPTURE(json);
         CHECK(Reading(json)->kind == Kind::refused);
         CHECK(Reading(json)->error.kind == ErrorKind::invalid_request);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using ew::protocol::Deframer;
@@ -124,7 +125,7 @@ TEST_CASE("a message of no bytes is an empty text") {
 }
 
 TEST_CASE("headers without a number of bytes are refused, and the next ones may be fine") {
-    for (const char* headers :
+    for (const std::string_view headers :
          {"Content-Type: x", "Content-Length: ", "Content-Length: -1", "Content-Length: 3x",
           "Content-Length: 0x3", "Content-Length: 99999999999999999999", "Content Length: 3"}) {
         CAPTURE(headers);
