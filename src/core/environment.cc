@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 namespace ew::core {
 
@@ -19,15 +20,6 @@ template <class Patterns>
 bool any_matches(const Patterns& patterns, const std::string& name) {
     return std::any_of(patterns.begin(), patterns.end(),
                        [&](const auto& pattern) { return name_matches(pattern, name); });
-}
-
-void put(Variables& variables, const std::string& name, const std::string& value) {
-    for (auto& variable : variables) {
-        if (variable.first != name) continue;
-        variable.second = value;
-        return;
-    }
-    variables.emplace_back(name, value);
 }
 
 bool is_inherited(const EnvironmentPolicy& policy, const std::string& name) {
@@ -57,8 +49,16 @@ Variables apply(const EnvironmentPolicy& policy, const Variables& inherited) {
 }
 
 Variables overlaid(Variables base, const Variables& overlay) {
-    for (const auto& variable : overlay)
-        put(base, variable.first, variable.second);
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < base.size(); ++i)
+        places[base[i].first] = i;
+    for (const auto& variable : overlay) {
+        const auto [place, is_new] = places.try_emplace(variable.first, base.size());
+        if (is_new)
+            base.push_back(variable);
+        else
+            base[place->second].second = variable.second;
+    }
     return base;
 }
 

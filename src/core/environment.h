@@ -28,7 +28,8 @@ bool name_matches(const std::string& pattern, const std::string& name);
 // drop `exclude`, add `set`, keep `include_only`. Variables of execward itself are never passed on.
 Variables apply(const EnvironmentPolicy& policy, const Variables& inherited);
 
-// `base` with the variables of `overlay` added or replaced.
+// `base` with the variables of `overlay` added or replaced; of a name that is there twice in it the
+// last one counts.
 Variables overlaid(Variables base, const Variables& overlay);
 
 } // namespace ew::core

@@ -18,10 +18,14 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(blanks) == std::string_view::npos;
 }
 
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
-        if ((a[i] | 0x20) != (b[i] | 0x20)) return false;
+        if (lower(a[i]) != lower(b[i])) return false;
     return true;
 }
 

@@ -9,8 +9,6 @@
 
 namespace ew::server {
 
-using protocol::WriteStatus;
-
 void ProcessService::take_write(Process& process, Reply reply, protocol::WriteParams params) {
     Input& input = process.input;
     protocol::WriteResult result;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ew::server {
@@ -77,10 +78,10 @@ os::SpawnRequest spawn_request(const protocol::StartParams& params,
     request.directory = params.cwd.native;
     if (params.tty) request.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
     request.pipe_stdin = params.pipe_stdin;
-    request.environment = params.env;
+    core::Variables inherited;
     if (params.env_policy)
-        request.environment = core::overlaid(
-            core::apply(policy_of(*params.env_policy), own_environment()), params.env);
+        inherited = core::apply(policy_of(*params.env_policy), own_environment());
+    request.environment = core::overlaid(std::move(inherited), params.env);
     request.limits = limits_of(params.limits);
     if (cookie) request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
     return request;
