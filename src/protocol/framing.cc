@@ -114,12 +114,14 @@ std::optional<Frame> Deframer::next_line() {
         }
         const auto length = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
         searched_ = 0;
-        if (std::exchange(skipping_line_, false) || is_blank(text.substr(0, length))) {
+        const bool is_over_the_limit = length > longest_;
+        const bool is_nothing = is_blank(text.substr(0, length)) && !is_over_the_limit;
+        if (std::exchange(skipping_line_, false) || is_nothing) {
             buffer_.consume(length + 1);
             continue;
         }
         taken_ = length + 1;
-        if (length > longest_) return too_long(longest_);
+        if (is_over_the_limit) return too_long(longest_);
         return Frame{text.substr(0, length), {}};
     }
 }

@@ -105,10 +105,4 @@ TEST_CASE("an overlay replaces and adds, and the last of equal names wins") {
           Variables{{"A", "1"}, {"B", "3"}, {"C", "5"}});
 }
 
-TEST_CASE("of a variable that is given twice the last one counts") {
-    const Variables result = overlaid({{"A", "0"}}, {{"A", "1"}, {"B", "2"}, {"A", "3"}});
-
-    CHECK(result == Variables{{"A", "3"}, {"B", "2"}});
-}
-
 TEST_SUITE_END();
