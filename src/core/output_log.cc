@@ -25,8 +25,9 @@ OutputLog::Kind kind_of(Stream stream) {
 
 OutputLog::OutputLog(OutputLimits limits)
     : limits_(limits),
-      // One chunk more than is retained, so that there is always room to read the next one into.
-      capacity_(limits.retained_bytes + limits.chunk_bytes) {}
+      // One chunk more than is retained, so that there is always room to read the next one into,
+      // behind what is held back.
+      capacity_(limits.retained_bytes + limits.chunk_bytes + held_.size() * longest_unfinished) {}
 
 OutputLog::~OutputLog() {
     if (ring_ != nullptr) ::munmap(ring_, capacity_);
@@ -58,29 +59,38 @@ OutputLog::Space OutputLog::space(Stream stream, std::size_t wanted) {
     const Held& held = held_[index_of(stream)];
     put(end_, {held.bytes.data(), held.size});
 
-    const std::size_t room = std::min(wanted, limits_.chunk_bytes - held.size);
+    const std::size_t room = std::min(wanted, limits_.chunk_bytes);
     const std::size_t begin = static_cast<std::size_t>((end_ + held.size) % capacity_);
     const std::size_t first = std::min(room, capacity_ - begin);
     return {{ring_ + begin, ring_}, {first, room - first}};
 }
 
+// How many of the last `size` bytes before `end` begin a character whose rest may still come.
+std::size_t OutputLog::unfinished_before(std::uint64_t end, std::size_t size) const {
+    std::array<char, longest_unfinished + 1> last = {};
+    const std::size_t looked_at = std::min(size, last.size());
+    for (std::size_t i = 0; i < looked_at; ++i)
+        last[i] = ring_[(end - looked_at + i) % capacity_];
+    return unfinished_tail({last.data(), looked_at});
+}
+
 void OutputLog::commit(Stream stream, std::size_t count, TimePoint now) {
     if (count == 0) return;
     Held& held = held_[index_of(stream)];
-    const std::size_t total = held.size + count;
-
-    std::array<char, 4> last = {};
-    const std::size_t looked_at = std::min(total, last.size());
-    for (std::size_t i = 0; i < looked_at; ++i)
-        last[i] = ring_[(end_ + total - looked_at + i) % capacity_];
-    const std::size_t tail = unfinished_tail({last.data(), looked_at});
-
-    held.size = tail;
+    std::size_t rest = held.size + count;
+    const std::uint64_t end = end_ + rest;
+    // A whole read behind held bytes is a little more than a chunk.
+    if (rest > limits_.chunk_bytes) {
+        const std::size_t tail = unfinished_before(end_ + limits_.chunk_bytes, limits_.chunk_bytes);
+        append(stream, limits_.chunk_bytes - tail);
+        rest -= limits_.chunk_bytes - tail;
+    }
+    held.size = unfinished_before(end, rest);
     held.stream = stream;
     held.since = now;
-    std::copy_n(last.begin() + static_cast<std::ptrdiff_t>(looked_at - tail), tail,
-                held.bytes.begin());
-    append(stream, total - tail);
+    for (std::size_t i = 0; i < held.size; ++i)
+        held.bytes[i] = ring_[(end - held.size + i) % capacity_];
+    append(stream, rest - held.size);
 }
 
 void OutputLog::flush(Stream stream) {

@@ -111,11 +111,13 @@ private:
 
     std::size_t undelivered_bytes() const;
     void allocate();
+    std::size_t unfinished_before(std::uint64_t end, std::size_t size) const;
     void put(std::uint64_t position, std::string_view bytes);
     void append(Stream stream, std::size_t size);
     void evict();
 
     OutputLimits limits_;
+    std::array<Held, 2> held_;
     std::size_t capacity_;
     char* ring_ = nullptr; // mapped when the first byte comes
     std::deque<Record> records_;
@@ -125,7 +127,6 @@ private:
     std::uint64_t end_ = 0;       // position after the last byte
     std::uint64_t delivered_end_ = 0;
     std::uint64_t lost_bytes_ = 0;
-    std::array<Held, 2> held_;
 };
 
 } // namespace ew::core

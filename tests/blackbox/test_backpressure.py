@@ -1,5 +1,6 @@
 """A client that does not read: memory is bounded, control works, everything arrives later."""
 
+import fcntl
 import hashlib
 import os
 import sys
@@ -7,8 +8,17 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import PYTHON, check, decoded, equal, eventually, is_alive, within
-from support.programs import FLOOD, flood_md5
+from support.client import (
+    PYTHON,
+    check,
+    decoded,
+    encoded,
+    equal,
+    eventually,
+    is_alive,
+    within,
+)
+from support.programs import FILLS_A_WIDE_PIPE, FLOOD, flood_md5
 from support.runner import main, test
 
 MIB = 1 << 20
@@ -276,6 +286,65 @@ def a_stalled_client_delays_no_exit_of_others(scene):
     for n, message_id in enumerate(ids):
         server.result(message_id)
         equal(server.finished("p%d" % n), (n, b"x\n"), "code and output")
+
+
+@test
+def what_piled_up_from_ended_programs_arrives_without_a_further_request(scene):
+    server = scene.server()
+    fcntl.fcntl(server.child.stdout, fcntl.F_SETPIPE_SZ, MIB)
+    for base in range(0, 20, 4):
+        names = ["p%d" % number for number in range(base, base + 4)]
+        server.stop_reading()
+        for name in names:
+            argv = [PYTHON, "-S", "-c", FILLS_A_WIDE_PIPE, "1040000"]
+            server.request("process/start", server.start_params(name, argv))
+        server.wait_idle()
+        eventually(lambda: not server.programs(), "the end of the programs")
+
+        server.resume_reading()
+
+        for name in names:
+            equal(server.wait_closed(name).sizes, {"stdout": 1040000}, "bytes of " + name)
+
+
+@test(alone=True)
+def large_reads_in_one_write_cost_no_memory_while_nobody_takes_the_answers(scene):
+    server = scene.server()
+    server.run_shell("p", "head -c 1000000 /dev/zero | tr '\\0' k")
+    server.answers()
+    before = server.resident_bytes()
+    server.stop_reading()
+    ids = server.request_at_once([("process/read", {"processId": "p"})] * 300)
+    server.wait_idle(1)
+    if not server.is_sanitized():
+        grown = server.resident_bytes() - before
+        check(grown < 64 * MIB, "memory grew by %d MiB" % (grown // MIB))
+    server.resume_reading()
+    for message_id in ids:
+        chunks = server.result(message_id)["chunks"]
+        equal(sum(len(decoded(chunk["chunk"])) for chunk in chunks), 1000000, "bytes of an answer")
+
+
+@test(alone=True)
+def thousands_of_waiting_reads_woken_by_one_chunk_cost_no_memory(scene):
+    server = scene.server()
+    server.start("p", ["cat"], pipeStdin=True)
+    asked = ("process/read", {"processId": "p", "waitMs": 600000})
+    ids = server.request_at_once([asked] * 4000)
+    server.answers()
+    before = server.resident_bytes()
+    server.stop_reading()
+    writing = server.request(
+        "process/write", {"processId": "p", "chunk": encoded(b"k" * 40000), "closeStdin": True}
+    )
+    server.wait_idle(1)
+    if not server.is_sanitized():
+        grown = server.resident_bytes() - before
+        check(grown < 64 * MIB, "memory grew by %d MiB" % (grown // MIB))
+    server.resume_reading()
+    server.result(writing)
+    for message_id in ids:
+        check(server.result(message_id)["chunks"], "a woken read brought nothing")
 
 
 if __name__ == "__main__":

@@ -195,5 +195,15 @@ def a_write_of_many_megabytes_passes_in_both_framings(scene):
         equal(server.finished("p"), (0, b"%d\n" % (6 * MIB)), "code and output")
 
 
+@test
+def a_header_name_with_a_carriage_return_inside_is_none(scene):
+    server = scene.server(framing=HeaderFraming)
+    body = BODY % 500
+    server.send_bytes(("Content\rLength: %d\r\n\r\n" % len(body) + body).encode())
+    server.wait(lambda: server.errors or server.ended, "an error or the end")
+    check(server.errors, "it ended the server without a word")
+    equal(server.violations, [], "answers")
+
+
 if __name__ == "__main__":
     main()

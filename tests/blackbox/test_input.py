@@ -3,10 +3,11 @@
 import hashlib
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import check, command_line, encoded, equal, eventually, kill_quietly
-from support.programs import READS_AND_TALKS, READS_WHEN_TOLD
+from support.programs import LEAVES_ITS_TERMINAL, READS_AND_TALKS, READS_WHEN_TOLD
 from support.runner import main, test
 
 MIB = 1 << 20
@@ -361,6 +362,58 @@ def a_megabyte_passes_a_raw_terminal_while_it_talks(scene):
     for part in range(0, 1000000, 50000):
         write_later(server, "p", data[part : part + 50000])
     server.wait_output("p", hashlib.md5(data[:1000000]).hexdigest().encode())
+
+
+@test(alone=True)
+def a_terminal_that_nobody_has_open_costs_no_work_while_input_waits(scene):
+    server = scene.server()
+    for name in ("p", "q"):
+        os.mkfifo(scene.path("gate-" + name))
+        server.start_python(
+            name,
+            LEAVES_ITS_TERMINAL,
+            scene.path("left-" + name),
+            scene.path("gate-" + name),
+            tty=True,
+        )
+        eventually(lambda: os.path.exists(scene.path("left-" + name)), "a terminal without users")
+        equal(server.write(name, b"k" * 300000)["status"], "accepted", "status")
+    server.answers()
+
+    before = server.busy_seconds()
+    time.sleep(1.5)
+    busy = server.busy_seconds() - before
+
+    check(busy < 0.15, "%.2f s of work in 1.5 s in which nothing happens" % busy)
+    equal(server.terminate("q"), {"running": True}, "result of terminate")
+    server.wait_closed("q")
+    open_gate(scene.path("gate-p"))
+    server.wait_output("p", b"back")
+    equal(server.terminate("p"), {"running": True}, "result of terminate")
+    server.wait_closed("p")
+
+
+@test
+def thousands_of_held_writes_need_no_deep_stack(scene):
+    scene.command = ["sh", "-c", 'ulimit -s 1024; exec "$0" "$@"', *scene.command]
+    server = scene.server()
+    gate, small = scene.path("gate"), [b"%063d\n" % number for number in range(4000)]
+    os.mkfifo(gate)
+    size = 9 * MIB + 64 * len(small)
+    wide = "import fcntl; fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 1 << 20)"
+    server.start_python("p", wide + READS_WHEN_TOLD, gate, str(size), pipeStdin=True)
+    server.wait_output("p", b"ready")
+    parts = [mebibyte(number) for number in range(9)] + small
+    ids = [write_later(server, "p", part) for part in parts]
+    server.answers()
+    check(not any(map(server.is_answered, ids[-4000:])), "a write beyond the queue was accepted")
+
+    open_gate(gate)
+
+    for message_id in ids:
+        equal(server.result(message_id)["status"], "accepted", "status")
+    digest = hashlib.md5(b"".join(parts)).hexdigest()
+    server.wait_output("p", b"%d %s" % (size, digest.encode()))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,20 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import check, decoded, equal, eventually, kill_quietly, within
-from support.programs import ALL_BYTES, ALTERNATING, BYTE_BY_BYTE, FLOOD, REPEATED, flood_md5
+from support.client import PYTHON, check, decoded, equal, eventually, kill_quietly, within
+from support.programs import (
+    ALL_BYTES,
+    ALTERNATING,
+    BYTE_BY_BYTE,
+    FILLS_A_WIDE_PIPE,
+    FLOOD,
+    PRINTS_ALL_IT_CAN,
+    REPEATED,
+    flood_md5,
+)
 from support.runner import main, test
 
 MIB = 1 << 20
@@ -506,6 +516,79 @@ def fifty_silent_ends_are_each_told_once(scene):
     for number in range(50):
         equal(server.finished("p%d" % number), (0, b""), "code and output of %d" % number)
         equal(server.process("p%d" % number).closed["seq"], 2, "seq of closed")
+
+
+@test(alone=True)
+def exited_comes_at_once_though_a_daemon_holds_the_terminal(scene):
+    seen = {}
+
+    def listen(message):
+        params = message.get("params", {})
+        seen[params.get("processId"), message.get("method")] = time.monotonic()
+
+    server, took = scene.server(listener=listen), []
+    gate = scene.path("gate")
+    os.mkfifo(gate)
+    script = "(setsid sh -c 'echo up; read line <\"$0\"; echo late' \"$0\" &); read x; echo end"
+    for number in range(8):
+        name = "p%d" % number
+        server.start(name, ["sh", "-c", script, gate], tty=True)
+        server.wait_output(name, b"up\r\n")
+        server.write(name, b"\n")
+        server.wait_exited(name)
+        took.append(seen[name, "process/exited"] - seen[name, "process/output"])
+        check(not server.process(name).closed, "closed although the terminal is held")
+        with open(gate, "w") as file:
+            file.write("go\n")
+        check(server.finished(name)[1].endswith(b"end\r\nlate\r\n"), "output of the daemon")
+    check(min(took) < within(0.1), "exited came %.2f s after the last word" % min(took))
+
+
+@test
+def all_that_a_terminal_was_given_comes_before_exited_however_late_it_is_read(scene):
+    server = scene.server()
+    server.stop_reading()
+    pauses = {"flood": "0", "bursts": "0.115"}  # the server treats who pauses as interactive
+    for name, pause in pauses.items():
+        argv = [PYTHON, "-S", "-c", PRINTS_ALL_IT_CAN, scene.path(name), pause]
+        server.request("process/start", server.start_params(name, argv, tty=True))
+    for name in pauses:
+        eventually(lambda: os.path.exists(scene.path(name)), "the end of " + name, within(40))
+    eventually(lambda: not server.programs(), "the end of the programs")
+    server.wait_idle()
+
+    server.resume_reading()
+
+    for name in pauses:
+        process = server.wait_closed(name)
+        with open(scene.path(name)) as file:
+            equal(process.sizes, {"pty": int(file.read())}, "bytes of " + name)
+        check(process.chunks[-1][0] < process.exited["seq"], "%s printed after exited" % name)
+
+
+@test(alone=True)
+def a_grace_that_ends_before_the_client_reads_costs_neither_work_nor_bytes(scene):
+    server = scene.server("--close-grace=100")
+    server.start("flood", ["yes"])
+    server.wait(lambda: server.process("flood").size() > 0, "output of the flood")
+    server.stop_reading()
+    script = '"$0" -S -c "$1" 1100000; touch ended'
+    argv = ["sh", "-c", script, PYTHON, FILLS_A_WIDE_PIPE]
+    server.request("process/start", server.start_params("p", argv))
+    eventually(lambda: os.path.exists(scene.path("ended")), "the last bytes of the program")
+    eventually(lambda: len(server.programs()) == 1, "the end of the program")
+    time.sleep(0.5)  # the grace, and more
+
+    before = server.busy_seconds()
+    time.sleep(1.5)
+    busy = server.busy_seconds() - before
+
+    check(busy < 0.15, "%.2f s of work in 1.5 s in which nothing can happen" % busy)
+    server.resume_reading()
+    process = server.wait_closed("p")
+    equal(process.sizes, {"stdout": 1100000}, "bytes")
+    server.terminate("flood")
+    server.wait_closed("flood")
 
 
 if __name__ == "__main__":

@@ -16,10 +16,12 @@ from support.client import (
     within,
 )
 from support.programs import (
+    CHANGES_A_DAEMONS_LIMIT,
     ESCAPEE_COUNT,
     ESCAPEES,
     FAMILY,
     FAMILY_NAMES,
+    LEAVES_A_DAEMON,
     SAYS_ITS_SIZE,
     SAYS_SIGNALS,
 )
@@ -415,6 +417,71 @@ def an_outer_limit_ends_children_that_ignore_an_inner_one(scene):
     server.terminate("p")
     server.wait_closed("p")
     eventually(lambda: not any(map(is_alive, pids)), "the end of the tree", within(2))
+
+
+@test
+def a_terminate_right_behind_a_start_leaves_no_daemon(scene):
+    server = scene.server()
+    script = "(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec sleep 600"
+    for number in range(16):
+        name = "p%d" % number
+        between = [("process/list", {})] * (number * 37 % 240)
+        ids = server.request_at_once(
+            [
+                ("process/start", server.start_params(name, ["sh", "-c", script])),
+                *between,
+                ("process/terminate", {"processId": name}),
+            ]
+        )
+        server.result(ids[-1])
+        cancelled_or_finished(server, name, ids[0])
+        eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
+
+
+@test
+def terminate_ends_a_daemon_that_changed_its_limits(scene):
+    server = scene.server()
+    server.start_python("p", CHANGES_A_DAEMONS_LIMIT)
+    said(server, "p", b"up")
+    equal(server.terminate("p"), {"running": True}, "result")
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(2))
+
+
+@test
+def after_the_exit_only_the_scope_tree_reaches_a_daemon(scene):
+    server = scene.server()
+    server.start_python("p", LEAVES_A_DAEMON)
+    said(server, "p", b"ready")
+    equal(server.wait_exited("p")["exitCode"], 0, "exit code")
+    for scope in ("leader", "group"):
+        for name in ("usr1", "terminate", "kill"):
+            params = {"processId": "p", "signal": name, "scope": scope}
+            server.refused("process/signal", params, -32602, "notRunning")
+        equal(server.signal("p", "interrupt", scope=scope), {}, "an interrupt, scope " + scope)
+    equal(server.signal("p", "usr2", scope="tree"), {}, "result of the scope tree")
+    said(server, "p", b"got SIGUSR2")
+    equal(server.output("p").split(b"\n")[1:], [b"got SIGUSR2", b""], "what reached the daemon")
+    server.terminate("p")
+    server.wait_closed("p")
+
+
+@test
+def an_endless_grace_can_be_cut_short(scene):
+    server = scene.server()
+    server.start_python("p", FAMILY)
+    for name in FAMILY_NAMES:
+        said(server, "p", name + b" ready")
+    endless = [
+        server.request("process/terminate", {"processId": "p", "graceMs": grace})
+        for grace in (2**60, 2**63, 2**64 - 1)
+    ]
+    said(server, "p", b"leader got 15")
+    server.answers()
+    check(not any(map(server.is_answered, endless)), "a terminate did not wait for its grace")
+    equal(server.terminate("p", graceMs=0), {"running": True}, "result")
+    for message_id in endless:
+        equal(server.result(message_id), {"running": True}, "result of an endless grace")
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
 """process/start: what a program finds when it begins, and what is refused."""
 
+import ctypes
 import json
 import os
 import resource
+import select
+import shutil
 import signal
+import struct
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import (
@@ -23,6 +28,53 @@ from support.programs import FAMILY, SURROUNDINGS
 from support.runner import main, test
 
 IGNORED_BY_PYTHON = 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
+
+
+class HeldExec:
+    """Holds every execution of one file, as a dead network mount would; needs privileges."""
+
+    CLASS_CONTENT, CLOEXEC, NONBLOCK, ADD, OPEN_EXEC_PERM = 4, 1, 2, 1, 0x40000
+    AT_FDCWD, ALLOW = -100, 1
+    EVENT = struct.Struct("=IBBHQii")
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        flags = self.CLASS_CONTENT | self.CLOEXEC | self.NONBLOCK
+        self.group, self.held = libc.fanotify_init(flags, os.O_RDONLY | os.O_CLOEXEC), []
+        if self.group < 0:
+            raise OSError(ctypes.get_errno(), "fanotify_init")
+        mask = ctypes.c_uint64(self.OPEN_EXEC_PERM)
+        if libc.fanotify_mark(self.group, self.ADD, mask, self.AT_FDCWD, path.encode()) < 0:
+            os.close(self.group)
+            raise OSError(ctypes.get_errno(), "fanotify_mark")
+
+    def wait(self):
+        """Waits until one more execution is held."""
+        ready, _, _ = select.select([self.group], [], [], within(30))
+        check(ready, "the program is not executed")
+        data = os.read(self.group, self.EVENT.size)
+        self.held.append(self.EVENT.unpack(data)[5])
+
+    def release(self):
+        """Lets go on what is held now."""
+        for descriptor in self.held:
+            os.write(self.group, struct.pack("=iI", descriptor, self.ALLOW))
+            os.close(descriptor)
+        self.held.clear()
+
+    def close(self):
+        for descriptor in self.held:
+            os.close(descriptor)
+        os.close(self.group)
+
+
+def can_hold_an_exec():
+    try:
+        with tempfile.NamedTemporaryFile() as file:
+            HeldExec(file.name).close()
+        return os.geteuid() == 0
+    except (OSError, AttributeError):
+        return False
 
 
 def surroundings(server, process_id, **options):
@@ -618,6 +670,55 @@ def a_program_is_a_child_of_the_worker_and_gone_once_terminated(scene):
     server.terminate("p")
     server.wait_exited("p", within(30))
     check(not is_alive(pid), "the pid lives on")
+
+
+@test
+def a_variable_that_is_given_twice_has_its_last_value_once(scene):
+    server = scene.server()
+    for number, tty in enumerate((False, True)):
+        params = server.start_params("p%d" % number, ["/usr/bin/env"], tty=tty, env={"TWICE": "1"})
+        message_id = server.expect(server.new_id(), "process/start", params)
+        text = json.dumps({"id": message_id, "method": "process/start", "params": params})
+        twice = text.replace('"TWICE": "1"', '"TWICE": "1", "OTHER": "x", "TWICE": "2"')
+        check(twice != text, "the test names the variable once")
+        server.send_bytes(server.framing.wrap(twice.encode()))
+        server.result(message_id)
+        lines = server.finished("p%d" % number)[1].split()
+        found = [line for line in lines if line.startswith(b"TWICE=")]
+        equal(found, [b"TWICE=2"], "the variable, tty=%s" % tty)
+
+
+def a_start_that_hangs_holds_up_nothing_and_can_be_called_off(scene):
+    slow = shutil.copy("/usr/bin/true", scene.path("slow"))
+    server, hold = scene.server(), HeldExec(slow)
+    try:
+        server.start("cat", ["cat"], pipeStdin=True)
+        hanging = server.request("process/start", server.start_params("slow", [slow]))
+        hold.wait()
+
+        server.answers()
+        server.call("process/closeStdin", {"processId": "cat"})
+        equal(server.finished("cat"), (0, b""), "code and output of a program whose input ended")
+        equal(server.run_shell("other", "echo here"), (0, b"here\n"), "another start meanwhile")
+        check(not server.is_answered(hanging), "a start was answered before its program ran")
+        hold.release()
+        server.result(hanging)
+        equal(server.finished("slow"), (0, b""), "code and output of the slow one")
+
+        hanging = server.request("process/start", server.start_params("gone", [slow]))
+        hold.wait()
+        server.terminate("gone")
+        if "error" in server.reply(hanging):
+            server.error(hanging, -32800, "cancelled")
+        else:
+            equal(server.wait_closed("gone").exited["signal"], "SIGKILL", "signal")
+        server.answers()
+    finally:
+        hold.close()
+
+
+if can_hold_an_exec():
+    test(a_start_that_hangs_holds_up_nothing_and_can_be_called_off)
 
 
 if __name__ == "__main__":

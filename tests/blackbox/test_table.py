@@ -5,7 +5,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import check, decoded, equal, eventually, is_alive, within
+from support.client import check, decoded, equal, eventually, is_alive, stat_of, within
 from support.runner import main, test
 
 CAPACITY = 64
@@ -276,6 +276,39 @@ def the_list_names_descendants_of_a_live_program(scene):
         sorted(server.programs()),
         "descendants and leader",
     )
+
+
+@test
+def an_id_that_is_used_again_gets_nothing_of_its_earlier_process(scene):
+    server = scene.server()
+    for name in ("old", "filler"):
+        os.mkfifo(scene.path(name))
+    sizes = {"old": 18000, "filler": 60000}
+    for name, size in sizes.items():
+        script = 'read line <"$0"; head -c $1 /dev/zero'
+        server.start(name, ["sh", "-c", script, scene.path(name), str(size)])
+    run_many(server, numbered(2, CAPACITY))
+    pids = {name: server.entry(name)["pid"] for name in sizes}
+    server.stop_reading()
+    for name in ("filler", "old"):
+        with open(scene.path(name), "w") as fifo:
+            fifo.write("go\n")
+        eventually(lambda: stat_of(pids[name])[0] == "X", "the end of " + name)
+
+    others = {"other": ["true"], "old": ["echo", "again"], "witness": ["touch", "seen"]}
+    _, again, _ = server.request_at_once(
+        [("process/start", server.start_params(name, argv)) for name, argv in others.items()]
+    )
+    eventually(lambda: os.path.exists(scene.path("seen")), "the last of the starts")
+    server.resume_reading()
+
+    equal(server.finished("witness")[0], 0, "exit code")
+    if "error" in server.reply(again):  # what was printed first has the right of way
+        server.error(again, -32600, "processExists")
+        equal(server.finished("old"), (0, bytes(18000)), "code and output of the first")
+    else:  # the client's own checks compare every message with the reply it came after
+        equal(server.finished("old"), (0, b"again\n"), "code and output of the second")
+    server.answers()
 
 
 if __name__ == "__main__":

@@ -526,6 +526,16 @@ class Server:
         )
         return message_id
 
+    def request_at_once(self, requests):
+        """Sends requests (method, params) in a single write and returns their ids."""
+        ids, data = [], b""
+        for method, params in requests:
+            ids.append(self.expect(self.new_id(), method, params))
+            message = {"jsonrpc": "2.0", "id": ids[-1], "method": method, "params": params}
+            data += self.framing.wrap(json.dumps(message).encode())
+        self.send_bytes(data)
+        return ids
+
     def notify(self, method, params=None):
         self.send({"jsonrpc": "2.0", "method": method, "params": {} if params is None else params})
 
@@ -692,6 +702,23 @@ class Server:
             with open("/proc/%d/statm" % pid) as file:
                 total += int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         return total
+
+    def busy_seconds(self):
+        """CPU time that keeper and worker have used."""
+        total = 0
+        for pid in self.own_pids():
+            with open("/proc/%d/schedstat" % pid) as file:
+                total += int(file.read().split()[0])
+        return total / 1e9
+
+    def wait_idle(self, quiet=0.5):
+        """Waits until the server has done nothing for a while."""
+        end, last, since = time.monotonic() + PATIENCE, self.busy_seconds(), time.monotonic()
+        while time.monotonic() - since < quiet:
+            check(time.monotonic() < end, "the server works on and on; " + self.story())
+            time.sleep(0.02)
+            if self.busy_seconds() > last:
+                last, since = self.busy_seconds(), time.monotonic()
 
     def zombies(self):
         """Ended processes that the server has not collected."""

@@ -181,6 +181,72 @@ while size < 1000000:
 os.write(1, digest.hexdigest().encode())
 """
 
+# Prints until nothing more is taken, notes how much that was, and ends.
+# argv: a file for the number, how long to pause after 16000 bytes
+PRINTS_ALL_IT_CAN = """
+import os, sys, time
+if os.isatty(1):
+    import tty
+    tty.setraw(1)
+os.set_blocking(1, False)
+total, last = 0, time.monotonic()
+while time.monotonic() - last < 1:
+    try:
+        total += os.write(1, b"x" * (16000 - total % 16000))
+        last = time.monotonic()
+        if total % 16000 == 0:
+            time.sleep(float(sys.argv[2]))
+    except BlockingIOError:
+        time.sleep(0.01)
+with open(sys.argv[1], "w") as file:
+    file.write(str(total))
+"""
+
+# Can print a mebibyte and end though nobody reads. argv: bytes
+FILLS_A_WIDE_PIPE = """
+import fcntl, os, sys
+fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20)
+data = b"k" * int(sys.argv[1])
+while data:
+    data = data[os.write(1, data):]
+"""
+
+# Leaves a daemon that says which signals it gets, and ends once that is ready.
+LEAVES_A_DAEMON = """
+import os
+ready, told = os.pipe()
+if os.fork():
+    os.read(ready, 1)
+    os._exit(0)
+os.setsid()
+os.write(told, b"x")
+""" + SAYS_SIGNALS
+
+# A daemon that the kernel ends by itself only if it computes for a second without a pause.
+CHANGES_A_DAEMONS_LIMIT = """
+import os, resource, time
+if os.fork() == 0:
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_RTTIME, (1000000, 1000000))
+    os.write(1, b"up")
+while True:
+    time.sleep(60)
+"""
+
+# Closes its terminal and opens it again. argv: a file to create meanwhile, a fifo to wait for
+LEAVES_ITS_TERMINAL = """
+import os, sys, time, tty
+tty.setraw(0)
+for descriptor in (0, 1, 2):
+    os.close(descriptor)
+os.close(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY))
+open(sys.argv[2]).read()
+terminal = os.open("/dev/tty", os.O_RDWR)
+os.write(terminal, b"back")
+while True:
+    time.sleep(60)
+"""
+
 # One line of JSON: what a program finds when it begins.
 SURROUNDINGS = """
 import json, os, resource

@@ -101,14 +101,29 @@ TEST_CASE("an entry holds no more than a chunk, and what does not fit whole begi
     CHECK(deliver_all(log) == Entries{"0123456789abcdef", "g"});
 }
 
-TEST_CASE("the space for reading is at most a chunk, with what is held back counted in") {
+TEST_CASE("a read is at most a chunk, and what was held back comes on top of it") {
     OutputLog log(small);
     CHECK(log.space(Stream::out, 1000).size[0] == 16);
 
     put(log, Stream::out, "\xe2\x82");
 
     const OutputLog::Space space = log.space(Stream::out, 1000);
-    CHECK(space.size[0] + space.size[1] == 14);
+    CHECK(space.size[0] + space.size[1] == 16);
+}
+
+TEST_CASE(
+    "a whole read behind held bytes makes a full entry and a small one, cut between characters") {
+    OutputLog log(small);
+    put(log, Stream::out, "\xe2\x82");
+    put(log, Stream::out,
+        "\xac"
+        "23456789abcd\xc3\xa9"
+        "f");
+
+    CHECK(deliver_all(log) == Entries{"\xe2\x82\xac"
+                                      "23456789abcd",
+                                      "\xc3\xa9"
+                                      "f"});
 }
 
 TEST_CASE("a character that comes in two reads is delivered whole") {
@@ -332,7 +347,13 @@ public:
         held += bytes;
         const std::size_t tail = ew::core::unfinished_tail(held);
         const std::string kept = held.substr(held.size() - tail);
-        append(stream, held.substr(0, held.size() - tail));
+        if (held.size() > limits_.chunk_bytes) {
+            std::string full = held.substr(0, limits_.chunk_bytes);
+            full.resize(full.size() - ew::core::unfinished_tail(full));
+            append(stream, full);
+            held.erase(0, full.size());
+        }
+        append(stream, held.substr(0, held.size() - kept.size()));
         held = kept;
     }
 
