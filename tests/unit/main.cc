@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -80,6 +81,10 @@ REGISTER_LISTENER("leaks", 1, LeakListener);
 } // namespace
 
 int main(int argc, char** argv) {
+    // Whoever ran the tests in the background may have had signals ignored, and programs inherit
+    // that.
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE})
+        (void)std::signal(signal, SIG_DFL);
     ew::os::mark_inherited_descriptors_close_on_exec(); // those of whoever runs the tests
     doctest::Context context(argc, argv);
     const int status = context.run();
