@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "os/proc.h"
+#include "os/signals.h"
 
 #include <fmt/core.h>
 #include <linux/close_range.h>
@@ -11,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
@@ -24,14 +24,6 @@ namespace {
 constexpr int status_of_a_crash = 70; // EX_SOFTWARE (sysexits.h)
 constexpr Millis longest_clean_up{2000};
 constexpr Millis look_again_time{20};
-
-sigset_t watched_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
-        sigaddset(&set, signal);
-    return set;
-}
 
 void close_descriptors() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
@@ -54,7 +46,7 @@ std::optional<int> reap(pid_t worker) {
 }
 
 int wait_for(pid_t worker) {
-    const sigset_t set = watched_signals();
+    const sigset_t set = os::taken_signals();
     for (;;) {
         const int signal = ::sigwaitinfo(&set, nullptr);
         if (signal == SIGCHLD) {
@@ -66,7 +58,7 @@ int wait_for(pid_t worker) {
 }
 
 void kill_what_is_left() {
-    const sigset_t set = watched_signals();
+    const sigset_t set = os::taken_signals();
     const TimePoint deadline = clock_now() + longest_clean_up;
     const timespec pause = {0, std::chrono::nanoseconds(look_again_time).count()};
     while (!os::children_of(::getpid()).empty()) {

@@ -10,8 +10,6 @@
 
 namespace ew::os {
 
-namespace {
-
 sigset_t taken_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -19,8 +17,6 @@ sigset_t taken_signals() {
         sigaddset(&set, signal);
     return set;
 }
-
-} // namespace
 
 void take_over_signals() {
     for (int signal = 1; signal < NSIG; ++signal) {

@@ -13,7 +13,10 @@ namespace ew::os {
 // Blocked and not ignored, because an ignored signal would stay ignored in the programs we start.
 void take_over_signals();
 
-// Reports SIGTERM, SIGINT, SIGHUP and SIGCHLD. epoll knows a signalfd by the process that added it
+// The signals that both processes wait for: SIGTERM, SIGINT, SIGHUP and SIGCHLD.
+sigset_t taken_signals();
+
+// Reports the taken signals. epoll knows a signalfd by the process that added it
 // (signalfd(2)), so after a fork there must be a new one.
 class Signals {
 public:

@@ -57,11 +57,11 @@ void Server::watch_everything() {
 void Server::watch_process_end(std::optional<pid_t> process) {
     if (!process) return;
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
-    if (pidfd) (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
-    if (pidfd)
-        watched_processes_.push_back(std::move(pidfd));
-    else // over ssh or from a container its number means nothing here
-        log::info("server", "process {} of the client is not here and cannot be watched", *process);
+    if (!pidfd) // over ssh or from a container its number means nothing here
+        return log::info("server", "process {} of the client is not here and cannot be watched",
+                         *process);
+    (void)poller_.watch(pidfd.get(), {os::Source::parent, 0}, os::Interest::read);
+    watched_processes_.push_back(std::move(pidfd));
 }
 
 bool Server::has_answered_handshake() const {
