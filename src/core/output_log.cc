@@ -174,6 +174,16 @@ OutputLog::Entry OutputLog::entry(std::uint64_t seq) const {
     return entry;
 }
 
+void OutputLog::copy(std::uint64_t begin, std::uint64_t end, std::string& out) const {
+    CHECK(begin >= oldest() && begin <= end && end <= end_);
+    if (begin == end) return;
+    const std::size_t size = static_cast<std::size_t>(end - begin);
+    const std::size_t at = static_cast<std::size_t>(begin % capacity_);
+    const std::size_t first = std::min(size, capacity_ - at);
+    out.append(ring_ + at, first);
+    out.append(ring_, size - first);
+}
+
 OutputLog::Entry OutputLog::next_undelivered() {
     if (delivered_ == next_seq()) cut_one();
     const Entry next = entry(delivered_);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 
 struct iovec;
@@ -85,6 +86,17 @@ public:
     std::uint64_t first_after(std::uint64_t seq) const; // the first entry kept behind `seq`
     bool has_output_after(std::uint64_t seq) const;
     Entry entry(std::uint64_t seq) const; // first_seq() <= seq < next_seq()
+
+    // The bytes as one stream, in the order in which they came from all streams. What lies before
+    // oldest() has been overwritten, whatever entries are kept.
+    std::uint64_t end() const { return end_; }
+
+    std::uint64_t oldest() const {
+        return end_ > limits_.retained_bytes ? end_ - limits_.retained_bytes : 0;
+    }
+
+    // Appends the bytes of [begin, end) to `out`; oldest() <= begin <= end <= this->end().
+    void copy(std::uint64_t begin, std::uint64_t end, std::string& out) const;
 
     // Bytes that were evicted, or discarded because their stream had been given up.
     std::uint64_t lost_bytes() const { return lost_bytes_; }

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace ew::os {
@@ -27,6 +28,14 @@ IoResult outcome(ssize_t count, bool end_on_zero) {
 
 Error system_error(std::string_view what, int error_number) {
     return {ErrorKind::internal, fmt::format("{}: {}", what, strerror(error_number))};
+}
+
+std::optional<std::string> real_path(const std::string& path) {
+    char* const resolved = ::realpath(path.c_str(), nullptr); // allocated
+    if (resolved == nullptr) return std::nullopt;
+    std::string result = resolved;
+    std::free(resolved);
+    return result;
 }
 
 IoResult read_some(int fd, char* to, std::size_t size) {

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 struct iovec;
@@ -21,6 +23,10 @@ struct IoResult {
 
 // Error of a system call as an Error: "open /x: No such file or directory".
 Error system_error(std::string_view what, int error_number);
+
+// The path with all symlinks resolved (realpath(3)). Absent: it does not exist, or must not be
+// seen.
+std::optional<std::string> real_path(const std::string& path);
 
 // A read error counts as the end: on the master of a terminal EIO is how the end is told (pty(7)).
 IoResult read_some(int fd, char* to, std::size_t size);

@@ -30,7 +30,8 @@ bool set_window_size(int master, WindowSize size) {
 LineMode line_mode(int master) {
     termios settings = {};
     if (::tcgetattr(master, &settings) != 0) return {};
-    return {(settings.c_lflag & ICANON) != 0, static_cast<char>(settings.c_cc[VEOF])};
+    return {(settings.c_lflag & ICANON) != 0, (settings.c_lflag & ECHO) != 0,
+            static_cast<char>(settings.c_cc[VEOF])};
 }
 
 } // namespace ew::os

@@ -28,6 +28,7 @@ bool set_window_size(int master, WindowSize size);
 // What the line discipline does with input at this moment.
 struct LineMode {
     bool is_canonical = false;
+    bool echoes = true;
     char end_of_file = '\x04'; // the VEOF character
 };
 

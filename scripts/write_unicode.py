@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Writes src/core/unicode.cc: which characters show themselves, and which are combining marks.
+
+The categories are those of the unicodedata of this Python. Characters that are newer than it count
+as unassigned, which is the careful side: they are shown as escapes.
+"""
+import pathlib
+import sys
+import unicodedata
+
+OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "core" / "unicode.cc"
+LAST = 0x10FFFF
+
+# Letters, marks and symbols that are drawn as nothing or as a blank (Default_Ignorable_Code_Point
+# of Unicode's DerivedCoreProperties.txt, and a few that fonts leave empty).
+BLANK = [
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x2800, 0x2800), (0x2D7F, 0x2D7F),
+    (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFC),
+    (0x16FE4, 0x16FE4), (0x1BCA0, 0x1BCA3), (0x1D159, 0x1D159), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+]
+# Marks that are drawn across or around the character before them and so disguise it.
+OVERLAY = [(0x334, 0x338), (0x20D2, 0x20D3), (0x20D8, 0x20DA), (0x20DD, 0x20E0), (0x20E2, 0x20E6), (0x20EA, 0x20EB)]
+# Punctuation that fonts draw like ; - / \ : | . of ASCII, which a shell reads and these not.
+LIKE_ASCII = [
+    (0x37E, 0x37E), (0x2010, 0x2012), (0x2024, 0x2024), (0x2044, 0x2044), (0x2212, 0x2212), (0x2215, 0x2216),
+    (0x2223, 0x2223), (0x2236, 0x2236), (0x29F5, 0x29F5), (0x29F8, 0x29F9), (0xA789, 0xA789), (0xFE68, 0xFE68),
+]
+
+
+def is_in(ranges, code_point):
+    return any(first <= code_point <= last for first, last in ranges)
+
+
+def is_graphic(code_point):
+    if unicodedata.category(chr(code_point))[0] not in "LMNPS":
+        return False
+    return not is_in(BLANK + OVERLAY + LIKE_ASCII, code_point)
+
+
+def is_mark(code_point):
+    return unicodedata.category(chr(code_point))[0] == "M"
+
+
+def ranges_of(condition):
+    """The ranges of code points above ASCII for which the condition holds."""
+    found, first = [], None
+    for code_point in range(0x80, LAST + 2):
+        holds = code_point <= LAST and condition(code_point)
+        if holds and first is None:
+            first = code_point
+        if not holds and first is not None:
+            found.append((first, code_point - 1))
+            first = None
+    return found
+
+
+def table(name, ranges):
+    items = ["{0x%x, 0x%x}" % one for one in ranges]
+    lines, line = [], "   "
+    for item in items:
+        if len(line) + len(item) + 2 > 100:
+            lines.append(line)
+            line = "   "
+        line += " %s," % item
+    lines.append(line.rstrip(","))
+    return "constexpr std::array<Range, %d> %s = {{\n%s,\n}};\n" % (len(items), name, "\n".join(lines))
+
+
+HEAD = """// Written by scripts/write_unicode.py from the character database of Unicode %s.
+#include "core/unicode.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ew::core {
+
+namespace {
+
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+// clang-format off
+"""
+
+TAIL = """
+// clang-format on
+
+template <std::size_t size>
+bool is_in(const std::array<Range, size>& ranges, char32_t code_point) {
+    const auto after =
+        std::upper_bound(ranges.begin(), ranges.end(), code_point,
+                         [](char32_t c, const Range& range) { return c < range.first; });
+    return after != ranges.begin() && code_point <= std::prev(after)->last;
+}
+
+} // namespace
+
+bool is_graphic(char32_t code_point) {
+    if (code_point < 0x80) return code_point >= 0x20 && code_point < 0x7f;
+    return is_in(graphic, code_point);
+}
+
+bool is_mark(char32_t code_point) {
+    return is_in(marks, code_point);
+}
+
+} // namespace ew::core
+"""
+
+
+def text():
+    return "".join([
+        HEAD % unicodedata.unidata_version,
+        table("graphic", ranges_of(is_graphic)),
+        "\n",
+        table("marks", ranges_of(is_mark)),
+        TAIL,
+    ])
+
+
+def main():
+    if sys.argv[1:]:
+        sys.exit(__doc__)
+    OUT.write_text(text(), encoding="utf-8")
+
+
+main()

@@ -1,0 +1,35 @@
+// The environment of a command that an agent runs: no secrets, no colours, no pager that waits for
+// a key, one locale.
+#pragma once
+
+#include "core/environment.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::core {
+
+struct ExecEnvironment {
+    Variables variables;
+    std::vector<std::string> dropped; // names, sorted: inherited by the server and not passed on
+};
+
+// What a command gets, later steps over earlier ones: what the policy lets through, the fixed
+// variables (NO_COLOR, TERM, the locale, pagers), the variables of the call, and last the two that
+// nobody can change: EXECWARD_EXEC=1 and EXECWARD_SESSION_ID.
+ExecEnvironment exec_environment(const EnvironmentPolicy& policy, const Variables& inherited,
+                                 std::string_view session_id, const Variables& call_overlay);
+
+// Could a variable of this name make a shell, or a program that is otherwise harmless, run or load
+// something else, read other settings, or write a file? A caller that sets one has to be asked
+// about. Case does not matter.
+bool is_risky_variable(std::string_view name);
+
+// For a command that runs unasked because it is known to be harmless: without risky variables, but
+// with PATH and HOME as they are, and with pagers and git settings under which a repository's own
+// settings start no program that can be kept from it. What stays possible to a hostile repository
+// (external diff, textconv, filters) is for the sandbox to hold.
+Variables hardened(Variables variables);
+
+} // namespace ew::core

@@ -1,0 +1,204 @@
+#include "os/programs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace ew::os {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> system_directories = {
+    "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+
+std::vector<std::string> elements_of(std::string_view path_variable) {
+    std::vector<std::string> elements;
+    for (;;) {
+        const std::size_t colon = path_variable.find(':');
+        elements.emplace_back(path_variable.substr(0, colon));
+        if (colon == std::string_view::npos) return elements;
+        path_variable.remove_prefix(colon + 1);
+    }
+}
+
+std::string joined(const std::string& directory, const std::string& name) {
+    return directory + (directory.ends_with('/') ? "" : "/") + name;
+}
+
+std::string parent_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+std::optional<std::string> real_path(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr),
+                                                               &std::free);
+    if (!resolved) return std::nullopt;
+    return std::string(resolved.get());
+}
+
+// 0, or why the file cannot be executed.
+int obstacle_to_run(const std::string& path) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) return errno;
+    if (S_ISDIR(info.st_mode)) return EISDIR;
+    if (!S_ISREG(info.st_mode)) return EACCES;
+    return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+bool is_missing(int obstacle) {
+    return obstacle == ENOENT || obstacle == ENOTDIR;
+}
+
+Error not_found(const std::string& word, const std::string& where) {
+    return {ErrorKind::spawn_not_found, fmt::format("there is no program '{}' {}", word, where)};
+}
+
+Result<std::string> resolved_file(const std::string& path) {
+    std::optional<std::string> real = real_path(path);
+    if (!real) return Error{ErrorKind::spawn_failed, fmt::format("{}: {}", path, strerror(errno))};
+    return std::move(*real);
+}
+
+bool is_ours(uid_t owner) {
+    return owner == 0 || owner == ::geteuid();
+}
+
+bool others_may_write(const struct stat& info) {
+    return (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+// Whether the place belongs to root or us and is open to no others. Above what counts others may
+// write if it is sticky: then nobody can rename what belongs to somebody else (inode(7)).
+bool is_guarded(const struct stat& info, bool is_above) {
+    if (!is_ours(info.st_uid)) return false;
+    return !others_may_write(info) || (is_above && (info.st_mode & S_ISVTX) != 0);
+}
+
+enum class Guard : std::uint8_t { good, bad, has_symlink };
+
+// Looks at each directory on an absolute path without "." and "..", from the top to the last that
+// exists. What is missing is as good as the place where it could be made.
+Guard guard_of(const std::string& path) {
+    struct stat info = {};
+    if (::lstat("/", &info) != 0) return Guard::bad;
+    for (std::size_t end = 1; end < path.size();) {
+        end = std::min(path.find('/', end + 1), path.size());
+        struct stat next = {};
+        if (::lstat(path.substr(0, end).c_str(), &next) != 0) {
+            if (errno != ENOENT) return Guard::bad;
+            break;
+        }
+        if (S_ISLNK(next.st_mode)) return Guard::has_symlink;
+        if (!S_ISDIR(next.st_mode) || !is_guarded(info, true)) return Guard::bad;
+        info = next;
+    }
+    return is_guarded(info, false) ? Guard::good : Guard::bad;
+}
+
+bool is_absolute(std::string_view path) {
+    return path.substr(0, 1) == "/";
+}
+
+} // namespace
+
+Result<std::string> resolve_program(const std::string& word, std::string_view path_variable,
+                                    const std::string& directory) {
+    if (word.empty()) return not_found(word, "because it has no name");
+    if (word.find('\0') != std::string::npos)
+        return not_found(word.substr(0, word.find('\0')), "with a NUL in its name");
+    if (word.find('/') != std::string::npos) {
+        const std::string path = is_absolute(word) ? word : joined(directory, word);
+        const int obstacle = obstacle_to_run(path);
+        if (obstacle == 0) return resolved_file(path);
+        if (is_missing(obstacle)) return not_found(word, fmt::format("(looked for {})", path));
+        return Error{ErrorKind::spawn_failed, fmt::format("{}: {}", path, strerror(obstacle))};
+    }
+    std::optional<Error> refusal;
+    for (const std::string& element : elements_of(path_variable)) {
+        const std::string place = is_absolute(element) ? element : joined(directory, element);
+        const std::string path = joined(place, word);
+        const int obstacle = obstacle_to_run(path);
+        if (obstacle == 0) return resolved_file(path);
+        if (!is_missing(obstacle) && !refusal)
+            refusal =
+                Error{ErrorKind::spawn_failed, fmt::format("{}: {}", path, strerror(obstacle))};
+    }
+    if (refusal) return *refusal;
+    return not_found(word, fmt::format("in PATH ({})", path_variable));
+}
+
+TrustedPrograms::TrustedPrograms(TrustPlaces places) : path_(elements_of(places.path)) {
+    for (std::vector<std::string>* list : {&places.workspace_roots, &places.temporary_directories})
+        for (std::string& directory : *list) {
+            if (!is_absolute(directory)) continue;
+            if (std::optional<std::string> real = real_path(directory))
+                unsafe_.push_back(std::move(*real));
+            unsafe_.push_back(std::move(directory));
+        }
+}
+
+bool TrustedPrograms::is_trusted(std::string_view word) const {
+    const std::string text(word);
+    if (text.empty() || text.find('\0') != std::string::npos) return false;
+    if (is_absolute(text)) return is_trusted_path(text);
+    return text.find('/') == std::string::npos && is_trusted_name(text);
+}
+
+bool TrustedPrograms::is_trusted_file(const std::string& path) const {
+    const std::optional<std::string> real = real_path(path);
+    struct stat info = {};
+    if (!real || ::stat(real->c_str(), &info) != 0) return false;
+    return S_ISREG(info.st_mode) && is_ours(info.st_uid) && !others_may_write(info) &&
+           is_trusted_directory(parent_of(*real));
+}
+
+bool TrustedPrograms::is_trusted_name(const std::string& name) const {
+    for (const std::string& directory : path_) {
+        if (!is_absolute(directory) || !is_trusted_directory(directory)) return false;
+        const std::string path = joined(directory, name);
+        if (obstacle_to_run(path) == 0) return is_trusted_file(path);
+    }
+    return true;
+}
+
+bool TrustedPrograms::is_trusted_path(const std::string& path) const {
+    const std::optional<std::string> real = real_path(path);
+    if (!real || obstacle_to_run(*real) != 0 || !is_trusted_file(*real)) return false;
+    const std::string directory = parent_of(*real);
+    const auto is_here = [&](std::string_view known) {
+        return is_absolute(known) && real_path(std::string(known)) == directory;
+    };
+    return std::any_of(system_directories.begin(), system_directories.end(), is_here) ||
+           std::any_of(path_.begin(), path_.end(), is_here);
+}
+
+bool TrustedPrograms::is_trusted_directory(const std::string& directory) const {
+    if (is_in_unsafe_place(directory)) return false;
+    const bool has_dots = directory.find("/.") != std::string::npos; // hidden ones too: no harm
+    const Guard guard = has_dots ? Guard::has_symlink : guard_of(directory);
+    if (guard != Guard::has_symlink) return guard == Guard::good;
+    struct stat info = {};
+    if (::lstat(directory.c_str(), &info) != 0)
+        return errno == ENOENT && is_trusted_directory(parent_of(directory));
+    const std::optional<std::string> real = real_path(directory);
+    return real && !is_in_unsafe_place(*real) && guard_of(*real) == Guard::good;
+}
+
+bool TrustedPrograms::is_in_unsafe_place(const std::string& path) const {
+    return std::any_of(unsafe_.begin(), unsafe_.end(), [&](const std::string& place) {
+        return path.starts_with(place) &&
+               (path.size() == place.size() || place.ends_with('/') || path[place.size()] == '/');
+    });
+}
+
+} // namespace ew::os

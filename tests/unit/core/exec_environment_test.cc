@@ -1,0 +1,253 @@
+#include "core/exec_environment.h"
+#include "support/child_process.h"
+#include "support/temp_directory.h"
+#include "support/testing.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+using ew::core::EnvironmentPolicy;
+using ew::core::exec_environment;
+using ew::core::ExecEnvironment;
+using ew::core::hardened;
+using ew::core::is_risky_variable;
+using ew::core::Variables;
+
+namespace {
+
+std::string value_of(const Variables& variables, std::string_view name) {
+    const auto at = std::find_if(variables.begin(), variables.end(),
+                                 [&](const auto& variable) { return variable.first == name; });
+    return at == variables.end() ? "(absent)" : at->second;
+}
+
+// What a script prints to both streams, in a directory and with these variables.
+std::string run(const std::string& script, const ew::test::TempDirectory& place,
+                const Variables& variables) {
+    return ew::test::in_child([&] {
+               ::clearenv();
+               ::setenv("PATH", "/usr/bin:/bin", 1);
+               ::setenv("HOME", place.path().c_str(), 1);
+               ::setenv("PLACE", place.path().c_str(), 1);
+               for (const auto& [name, value] : variables)
+                   ::setenv(name.c_str(), value.c_str(), 1);
+               ::dup2(STDERR_FILENO, STDOUT_FILENO);
+               return ::chdir(place.path().c_str()) == 0 &&
+                      ::execl("/bin/sh", "sh", "-c", script.c_str(), nullptr) == 0;
+           })
+        .errors;
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("core/exec_environment");
+
+TEST_CASE("the ten fixed variables are there and win over what is inherited") {
+    const Variables inherited = {{"TERM", "xterm"}, {"LANG", "de_DE.UTF-8"}, {"PAGER", "less"}};
+
+    const Variables got = exec_environment({}, inherited, "s", {}).variables;
+
+    CHECK(value_of(got, "NO_COLOR") == "1");
+    CHECK(value_of(got, "TERM") == "dumb");
+    for (const char* name : {"LANG", "LC_CTYPE", "LC_ALL"})
+        CHECK(value_of(got, name) == "C.UTF-8");
+    CHECK(value_of(got, "COLORTERM").empty());
+    for (const char* name : {"PAGER", "GIT_PAGER", "GH_PAGER"})
+        CHECK(value_of(got, name) == "cat");
+    CHECK(value_of(got, "EXECWARD_EXEC") == "1");
+}
+
+TEST_CASE("the fixed variables win over those that the policy sets or leaves out") {
+    const EnvironmentPolicy policy = {.set = {{"TERM", "xterm"}}, .include_only = {"PATH"}};
+
+    const Variables got = exec_environment(policy, {{"PATH", "/bin"}}, "s", {}).variables;
+
+    CHECK(value_of(got, "TERM") == "dumb");
+    CHECK(value_of(got, "PATH") == "/bin");
+    CHECK(got.size() == 12);
+}
+
+TEST_CASE("what a call sets wins over everything but the two variables of execward") {
+    const Variables overlay = {
+        {"TERM", "xterm"}, {"NEW", "1"}, {"EXECWARD_SESSION_ID", "other"}, {"EXECWARD_EXEC", "0"}};
+
+    const Variables got = exec_environment({}, {}, "session-1", overlay).variables;
+
+    CHECK(value_of(got, "TERM") == "xterm");
+    CHECK(value_of(got, "NEW") == "1");
+    CHECK(value_of(got, "EXECWARD_SESSION_ID") == "session-1");
+    CHECK(value_of(got, "EXECWARD_EXEC") == "1");
+}
+
+TEST_CASE("no name is there twice") {
+    const Variables inherited = {{"TERM", "xterm"}, {"EXECWARD_SESSION_ID", "outer"}};
+    Variables got =
+        exec_environment({}, inherited, "s", {{"TERM", "a"}, {"EXECWARD_EXEC", "x"}}).variables;
+
+    std::sort(got.begin(), got.end());
+
+    const auto is_same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+    CHECK(std::adjacent_find(got.begin(), got.end(), is_same_name) == got.end());
+}
+
+TEST_CASE("names that are inherited and not passed on are reported in order") {
+    const EnvironmentPolicy policy = {.exclude = {"AWS_*"}};
+    const Variables inherited = {{"ZZ_TOKEN", "x"}, {"PATH", "/bin"}, {"AWS_REGION", "x"},
+                                 {"API_KEY", "x"},  {"TERM", "x"},    {"API_KEY", "twice"}};
+
+    const ExecEnvironment got = exec_environment(policy, inherited, "s", {});
+
+    CHECK(got.dropped == std::vector<std::string>{"API_KEY", "AWS_REGION", "ZZ_TOKEN"});
+}
+
+TEST_CASE("what a call brings back was not dropped") {
+    const ExecEnvironment got =
+        exec_environment({}, {{"API_KEY", "x"}}, "s", {{"API_KEY", "mine"}});
+
+    CHECK(got.dropped.empty());
+    CHECK(value_of(got.variables, "API_KEY") == "mine");
+}
+
+TEST_CASE("variables that change what programs do are risky") {
+    for (const char* name : {"LD_PRELOAD",
+                             "LD_LIBRARY_PATH",
+                             "DYLD_INSERT_LIBRARIES",
+                             "GCONV_PATH",
+                             "LOCPATH",
+                             "NLSPATH",
+                             "BASH_ENV",
+                             "ENV",
+                             "BASH_FUNC_ls%%",
+                             "BASH_FUNC_ls()",
+                             "SHELLOPTS",
+                             "BASHOPTS",
+                             "BASH_XTRACEFD",
+                             "IFS",
+                             "PS4",
+                             "PROMPT_COMMAND",
+                             "CDPATH",
+                             "GLOBIGNORE",
+                             "EXECIGNORE",
+                             "PATH",
+                             "HOME",
+                             "XDG_CONFIG_HOME",
+                             "XDG_CONFIG_DIRS",
+                             "GIT_DIR",
+                             "GIT_EXTERNAL_DIFF",
+                             "GIT_SSH_COMMAND",
+                             "PAGER",
+                             "MANPAGER",
+                             "SYSTEMD_PAGER",
+                             "EDITOR",
+                             "SUDO_EDITOR",
+                             "VISUAL",
+                             "LESS",
+                             "LESSOPEN",
+                             "RIPGREP_CONFIG_PATH",
+                             "GREP_OPTIONS",
+                             "TAR_OPTIONS",
+                             "POSIXLY_CORRECT",
+                             "TMPDIR",
+                             "PYTHONPATH",
+                             "PYTHONSTARTUP",
+                             "PERL5OPT",
+                             "PERL5LIB",
+                             "PERLLIB",
+                             "RUBYOPT",
+                             "NODE_OPTIONS",
+                             "JAVA_TOOL_OPTIONS",
+                             "_JAVA_OPTIONS",
+                             "ZDOTDIR",
+                             "FPATH",
+                             "SHELL",
+                             "GLIBC_TUNABLES",
+                             "OPENSSL_CONF",
+                             "DBUS_SESSION_BUS_ADDRESS",
+                             "npm_config_script_shell",
+                             "MAKEFLAGS",
+                             "RUSTC_WRAPPER",
+                             "SSH_ASKPASS",
+                             "bash_env",
+                             "",
+                             "a b"})
+        CHECK_MESSAGE(is_risky_variable(name), name);
+}
+
+TEST_CASE("variables that only name or format something are not risky") {
+    for (const char* name : {"LC_ALL", "LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "CI",
+                             "DEBUG", "USER", "LOGNAME", "LS_COLORS", "MY_APP_MODE", "PORT", "FOO",
+                             "EXECWARD_EXEC", "http_proxy", "RUN_ID"})
+        CHECK_MESSAGE(!is_risky_variable(name), name);
+}
+
+TEST_CASE("a hardened environment keeps what is plain, PATH and HOME, and nothing risky") {
+    const Variables got = hardened({{"PATH", "/bin"},
+                                    {"HOME", "/home/me"},
+                                    {"LC_ALL", "C"},
+                                    {"LD_PRELOAD", "x"},
+                                    {"BASH_FUNC_ls%%", "() { evil; }"},
+                                    {"GIT_DIR", "/elsewhere"},
+                                    {"PAGER", "less"},
+                                    {"EXECWARD_EXEC", "1"}});
+
+    CHECK(value_of(got, "PATH") == "/bin");
+    CHECK(value_of(got, "HOME") == "/home/me");
+    CHECK(value_of(got, "LC_ALL") == "C");
+    CHECK(value_of(got, "EXECWARD_EXEC") == "1");
+    CHECK(value_of(got, "PAGER") == "cat");
+    CHECK(value_of(got, "GIT_PAGER") == "cat");
+    for (const char* name : {"LD_PRELOAD", "BASH_FUNC_ls%%", "GIT_DIR"})
+        CHECK(value_of(got, name) == "(absent)");
+}
+
+TEST_CASE("a hardened environment fixes the settings of git that start programs") {
+    const Variables got = hardened({{"GIT_CONFIG_COUNT", "1"},
+                                    {"GIT_CONFIG_KEY_0", "core.fsmonitor"},
+                                    {"GIT_CONFIG_VALUE_0", "evil"}});
+
+    Variables settings;
+    const int count = std::stoi(value_of(got, "GIT_CONFIG_COUNT"));
+    for (int i = 0; i < count; ++i)
+        settings.emplace_back(value_of(got, "GIT_CONFIG_KEY_" + std::to_string(i)),
+                              value_of(got, "GIT_CONFIG_VALUE_" + std::to_string(i)));
+    CHECK(value_of(settings, "safe.bareRepository") == "explicit");
+    CHECK(value_of(settings, "core.fsmonitor") == "false");
+    CHECK(value_of(settings, "core.hooksPath") == "/dev/null");
+    CHECK(value_of(got, "GIT_OPTIONAL_LOCKS") == "0");
+    CHECK(value_of(got, "GIT_TERMINAL_PROMPT") == "0");
+}
+
+TEST_CASE("under a hardened environment git starts nothing that a repository names") {
+    if (::access("/usr/bin/git", X_OK) != 0) return;
+    const ew::test::TempDirectory place;
+    const std::string made = run(R"sh(
+        git init -q repo && cd repo && git config user.email a@b && git config user.name n &&
+        echo 1 > file && git add file && git commit -qm one &&
+        printf '#!/bin/sh\ntouch %s/started\n' "$PLACE" > ../program && chmod +x ../program &&
+        cp ../program .git/hooks/post-index-change &&
+        git config core.fsmonitor "$PLACE/program" && git config core.pager "$PLACE/program" &&
+        git config pager.status "$PLACE/program" && git config gpg.program "$PLACE/program" &&
+        git config log.showSignature true && git cat-file commit HEAD |
+            sed 's/^committer.*/&\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x/' > ../signed &&
+        git update-ref HEAD "$(git hash-object -t commit -w --stdin < ../signed)" && echo made)sh",
+                                 place, {});
+    REQUIRE(made == "made\n");
+    const std::string look =
+        "cd repo && touch file && git status --short && git log --format=%s && "
+        "git show --stat --format=%s && git diff && test -e ../started && "
+        "echo started";
+    REQUIRE(run(look, place, {}).ends_with("started\n"));
+    std::filesystem::remove(place.path("started"));
+
+    const std::string output = run(look, place, hardened({}));
+
+    CHECK(output.starts_with("one\none\n"));
+    CHECK_FALSE(output.ends_with("started\n"));
+}
+
+TEST_SUITE_END();
