@@ -7,8 +7,8 @@ import sys
 
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 
-LOW = {"core", "json", "os", "base"}
-MIDDLE = {"protocol", "sandbox", "store", "transcript"}
+LOW = {"core", "json", "os", "toml", "base"}
+MIDDLE = {"protocol", "sandbox", "store", "transcript", "config"}
 
 # Folder (or, for a file directly in src, its name) and what it may include besides itself.
 MAY_INCLUDE = {
@@ -16,10 +16,12 @@ MAY_INCLUDE = {
     "core": {"base"},
     "json": {"base"},
     "os": {"base"},
+    "toml": {"base"},
     "protocol": LOW,
     "sandbox": LOW,
     "store": LOW,
     "transcript": LOW,
+    "config": LOW,
     "keeper": {"os", "base"},
     "server": MIDDLE | LOW,
     "cli": {"server", "keeper"} | MIDDLE | LOW,

@@ -148,7 +148,7 @@ def method_problems(method):
     if set(method) != METHOD_MEMBERS:
         return ["members differ: %s" % ", ".join(sorted(set(method) ^ METHOD_MEMBERS))]
     problems = []
-    if method["direction"] not in ("clientToServer", "serverToClient"):
+    if method["direction"] not in ("clientToServer", "serverToClient", "both"):
         problems.append("direction %s" % method["direction"])
     if method["kind"] not in ("request", "notification"):
         problems.append("kind %s" % method["kind"])
@@ -207,6 +207,7 @@ def check_transcripts():
 # ------------------------------------------------------------------ does this script see mistakes?
 
 START = {"processId": "p", "argv": ["true"], "cwd": "/", "env": {}, "tty": False}
+ASKED = json.loads((SCHEMA / "examples" / "ApprovalRequest.json").read_text(encoding="utf-8"))
 READ = {"chunks": [], "nextSeq": 1, "exited": False, "exitCode": None, "closed": False,
         "failure": None, "sandboxDenied": False, "firstSeq": 1, "lostBytes": 0}
 
@@ -236,6 +237,15 @@ WRONG_VALUES = [
     ("CancelParams", {"id": None}, "an id that is none"),
     ("CancelParams", {"id": 2**63}, "an id beyond 64 bits"),
     ("Empty", [], "an array for an object"),
+    ("ExecCommandParams", {"argv": []}, "no program"),
+    ("ExecCommandParams", {"command": "true", "onCancel": "kill"}, "an unknown onCancel"),
+    ("ExecCommandParams", {"command": "true", "env": {"A": None}}, "a variable without a value"),
+    ("ExecWriteParams", {"chars": "y"}, "no process"),
+    ("Settings", {"approvalPolicy": "always"}, "an unknown policy"),
+    ("Settings", {"workspaceRoots": ["work"]}, "a relative workspace"),
+    ("ApprovalAnswer", {"decision": "yes"}, "an unknown decision"),
+    ("ApprovalAnswer", {"decision": "approved", "scope": "forever"}, "an unknown scope"),
+    ("ApprovalsGrantParams", {"prefix": [], "scope": "always"}, "an approval of everything"),
 ]
 
 OK_STATUS = {"jsonrpc": "2.0", "id": 1, "result": {"status": "ready"}}
@@ -253,6 +263,12 @@ WRONG_LINES = [
     (">", {"id": 1.5, "method": "process/list"}, "a fraction as id"),
     (">", {"id": 2, "method": "process/nothing"}, "an unknown request"),
     (">", {"id": 2, "method": "initialized"}, "a notification sent as a request"),
+    ("<", {"jsonrpc": "2.0", "id": "q", "method": "environment/status", "params": {}}, "a question that is the client's"),
+    ("<", {"jsonrpc": "2.0", "id": "q", "method": "approval/request", "params": {}}, "a question without members"),
+    ("<", {"jsonrpc": "2.0", "method": "approval/request", "params": ASKED}, "a question without an id"),
+    (">", {"id": "asked", "result": {"decision": "yes"}}, "an unknown decision"),
+    (">", {"id": "asked", "result": None}, "no decision"),
+    (">", {"id": "asked", "result": {"decision": "approved"}, "error": 5}, "an answer of two kinds"),
 ]
 
 RIGHT_TRANSCRIPT = r"""# A scene of every kind of line.
@@ -273,6 +289,17 @@ RIGHT_TRANSCRIPT = r"""# A scene of every kind of line.
 < {"id":null,"error":{"code":-32700,"data":{"kind":"parse"},...}}
 > {"id":4,"method":"no/such"}
 < {"id":4,"error":{"code":-32601,...}}
+> {"id":5,"method":"exec/command","params":{"command":"echo hi","callId":"c"}}
+< {"id":"$question","method":"approval/request","params":{"callId":"c","kind":"command","reason*":"echo",...}}
+> {"id":"$question","result":{"decision":"approved"}}
+< {"method":"exec/begin","params":{"callId":"c","processId":"1000",...}}
+< {"method":"exec/outputDelta","params":{"callId":"c","processId":"1000","stream":"stdout","delta":"hi\n"}}
+< {"id":5,"result":{"callId":"c","state":"completed","output":"hi\n","exitCode":0,...}}
+> {"id":6,"method":"exec/command","params":{"argv":["true"],"callId":"d"}}
+< {"id":"$other","method":"approval/request","params":{"callId":"d",...}}
+< {"method":"$/cancelRequest","params":{"id":"$other"}}
+> {"id":"$other","error":{"code":-1,"message":"too late"}}
+> {"id":"$question","result":"to nothing, so ignored"}
 ! eof
 ! exit 0
 """
@@ -286,6 +313,11 @@ WRONG_TRANSCRIPTS = [
     ('< {"method":"process/output","params":{"stream":"out",...}}', "a wrong stream in a partial line"),
     ('> {"id":1,"method":"environment/status"}\n< {"id":1,"result":[...,1]}', "... before the end"),
     ('> not JSON\n', "a bad line that is not refused"),
+    ('< {"id":"$q","method":"approval/request","params":{...}}\n> {"id":"$q","result":{"decision":"yes"}}', "an unknown decision"),
+    ('< {"method":"exec/begin","params":{"argv*":"true",...}}', "a part of what is no text"),
+    ('< {"method":"exec/begin","params":{"program*":5,...}}', "a part that is no text"),
+    ('< {"method":"exec/begin","params":{"program*":"a","program":"b",...}}', "a member that occurs twice"),
+    ('> {"id":1,"method":"exec/writeStdin","params":{"processId*":"1"}}', "a part of what is sent"),
     ('{"id":1}', "a line without its sign"),
 ]
 
@@ -294,9 +326,16 @@ def check_self():
     for type_name, value, what in WRONG_VALUES:
         report("refuses %s (%s)" % (what, type_name), [] if problems_with(value, type_name) else ["taken"])
     for direction, line, what in WRONG_LINES:
-        pending = {1: "environment/status"}
+        pending = {1: "environment/status", ("<", "asked"): "approval/request"}
         report("refuses %s" % what, [] if validate_line(direction, line, pending) else ["taken"])
     report("takes a good reply", validate_line("<", OK_STATUS, {1: "environment/status"}))
+    pending = {}
+    question = {"jsonrpc": "2.0", "id": 1, "method": "approval/request", "params": ASKED}
+    answer = {"id": 1, "result": {"decision": "denied"}}
+    report("takes a question and its answer, whose id a request has too",
+           validate_line(">", {"id": 1, "method": "environment/status"}, pending)
+           + validate_line("<", question, pending) + validate_line(">", answer, pending)
+           + validate_line("<", OK_STATUS, pending) + ["%s is left" % (key,) for key in pending])
     report("takes a good transcript", check_transcript(RIGHT_TRANSCRIPT))
     for text, what in WRONG_TRANSCRIPTS:
         report("refuses a transcript with %s" % what, [] if check_transcript(text) else ["taken"])

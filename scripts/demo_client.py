@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A small client that shows the main job of a server, step by step, to a person who watches.
+"""A small client that shows the main jobs of a server, step by step, to a person who watches.
 
 usage: scripts/demo_client.py SERVER COMMAND…
 
 Prints what goes over the wire in short form, and ends with status 1 at the first step that does
-not show what it should. It waits for what the server says, never for time to pass.
+not show what it should. It waits for what the server says, never for time to pass. Settings,
+rules, approvals and the audit of the server are in a directory of the demo's own.
 """
 
 import base64
@@ -42,6 +43,19 @@ class Look:
         colour = "36" if arrow == "→" else "32"
         print(f"  {self.paint('2', clock)}  {self.paint(colour, arrow)} {text}", flush=True)
 
+    def question(self, request):
+        """A question as a person should see it: only texts that are made to be shown."""
+        display = request["display"]
+        rows = ["May this run?", "", f"    {display['command']}", "",
+                f"in       {display['workdir']}", f"program  {display['program']}",
+                f"because  {display['reason']}"]
+        width = max(map(len, rows))
+        print(f"  ┌{'─' * (width + 2)}┐")
+        for row in rows:
+            text = self.paint("1", row.ljust(width)) if row.startswith("    ") else row.ljust(width)
+            print(f"  │ {text} │")
+        print(f"  └{'─' * (width + 2)}┘", flush=True)
+
     def step(self, number, sentence):
         wrapped = textwrap.fill(f"{number}. {sentence}", 88, subsequent_indent="   ")
         print("\n" + self.paint("1", wrapped), flush=True)
@@ -69,14 +83,17 @@ def compact(value):
 
 
 class Client:
-    def __init__(self, command, look):
-        self.look = look
-        self.server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, command, environment, look):
+        self.command, self.environment, self.look = command, environment, look
+        self.server = subprocess.Popen(command, env=environment,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.unread = b""
         self.next_id = 1
         self.output = {}  # process → text so far
         self.arrivals = []  # (time, process, text) of every delta
         self.ended = {}  # (process, kind of event) → its params
+        self.questions = []  # of the server that have not been answered
+        self.replies = {}  # id → the answer to what was sent
 
     def send(self, method, params=None, request=True):
         message = {"jsonrpc": "2.0"}
@@ -95,15 +112,20 @@ class Client:
 
     def call(self, method, params=None):
         """Sends a request and waits for its result."""
-        wanted = self.send(method, params)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            message = self.receive(deadline, f"an answer to {method}")
-            if message.get("id") != wanted:
-                continue
-            if "error" in message:
-                raise Failure(f"{method} failed: {message['error'].get('message')}")
-            return message["result"]
+        return self.result_of(self.send(method, params))
+
+    def result_of(self, request):
+        message = self.wait(lambda: self.replies.get(request), f"the answer to #{request}")
+        if "error" in message:
+            raise Failure(f"#{request} failed: {message['error'].get('message')}")
+        return message["result"]
+
+    def answer(self, question, result):
+        """Answers a request of the server."""
+        self.look.wire("→", f"#{question['id']} {compact(result)}")
+        message = {"jsonrpc": "2.0", "id": question["id"], "result": result}
+        self.server.stdin.write(json.dumps(message).encode() + b"\n")
+        self.server.stdin.flush()
 
     def wait(self, condition, what):
         """Takes messages until the condition holds; returns what it returned."""
@@ -133,8 +155,12 @@ class Client:
         if method is None:
             kind = "result" if "result" in message else "error"
             self.look.wire("←", f"#{message.get('id')} {compact(message.get(kind))}")
+            self.replies[message.get("id")] = message
             return
-        self.look.wire("←", f"{method} {compact(params)}")
+        number = f"#{message['id']} " if "id" in message else ""
+        self.look.wire("←", f"{number}{method} {compact(params)}")
+        if method == "approval/request":
+            self.questions.append(message)
         process = params.get("processId")
         if method == "process/output":
             text = decoded(params["chunk"])
@@ -170,7 +196,10 @@ PROMPT = "demo> "
 
 def shake_hands(client, directory):
     """Client and server introduce themselves."""
-    result = client.call("initialize", {"clientInfo": {"name": "demo", "version": "1"}})
+    result = client.call("initialize", {
+        "clientInfo": {"name": "demo", "version": "1"}, "capabilities": {"approvals": True},
+        "settings": {"approvalPolicy": "untrusted", "sandbox": "danger-full-access",
+                     "workspaceRoots": [directory]}})
     expect(result.get("sessionId"), "initialize gave no session")
     client.send("initialized", request=False)
 
@@ -264,6 +293,24 @@ def look_back(client, directory):
     expect(text == "apple\nfig\npear\n", "the output could not be read again")
 
 
+def ask_a_person(client, directory):
+    """Runs a command that is not known to be harmless. The server asks; the demo answers."""
+    request = client.send("exec/command", BACKUP)
+    question = client.wait(lambda: client.questions and client.questions.pop(), "a question")
+    client.look.question(question["params"])
+    client.answer(question, {"decision": "approvedForSession", "scope": "workspace"})
+    result = client.result_of(request)
+    expect(result.get("exitCode") == 0, "the command failed")
+    expect(os.path.isdir(f"{directory}/backup"), "the command did nothing")
+
+
+def run_unasked(client, directory):
+    """Runs it again, and ls: one was approved for the session, the other is known to be harmless."""
+    for params in (BACKUP, {"command": "ls -l"}):
+        result = client.call("exec/command", params)
+        expect(result.get("exitCode") == 0 and not client.questions, "it was asked about")
+
+
 def shut_down(client, directory):
     """Ends in good order: shutdown, exit, and the server is gone with status 0."""
     client.call("shutdown")
@@ -276,8 +323,48 @@ def shut_down(client, directory):
     expect(status == 0, f"the server ended with status {status}")
 
 
+def read_audit(client, directory):
+    """The audit, also when no server runs any more: what was asked, what decided, what ran."""
+    command = [client.command[0], "audit", "tail"]
+    print(f"  $ execward {' '.join(command[1:])}", flush=True)
+    done = subprocess.run(command, env=client.environment, stdout=subprocess.PIPE, text=True,
+                          check=False)
+    print(textwrap.indent(done.stdout.replace(directory, "DIR"), "  "), end="", flush=True)
+    expect(done.returncode == 0, "the audit could not be read")
+    for words in ("question", "approvedForSession by client", "allow by grant"):
+        expect(words in done.stdout, f"the audit does not say {words!r}")
+
+
+BACKUP = {"command": "mkdir -p backup"}
 STEPS = [shake_hands, start_shell, type_command, watch_deltas, resize, interrupt, leave,
-         sort_by_pipe, look_back, shut_down]
+         sort_by_pipe, look_back, ask_a_person, run_unasked, shut_down, read_audit]
+
+
+def own_environment(directory):
+    """Ours, but for where the server keeps things."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("EXECWARD_")}
+    environment["XDG_CONFIG_HOME"] = f"{directory}/config"
+    environment["XDG_STATE_HOME"] = f"{directory}/state"
+    return environment
+
+
+def play(command, look, directory):
+    """Plays all steps; raises Failure at the first that does not show what it should."""
+    workspace = f"{directory}/work"
+    os.mkdir(workspace)
+    client = Client(command, own_environment(directory), look)
+    try:
+        for number, step in enumerate(STEPS, 1):
+            look.step(number, step.__doc__)
+            step(client, workspace)
+    finally:
+        # The end of its input is what ends a server that is still there.
+        client.server.stdin.close()
+        try:
+            client.server.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            client.server.kill()
 
 
 def main():
@@ -287,24 +374,11 @@ def main():
     look = Look()
     print(f"The server: {' '.join(command)}. → is what the client sends, ← what the server says.")
     try:
-        client = Client(command, look)
-    except OSError as problem:
-        sys.exit(f"demo: cannot start {command[0]}: {problem}")
-    try:
         with tempfile.TemporaryDirectory(prefix="execward-demo-") as directory:
-            for number, step in enumerate(STEPS, 1):
-                look.step(number, step.__doc__)
-                step(client, directory)
+            play(command, look, directory)
     except (Failure, OSError, KeyError, ValueError) as problem:
         print(f"\n{look.paint('31', 'The demo failed')}: {problem}", flush=True)
         return 1
-    finally:
-        # The end of its input is what ends a server that is still there.
-        client.server.stdin.close()
-        try:
-            client.server.wait(PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            client.server.kill()
     print(f"\n{look.paint('32', 'All steps showed what they should.')}")
     return 0
 

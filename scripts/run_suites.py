@@ -68,6 +68,9 @@ def suites(build):
     yield Suite("schema", [python, str(ROOT / "scripts/check_schema.py")], fast=True)
     if (build / "tests/fuzz_corpus").exists():
         yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
+    yield Suite("words", [python, str(ROOT / "scripts/compare_words.py"),
+                          str(build / "tests/words_cli")])
+    yield Suite("tricks", [python, str(ROOT / "scripts/count_tricks.py"), "--server", execward])
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         yield Suite(file.name, [execward, "replay", str(file), *server], single=True)
     for file in sorted(ROOT.glob("tests/blackbox/test_*.py")):

@@ -1,8 +1,9 @@
 """Validates wire messages and transcripts against schema/.
 
 For tests: keep one dict per connection and give every line to validate_line in the order in
-which it was sent or received; a reply is then checked against the result of its request. Or give
-it only what was received, with a dict that maps the id of each open request to its method.
+which it was sent or received; a reply is then checked against the result of its request, and the
+client's answer to a request of the server against the result of that. Or give it only what was
+received, with a dict that maps the id of each open request to its method.
 """
 import base64
 import json
@@ -28,6 +29,13 @@ DIRECTIONS = {">": "clientToServer", "<": "serverToClient"}
 
 class Placeholder:
     """Stands for a value that a transcript does not spell out ("$name"). Fits every schema."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class PartOfText(str):
+    """A part of the text that a transcript expects ("message*"). All that it shows is the type."""
 
 
 # ------------------------------------------------------------------ validators
@@ -58,9 +66,13 @@ def _nothing(*_):
     return ()
 
 
-def _skip_placeholders(keyword):
+NEEDS_WHOLE_TEXT = ("enum", "pattern", "minLength")
+
+
+def _skip_unknown(name, keyword):
     def check(validator, argument, value, schema):
-        return () if isinstance(value, Placeholder) else keyword(validator, argument, value, schema)
+        is_unknown = isinstance(value, Placeholder) or (isinstance(value, PartOfText) and name in NEEDS_WHOLE_TEXT)
+        return () if is_unknown else keyword(validator, argument, value, schema)
     return check
 
 
@@ -68,7 +80,7 @@ def _make(**keywords):
     base = jsonschema.Draft202012Validator
     return validators.extend(
         base,
-        validators={name: _skip_placeholders(check)
+        validators={name: _skip_unknown(name, check)
                     for name, check in dict(base.VALIDATORS, **keywords).items()},
         type_checker=base.TYPE_CHECKER.redefine("integer", _is_integer))
 
@@ -115,7 +127,8 @@ def validate_line(direction, msg, pending, mode="wire"):
     direction: ">" or "client" for what the client sends, "<" or "server" for what the server sends.
     msg:       the parsed message, or its text.
     pending:   the open requests of the connection, id to method (or methods, if an id is used twice);
-               filled by what the client sends, emptied by answers.
+               filled by requests, emptied by answers. The key of a request of the server is
+               ("<", id), because the two sides choose their ids independently.
     """
     direction = SENDERS.get(direction, direction)
     if isinstance(msg, (str, bytes)):
@@ -130,25 +143,33 @@ def validate_line(direction, msg, pending, mode="wire"):
         problems.append('the server always sends "jsonrpc":"2.0"')
     if "method" in msg:
         return problems + _call_problems(direction, msg, pending, mode)
-    if direction == ">":
+    key = _question_key(msg) if direction == ">" else id_of(msg)
+    if direction == ">" and key not in pending:
         return problems + _stray_response_problems(msg)
-    return problems + _reply_problems(msg, pending, mode)
+    return problems + _reply_problems(direction, msg, key, pending, mode)
 
 
-def _methods(pending, msg):
-    methods = pending.get(id_of(msg), [])
+def _question_key(msg):
+    """What stands for a request of the server in pending. In a transcript its id may be a name."""
+    value = msg.get("id")
+    return "<", value.name if isinstance(value, Placeholder) else id_of(msg)
+
+
+def _methods(pending, key):
+    methods = pending.get(key, [])
     return methods if isinstance(methods, list) else [methods]
 
 
 def _call_problems(direction, msg, pending, mode):
-    if direction == ">" and id_of(msg) is not None:
-        pending[id_of(msg)] = _methods(pending, msg) + [msg["method"]]
+    key = id_of(msg) if direction == ">" else _question_key(msg)
+    if "id" in msg and key is not None:
+        pending[key] = _methods(pending, key) + [msg["method"]]
     kind = "request" if "id" in msg else "notification"
     problems = problems_with(msg, "x-envelope/" + kind.capitalize(), mode)
     if problems:
         return problems
     method = METHODS.get(msg["method"])
-    if method is None or method["direction"] != DIRECTIONS[direction]:
+    if method is None or method["direction"] not in (DIRECTIONS[direction], "both"):
         # Notifications that nobody knows are allowed on the way in: they are ignored.
         ignored = kind == "notification" and direction == ">"
         return [] if ignored else ["no %s '%s' in this direction" % (kind, msg["method"])]
@@ -161,19 +182,21 @@ def _call_problems(direction, msg, pending, mode):
 
 
 def _stray_response_problems(msg):
-    # The server asks nothing yet and ignores every answer, so its form is all there is to check.
+    # The server ignores an answer to nothing, so its form is all there is to check.
     if isinstance(msg.get("error"), dict) and "result" not in msg:
         return problems_with(msg.get("id"), "RequestId")
     return problems_with(msg, "x-envelope/Response")
 
 
-def _reply_problems(msg, pending, mode):
-    methods = _methods(pending, msg)
+def _reply_problems(direction, msg, key, pending, mode):
+    methods = _methods(pending, key)
     method = METHODS.get(methods[0]) if methods and isinstance(methods[0], str) else None
     if methods[1:]:
-        pending[id_of(msg)] = methods[1:]
+        pending[key] = methods[1:]
     else:
-        pending.pop(id_of(msg), None)
+        pending.pop(key, None)
+    if direction == ">" and "error" in msg:  # how a client fails is its own affair
+        return ["a result and an error"] if "result" in msg else _stray_response_problems(msg)
     if "error" in msg:
         problems = problems_with(msg, "x-envelope/ErrorResponse", mode)
         return problems or _error_problems(msg["error"])
@@ -193,7 +216,7 @@ def _error_problems(error):
     code = error.get("code") if isinstance(error, dict) else None
     data = error.get("data") if isinstance(error, dict) else None
     kind = data.get("kind") if isinstance(data, dict) else None
-    if not isinstance(kind, str):
+    if not isinstance(kind, str) or isinstance(kind, PartOfText):
         return []
     if kind not in KIND_CODES:
         return ["no error kind '%s'" % kind]
@@ -237,7 +260,7 @@ def spell_out_ellipses(text):
     return "".join(pieces)
 
 
-def read_message(text):
+def read_message(text, direction="<"):
     """The message of a line of a transcript, and whether it has "..." anywhere."""
     partial = False
 
@@ -247,7 +270,7 @@ def read_message(text):
             partial = partial or ELLIPSIS in value
             members = [plain_member(*pair) for pair in value.items() if pair[0] != ELLIPSIS]
             if len(dict(members)) != len(members):
-                raise ValueError("a member occurs twice, with and without ~")
+                raise ValueError("a member occurs twice, with and without ~ or *")
             return dict(members)
         if isinstance(value, list):
             if ELLIPSIS in value[:-1]:
@@ -255,14 +278,17 @@ def read_message(text):
             partial = partial or ELLIPSIS in value
             return [plain(element) for element in value if element != ELLIPSIS]
         if isinstance(value, str) and NAME.match(value):
-            return Placeholder()
+            return Placeholder(value)
         return value
 
     def plain_member(name, value):
-        if not name.endswith("~"):
+        is_part = name.endswith("*") and direction == "<"
+        if not name.endswith("~") and not is_part:
             return name, plain(value)
         if not isinstance(value, str):
             raise ValueError("'%s' needs text" % name)
+        if is_part:
+            return name[:-1], PartOfText(value)
         return name[:-1], base64.b64encode(value.encode("utf-8")).decode("ascii")
 
     message = plain(strict_json(spell_out_ellipses(text)))
@@ -276,7 +302,7 @@ class Line:
         self.number, self.direction = number, direction
         self.message, self.partial, self.syntax = None, False, None
         try:
-            self.message, self.partial = read_message(text)
+            self.message, self.partial = read_message(text, direction)
         except (ValueError, RecursionError) as error:
             self.syntax = str(error)
         self.id = id_of(self.message) if self.syntax is None else _id_of_bad(text)

@@ -66,7 +66,8 @@ def openrpc_method(method):
             "params": openrpc_params(method["params"]) if method["params"] else []}
     if method["kind"] == "request":
         made["result"] = openrpc_result(method)
-        kinds = [error["kind"] for error in PROTOCOL["commonErrors"] + method["errors"]]
+        common = PROTOCOL["commonErrors"] if method["direction"] != "serverToClient" else []
+        kinds = [error["kind"] for error in common + method["errors"]]
         made["errors"] = [{"$ref": "#/components/errors/" + kind} for kind in kinds]
     made["examples"] = [openrpc_example(method)]
     made.update({"x-direction": method["direction"], "x-since": method["since"],
@@ -148,7 +149,7 @@ def type_text(schema):
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     suffix = " or null" if "null" in kinds else ""
     if "enum" in schema:
-        return ", ".join(code(value) for value in schema["enum"]) + suffix
+        return ", ".join(code(value) for value in schema["enum"] if value is not None) + suffix
     if kinds[0] == "array":
         return "list of " + type_text(schema["items"]) + suffix
     if kinds[0] == "object":
@@ -200,7 +201,7 @@ def example_lines(method, number):
         asks = {"id": number, "method": method["name"]}
     if method["params"]:
         asks["params"] = example_of(method["params"])
-    sign = ">" if method["direction"] == "clientToServer" else "<"
+    sign = "<" if method["direction"] == "serverToClient" else ">"
     lines = ["```", "%s %s" % (sign, message(asks))]
     if method["kind"] == "request":
         result = None if method["result"] == "null" else example_of(method["result"])
@@ -229,13 +230,15 @@ def method_lines(method, number):
     return lines + example_lines(method, number)
 
 
+WAYS = {"clientToServer": "client → server", "serverToClient": "server → client", "both": "both"}
+
+
 def overview_lines():
     rows = []
     for method in METHODS:
-        way = "client → server" if method["direction"] == "clientToServer" else "server → client"
         mark = " +" if method["extension"] else ""
-        rows.append(["[`%s`](#%s)%s" % (method["name"], anchor(method["name"]), mark), way, method["kind"],
-                     method["summary"]])
+        rows.append(["[`%s`](#%s)%s" % (method["name"], anchor(method["name"]), mark), WAYS[method["direction"]],
+                     method["kind"], method["summary"]])
     return table(["method", "way", "kind", "what it does"], rows)
 
 
@@ -294,8 +297,10 @@ def paragraphs(name):
 
 
 def protocol_page():
-    requests = [method for method in METHODS if method["direction"] == "clientToServer"]
-    events = [method for method in METHODS if method["direction"] == "serverToClient"]
+    of_client = [method for method in METHODS if method["direction"] != "serverToClient"]
+    of_server = [method for method in METHODS if method["direction"] == "serverToClient"]
+    questions = [method for method in of_server if method["kind"] == "request"]
+    events = [method for method in of_server if method["kind"] == "notification"]
     lines = ["<!-- Written by scripts/write_docs.py from schema/. Do not edit. -->",
              "# The protocol of %s, version %s" % (PROTOCOL["name"], PROTOCOL["protocolVersion"]), "",
              PROTOCOL["description"], "",
@@ -307,10 +312,15 @@ def protocol_page():
     lines += ["## Handshake and end", ""] + paragraphs("handshake")
     lines += ["## Order", ""] + paragraphs("ordering")
     lines += ["## Cancelling", ""] + paragraphs("cancelling")
+    lines += ["## Commands for agents", ""] + paragraphs("exec")
+    lines += ["## Approvals", ""] + paragraphs("approvals")
     lines += ["## Limits", ""] + limits_lines()
     lines += ["## Methods", ""]
-    for number, method in enumerate(requests, 1):
+    for number, method in enumerate(of_client, 1):
         lines += method_lines(method, number)
+    lines += ["## Requests of the server", ""]
+    for number, method in enumerate(questions, 1):
+        lines += method_lines(method, "approval-%d" % number)
     lines += ["## Notifications of the server", ""]
     for method in events:
         lines += method_lines(method, 0)

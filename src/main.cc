@@ -18,6 +18,11 @@ constexpr std::string_view help =
 The one local process that editors and agents trust to run commands.
 
   serve       serve a client over stdin and stdout; this is what a client spawns
+  policy      say what would happen to a command, and why; check files of rules
+  approvals   list, withdraw or add what was allowed for more than once
+  audit       show what was asked, decided and run
+  project     trust the rules of a project, or stop trusting them
+  config      show every setting, and where it comes from
   replay      play a recorded session against a server and show what differs
   schema      print the protocol: methods and JSON Schema of every message
 
@@ -38,8 +43,13 @@ struct Command {
     int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 3> commands = {{
+constexpr std::array<Command, 8> commands = {{
     {"serve", ew::cli::serve},
+    {"policy", ew::cli::policy},
+    {"approvals", ew::cli::approvals},
+    {"audit", ew::cli::audit},
+    {"project", ew::cli::project},
+    {"config", ew::cli::config},
     {"replay", ew::cli::replay},
     {"schema", ew::cli::schema},
 }};

@@ -26,14 +26,20 @@ enum class ErrorKind : std::uint8_t {
     not_running,
     unknown_session,
     shutting_down,
+    denied,            // a person, a rule or the policy refused
+    stdin_closed,      // the program takes no input
+    unknown_approval,  // no stored approval with this id
+    store_unavailable, // the database cannot be used
+    config_invalid,    // a file of settings or rules
     internal,
 };
 
 struct Error {
     ErrorKind kind = ErrorKind::internal;
     std::string message;
-    std::string hint = {}; // the way out, a sentence; empty: none is known
-    std::string path = {}; // invalid_params: the member, such as "argv[2]"
+    std::string hint = {};       // the way out, a sentence; empty: none is known
+    std::string path = {};       // invalid_params: the member, such as "argv[2]"
+    std::string process_id = {}; // cancelled: the process that goes on
 };
 
 } // namespace ew

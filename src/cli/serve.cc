@@ -1,11 +1,15 @@
 // execward serve: the server. Reads options, takes over stdio, splits into keeper and worker.
 #include "base/log.h"
 #include "cli/commands.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "config/rule_files.h"
 #include "keeper.h"
 #include "os/io.h"
 #include "os/signals.h"
 #include "server/server.h"
 #include "transcript/recorder.h"
+#include "version.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -38,6 +42,9 @@ stops them. When stdin ends, or this process is ended, every program is ended to
   --utf8-hold=MS                hold back the start of an unfinished character so long (500)
   --close-grace=MS              tell that a process is closed so long after its exit even if somebody
                                 still holds its output open (wait as long as it takes)
+  --config=FILE                 settings, instead of $XDG_CONFIG_HOME/execward/config.toml
+  --database=FILE               approvals and audit, instead of
+                                $XDG_STATE_HOME/execward/execward.db; :memory: keeps nothing
   --record=FILE                 write what passes over the wire as a transcript
   --log-level=LEVEL             error, warning, info, debug or trace (warning)
   --log-format=text|json        how log lines look (text)
@@ -54,6 +61,8 @@ struct Options {
     server::ServerSettings server;
     log::Settings log;
     std::string record;
+    std::string config; // empty: the usual place
+    std::string database;
     bool wants_help = false;
 };
 
@@ -87,6 +96,13 @@ bool apply(Options& options, std::string_view name, std::string_view value) {
     if (name == "log-format") return parse_name(value, formats, options.log.format);
     if (name == "log-file") options.log.file = value;
     if (name == "record") options.record = value;
+    if (name == "config") options.config = value;
+    if (name == "database") options.database = value;
+    if (name == "test-denial") {
+        const auto code = parse_number(value, 1);
+        options.server.testing.denial_code = code;
+        return code.has_value();
+    }
     if (name == "test-ids") options.server.has_test_ids = value != "0";
     if (name == "client-process-id") {
         const auto pid = parse_number(value, 1);
@@ -106,12 +122,15 @@ bool apply(Options& options, std::string_view name, std::string_view value) {
     return true;
 }
 
-constexpr std::array<option, 11> long_options = {{
+constexpr std::array<option, 14> long_options = {{
     {"framing", required_argument, nullptr, 0},
     {"client-process-id", required_argument, nullptr, 0},
     {"utf8-hold", required_argument, nullptr, 0},
     {"close-grace", required_argument, nullptr, 0},
     {"record", required_argument, nullptr, 0},
+    {"config", required_argument, nullptr, 0},
+    {"database", required_argument, nullptr, 0},
+    {"test-denial", required_argument, nullptr, 0},
     {"log-level", required_argument, nullptr, 0},
     {"log-format", required_argument, nullptr, 0},
     {"log-file", required_argument, nullptr, 0},
@@ -159,6 +178,20 @@ Result<Options> parse(int argc, char** argv) {
     return options;
 }
 
+// What a session starts from: the configuration, and where things are.
+Result<server::SessionSetup> set_up(const Options& options) {
+    server::SessionSetup setup;
+    setup.paths = config::Paths::from_environment();
+    setup.system_rules_directory = system_rules_directory;
+    const bool is_asked_for = !options.config.empty();
+    setup.config = TRY(config::load_config(is_asked_for ? options.config : setup.paths.config_file,
+                                           is_asked_for ? config::WhenMissing::fail
+                                                        : config::WhenMissing::use_defaults))
+                       .config;
+    if (!options.database.empty()) setup.config.database = options.database;
+    return setup;
+}
+
 // Descriptors 0, 1 and 2 must be taken, or the next pipe would get one of their numbers.
 void open_missing_stdio() {
     int fd = 0;
@@ -176,7 +209,8 @@ void move_stdio_away() {
 }
 
 int fail(const Error& error, int status) {
-    fmt::print(stderr, "execward: {}\n", error.message);
+    fmt::print(stderr, "execward: {}{}{}\n", error.message, error.hint.empty() ? "" : "; ",
+               error.hint);
     return status;
 }
 
@@ -194,6 +228,9 @@ int serve(int argc, char** argv) {
     os::take_over_signals();
     if (Result<void> ready = log::configure(options->log); !ready)
         return fail(ready.error(), status_failure);
+    Result<server::SessionSetup> setup = set_up(*options);
+    if (!setup) return fail(setup.error(), status_failure);
+    options->server.session = std::move(*setup);
     std::unique_ptr<transcript::Recorder> recorder;
     if (!options->record.empty()) {
         Result<std::unique_ptr<transcript::Recorder>> opened =
@@ -208,7 +245,8 @@ int serve(int argc, char** argv) {
     const bool is_in_foreground = in->is_terminal();
     move_stdio_away();
 
-    server::Server server(options->server, std::move(*in), std::move(*out), recorder.get());
+    server::Server server(std::move(options->server), std::move(*in), std::move(*out),
+                          recorder.get());
     if (const std::optional<int> status = server.run_handshake()) return *status;
     const pid_t keeper = ::getpid();
     const pid_t worker = ::fork();

@@ -1,6 +1,8 @@
 #include "protocol/decode.h"
 
 #include "json/reader.h"
+#include "protocol/approval.h"
+#include "protocol/exec.h"
 #include "protocol/process.h"
 #include "protocol/session.h"
 
@@ -57,6 +59,14 @@ template Result<CloseStdinParams> decode(const json::Value*);
 template Result<SignalParams> decode(const json::Value*);
 template Result<TerminateParams> decode(const json::Value*);
 template Result<ResizeParams> decode(const json::Value*);
+template Result<ExecCommandParams> decode(const json::Value*);
+template Result<ExecWriteParams> decode(const json::Value*);
+template Result<ExecTerminateAllParams> decode(const json::Value*);
+template Result<ApprovalAnswer> decode(const json::Value*);
+template Result<ApprovalsRevokeParams> decode(const json::Value*);
+template Result<ApprovalsGrantParams> decode(const json::Value*);
+template Result<PolicyExplainParams> decode(const json::Value*);
+template Result<Settings> decode(const json::Value*);
 template Result<InitializeParams> decode(const json::Value*);
 template Result<CancelParams> decode(const json::Value*);
 

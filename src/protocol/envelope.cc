@@ -27,7 +27,8 @@ struct Envelope {
     std::optional<json::Element> id = {};
     std::optional<json::Element> method = {};
     std::optional<json::Element> params = {};
-    bool is_response = false;
+    std::optional<json::Element> result = {};
+    std::optional<json::Element> error = {};
     std::string_view duplicate = {};
 
     void take(std::optional<json::Element>& place, simdjson::dom::key_value_pair member) {
@@ -43,8 +44,8 @@ Envelope read_envelope(simdjson::dom::object object) {
         case Member::id: envelope.take(envelope.id, member); break;
         case Member::method: envelope.take(envelope.method, member); break;
         case Member::params: envelope.take(envelope.params, member); break;
-        case Member::result:
-        case Member::error: envelope.is_response = true; break;
+        case Member::result: envelope.take(envelope.result, member); break;
+        case Member::error: envelope.take(envelope.error, member); break;
         case Member::other: break;
         }
     }
@@ -83,9 +84,13 @@ Message MessageReader::read(std::string_view text) {
     if (!envelope.duplicate.empty())
         return refuse(fmt::format("the member \"{}\" is there twice", envelope.duplicate));
     if (!envelope.method) {
-        if (!envelope.is_response)
+        if (!envelope.result && !envelope.error)
             return refuse("neither a method nor an answer to something we asked");
         message.kind = Message::Kind::response;
+        if (envelope.id) (void)json::read_value(*envelope.id, message.id, {}); // else to nothing
+        message.is_error = envelope.error.has_value();
+        params_->value.element = message.is_error ? *envelope.error : *envelope.result;
+        message.params = &params_->value;
         return message;
     }
     if (envelope.id && json::read_value(*envelope.id, message.id, {}))
@@ -105,6 +110,7 @@ void write_error(ByteBuffer& out, const json::Id& id, const Error& error) {
     data.kind = name_of(error.kind);
     if (!error.hint.empty()) data.hint = error.hint;
     if (!error.path.empty()) data.path = error.path;
+    if (!error.process_id.empty()) data.process_id = error.process_id;
 
     out.append(std::string_view(R"({"jsonrpc":"2.0","id":)"));
     json::write_value(out, id);

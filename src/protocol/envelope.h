@@ -16,9 +16,10 @@ struct Message {
     enum class Kind : std::uint8_t { request, notification, response, refused };
 
     Kind kind = Kind::refused;
-    json::Id id = {};                    // of a request
+    json::Id id = {};                    // of a request or response; empty: none that could be
     std::string_view method = {};        // lives as long as the parsed text
-    const json::Value* params = nullptr; // absent and null are alike
+    const json::Value* params = nullptr; // absent and null are alike; of a response: its result
+    bool is_error = false;               // of a response: `params` is the error
     Error error = {};                    // why a message is refused, under no id
 };
 

@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 12> served = {{
+constexpr std::array<NamedMethod, 24> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -20,6 +20,18 @@ constexpr std::array<NamedMethod, 12> served = {{
     {"process/resize", Method::process_resize},
     {"process/closeStdin", Method::process_close_stdin},
     {"process/list", Method::process_list},
+    {"exec/command", Method::exec_command},
+    {"exec/writeStdin", Method::exec_write_stdin},
+    {"exec/list", Method::exec_list},
+    {"exec/terminate", Method::exec_terminate},
+    {"exec/terminateAll", Method::exec_terminate_all},
+    {"exec/signal", Method::exec_signal},
+    {"exec/resize", Method::exec_resize},
+    {"approvals/list", Method::approvals_list},
+    {"approvals/revoke", Method::approvals_revoke},
+    {"approvals/grant", Method::approvals_grant},
+    {"policy/explain", Method::policy_explain},
+    {"session/configure", Method::session_configure},
     {"environment/info", Method::environment_info},
     {"environment/status", Method::environment_status},
     {"initialize", Method::initialize},
@@ -57,16 +69,26 @@ std::optional<Method> method_named(std::string_view name) {
     return std::nullopt;
 }
 
+bool takes_no_params(Method method) {
+    return method == Method::environment_info || method == Method::environment_status ||
+           method == Method::process_list || method == Method::exec_list ||
+           method == Method::approvals_list || method == Method::shutdown;
+}
+
 int code_of(ErrorKind kind) {
     switch (kind) {
     case ErrorKind::parse: return -32700;
     case ErrorKind::unknown_method: return -32601;
     case ErrorKind::invalid_params:
-    case ErrorKind::not_running: return -32602;
+    case ErrorKind::not_running:
+    case ErrorKind::unknown_approval: return -32602;
     case ErrorKind::cancelled: return -32800;
     case ErrorKind::spawn_not_found:
     case ErrorKind::spawn_failed:
     case ErrorKind::sandbox_unavailable:
+    case ErrorKind::denied:
+    case ErrorKind::store_unavailable:
+    case ErrorKind::config_invalid:
     case ErrorKind::internal: return -32603;
     case ErrorKind::invalid_request:
     case ErrorKind::not_initialized:
@@ -76,6 +98,7 @@ int code_of(ErrorKind kind) {
     case ErrorKind::process_exists:
     case ErrorKind::too_many_processes:
     case ErrorKind::not_a_terminal:
+    case ErrorKind::stdin_closed:
     case ErrorKind::unknown_session:
     case ErrorKind::shutting_down: return -32600;
     }
@@ -102,6 +125,11 @@ std::string_view name_of(ErrorKind kind) {
     case ErrorKind::not_running: return "notRunning";
     case ErrorKind::unknown_session: return "unknownSession";
     case ErrorKind::shutting_down: return "shuttingDown";
+    case ErrorKind::denied: return "denied";
+    case ErrorKind::stdin_closed: return "stdinClosed";
+    case ErrorKind::unknown_approval: return "unknownApproval";
+    case ErrorKind::store_unavailable: return "storeUnavailable";
+    case ErrorKind::config_invalid: return "configInvalid";
     case ErrorKind::internal: return "internal";
     }
     return "internal";

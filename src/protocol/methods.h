@@ -20,6 +20,18 @@ enum class Method : std::uint8_t {
     process_resize,
     process_close_stdin,
     process_list,
+    exec_command,
+    exec_write_stdin,
+    exec_list,
+    exec_terminate,
+    exec_terminate_all,
+    exec_signal,
+    exec_resize,
+    approvals_list,
+    approvals_revoke,
+    approvals_grant,
+    policy_explain,
+    session_configure,
     environment_info,
     environment_status,
     initialize,
@@ -28,6 +40,9 @@ enum class Method : std::uint8_t {
 };
 
 std::optional<Method> method_named(std::string_view name);
+
+// Is anything but no parameters an error?
+bool takes_no_params(Method method);
 
 // The JSON-RPC code of an error (schema/protocol.json lists them), and its name in error.data.kind.
 int code_of(ErrorKind kind);

@@ -402,16 +402,16 @@ void fields(Visitor& visit, ClosedEvent& event) {
 struct WarningEvent {
     std::string kind = {};
     std::string message = {};
-    std::uint64_t live = 0;
-    std::uint64_t limit = 0;
+    std::optional<std::uint64_t> live = {};
+    std::optional<std::uint64_t> limit = {};
 };
 
 template <class Visitor>
 void fields(Visitor& visit, WarningEvent& event) {
     visit.required("kind", event.kind);
     visit.required("message", event.message);
-    visit.required("live", event.live);
-    visit.required("limit", event.limit);
+    visit.optional("live", event.live);
+    visit.optional("limit", event.limit);
 }
 
 } // namespace ew::protocol

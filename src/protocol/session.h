@@ -2,6 +2,7 @@
 #pragma once
 
 #include "json/types.h"
+#include "protocol/approval.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +14,6 @@
 
 namespace ew::protocol {
 
-using json::Bounds;
 using json::FileUri;
 using json::FlagMap;
 
@@ -45,6 +45,7 @@ struct InitializeParams {
     std::optional<std::uint64_t> process_id = {};
     std::optional<std::string> resume_session_id = {};
     std::optional<ClientCapabilities> capabilities = {};
+    std::optional<Settings> settings = {};
 };
 
 template <class Visitor>
@@ -55,6 +56,7 @@ void fields(Visitor& visit, InitializeParams& params) {
     visit.optional("processId", params.process_id, a_pid);
     visit.optional("resumeSessionId", params.resume_session_id);
     visit.optional("capabilities", params.capabilities);
+    visit.optional("settings", params.settings);
 }
 
 struct ServerInfo {
@@ -145,6 +147,7 @@ struct ErrorData {
     std::string kind = {};
     std::optional<std::string> hint = {};
     std::optional<std::string> path = {};
+    std::optional<std::string> process_id = {}; // cancelled: the process that goes on
 };
 
 template <class Visitor>
@@ -152,6 +155,7 @@ void fields(Visitor& visit, ErrorData& data) {
     visit.required("kind", data.kind);
     visit.optional("hint", data.hint);
     visit.optional("path", data.path);
+    visit.optional("processId", data.process_id);
 }
 
 } // namespace ew::protocol

@@ -1,5 +1,6 @@
 #include "server/output_pump.h"
 
+#include "core/text.h"
 #include "json/base64.h"
 #include "json/writer.h"
 #include "os/signals.h"
@@ -124,6 +125,7 @@ bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget
         if (is_empty_now) break;
     }
     process.log.commit(stream.name, total, now);
+    if (process.exec) process.exec->look_at(process.log);
     process.burst += total;
     process.typed_burst += total;
     stream.backlog = is_empty_now ? 0 : stream.backlog - std::min(stream.backlog, total);
@@ -147,6 +149,7 @@ void OutputPump::end_stream(Process& process, std::size_t index) {
 }
 
 bool OutputPump::deliver(Process& process, TimePoint now) {
+    if (process.exec && !process.exec->is_begun) return false;
     bool has_delivered = false;
     while (process.log.has_undelivered()) {
         const Lane lane = lane_for(process, now);
@@ -172,7 +175,27 @@ bool OutputPump::has_room(Lane lane) const {
     return outbox_.unsent(lane) < mark;
 }
 
+// A command's output as text. What comes after exec/end is only kept for who asks.
+void OutputPump::send_delta(Process& process, const OutputLog::Entry& entry, Lane lane) {
+    if (entry.size == 0 || process.exec->is_end_sent) return;
+    std::string bytes;
+    bytes.reserve(entry.size);
+    bytes.append(entry.bytes[0]).append(entry.bytes[1]);
+    ByteBuffer& out = outbox_.begin(lane);
+    out.append(std::string_view(R"({"jsonrpc":"2.0","method":"exec/outputDelta)"));
+    out.append(process.exec->header);
+    json::write_number(out, entry.seq);
+    out.append(std::string_view(R"(,"stream":")"));
+    out.append(stream_name(entry.kind));
+    out.append(std::string_view(R"(","delta":)"));
+    json::write_string(out, core::lossy(bytes));
+    out.append(std::string_view("}}"));
+    outbox_.end();
+    if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
+}
+
 void OutputPump::send(Process& process, const OutputLog::Entry& entry, Lane lane) {
+    if (process.exec) return send_delta(process, entry, lane);
     ByteBuffer& out = outbox_.begin(lane);
     switch (entry.kind) {
     case OutputLog::Kind::out:

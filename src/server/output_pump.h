@@ -50,6 +50,9 @@ public:
     // The streams of flooding processes are not even looked at while their lane is full.
     void pause_or_resume_bulk(ProcessTable& table, TimePoint now);
 
+    // Where the next message of this process may go without overtaking an earlier one.
+    Lane lane_for(const Process& process, TimePoint now) const;
+
     // Closes a stream that has ended, or that is given up.
     void end_stream(Process& process, std::size_t index);
 
@@ -66,8 +69,8 @@ private:
 
     bool fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
     void discard(OutputStream& stream, Process& process, std::size_t index);
-    Lane lane_for(const Process& process, TimePoint now) const;
     bool has_room(Lane lane) const;
+    void send_delta(Process& process, const core::OutputLog::Entry& entry, Lane lane);
     void send(Process& process, const core::OutputLog::Entry& entry, Lane lane);
 
     os::Poller& poller_;

@@ -8,6 +8,7 @@
 #include "core/output_log.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
+#include "server/exec_process.h"
 #include "server/reply.h"
 
 #include <array>
@@ -103,7 +104,7 @@ struct Process {
     // Everything was told to the client, to the last byte, and nobody waits for an answer.
     bool is_settled(std::uint64_t bulk_sent) const {
         return is_closed && !log.has_undelivered() && bulk_sent >= bulk_end &&
-               waiting_reads.empty() && !ending;
+               waiting_reads.empty() && !ending && (!exec || exec->is_settled());
     }
 
     const std::uint64_t serial;
@@ -112,7 +113,8 @@ struct Process {
     std::string header; // of its notifications: {"jsonrpc":…,"params":{"processId":…,"seq":
     std::uint64_t started_at_ms = 0; // wall clock
     TimePoint started_at;
-    std::uint64_t last_used = 0; // the service's count of uses
+    std::uint64_t last_used = 0;       // the service's count of uses
+    std::unique_ptr<ExecProcess> exec; // it was started by exec/command: what that needs
 
     // start
     std::unique_ptr<os::PendingStart> start; // until the report says how it went

@@ -56,6 +56,23 @@ bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalS
     return !process.exit || !others.empty();
 }
 
+bool ProcessService::interrupt(Process& process) {
+    return signal_tree(process, SIGINT, protocol::SignalScope::group);
+}
+
+void ProcessService::end(Process& process, std::uint64_t grace_ms) {
+    if (process.is_starting()) return cancel_start(process);
+    begin_ending(process, grace_ms);
+}
+
+std::vector<std::int64_t> ProcessService::descendants(const Process& process) {
+    std::vector<std::int64_t> pids;
+    const pid_t leader = process.exit ? 0 : process.pid;
+    for (const os::ProcessIdentity& member : families_.members(process.serial, leader))
+        pids.push_back(member.pid);
+    return pids;
+}
+
 void ProcessService::begin_ending(Process& process, std::uint64_t grace_ms) {
     const bool is_polite = grace_ms > 0;
     if (process.ending && (is_polite || process.ending->phase == Ending::Phase::killing)) return;

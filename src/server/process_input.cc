@@ -63,6 +63,25 @@ void ProcessService::type_end_of_file(Process& process) {
     process.input.line_length = 0;
 }
 
+bool ProcessService::type(Process& process, std::string_view bytes) {
+    Input& input = process.input;
+    if (!input.held.empty() ||
+        (!input.queued.empty() && input.queued.size() + bytes.size() > input_queue))
+        return false;
+    (void)append_input(process, bytes);
+    write_input(process);
+    return true;
+}
+
+void ProcessService::end_input(Process& process) {
+    if (!process.input.fd) return;
+    if (process.is_tty())
+        type_end_of_file(process);
+    else
+        process.input.close_when_written = true;
+    write_input(process);
+}
+
 void ProcessService::on_input_room(std::uint64_t serial) {
     Process* const process = table_.find(serial);
     if (process == nullptr) return;

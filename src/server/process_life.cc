@@ -52,6 +52,7 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
     // Calling it off came too late, so it is ended like any other, with what it may have started.
     if (process.start_is_cancelled) begin_ending(process, 0);
     process.start_reply.reset();
+    note_news(process);
     warn_when_nearly_full();
     handle_parked(std::exchange(process.parked, {}));
 }
@@ -62,6 +63,8 @@ void ProcessService::fail_start(Process& process, const os::StartFailure& failur
         process.start_reply->fail(process.start_is_cancelled
                                       ? Error{ErrorKind::cancelled, "the start was cancelled"}
                                       : os::describe(failure, process.request));
+    if (process.exec)
+        failed_starts_.push_back({process.exec->call, os::describe(failure, process.request)});
     if (process.ending) finish_ending(process, {});
     std::vector<Parked> parked = std::move(process.parked);
     table_.remove(process);
@@ -87,6 +90,7 @@ void ProcessService::settle(Process& process) {
     close_if_ended(process);
     pump_.deliver(process, now_);
     wake_reads(process);
+    note_news(process);
 }
 
 bool ProcessService::deliver_pending() {

@@ -6,6 +6,7 @@
 #include "json/writer.h"
 #include "os/proc.h"
 #include "os/pty.h"
+#include "server/notify.h"
 #include "server/start_request.h"
 
 #include <fcntl.h>
@@ -89,26 +90,33 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
     if (const std::optional<Error> refusal = refusal_of_confinement(params))
         return reply.fail(*refusal);
 
+    Launch start = {spawn_request(params), params.grace_ms, params.timeout_ms.value_or(0)};
+    start.reply.emplace(std::move(reply));
+    Result<Process*> launched = launch(std::move(params.process_id), start);
+    if (!launched) start.reply->fail(launched.error());
+}
+
+Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     Process* const process =
-        table_.add(params.process_id, settings_.output, families_, outbox_.bulk_sent());
+        table_.add(std::move(id), settings_.output, families_, outbox_.bulk_sent());
     if (process == nullptr)
-        return reply.fail({ErrorKind::too_many_processes,
-                           fmt::format("all {} places are taken by processes that live, whose "
-                                       "descendants live, or whose output was not read yet",
-                                       ProcessTable::places),
-                           "end one with process/terminate; process/list shows them"});
-    os::SpawnRequest request =
-        spawn_request(params, families_.cookies().limit_for(process->serial));
-    Result<std::unique_ptr<os::PendingStart>> start = os::PendingStart::begin(request, ::getpid());
+        return Error{ErrorKind::too_many_processes,
+                     fmt::format("all {} places are taken by processes that live, whose "
+                                 "descendants live, or whose output was not read yet",
+                                 ProcessTable::places),
+                     "end one with process/terminate; process/list shows them"};
+    mark(launch.request, families_.cookies().limit_for(process->serial));
+    Result<std::unique_ptr<os::PendingStart>> start =
+        os::PendingStart::begin(launch.request, ::getpid());
     if (!start) {
         Error error = std::move(start.error());
         error.kind = ErrorKind::spawn_failed;
-        error.message = fmt::format("cannot start '{}': {}", core::shortened(params.argv.front()),
-                                    error.message);
-        reply.fail(error);
-        return table_.remove(*process);
+        error.message = fmt::format("cannot start '{}': {}",
+                                    core::shortened(launch.request.argv.front()), error.message);
+        table_.remove(*process);
+        return error;
     }
-    process->request = std::move(request);
+    process->request = std::move(launch.request);
     process->start = std::move(*start);
     process->pid = process->start->spawned().pid;
     process->header = notification_header(process->id);
@@ -116,11 +124,19 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
     process->started_at_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())
             .count());
-    process->grace_ms = params.grace_ms;
-    process->timeout_ms = params.timeout_ms.value_or(0);
-    process->start_reply.emplace(std::move(reply));
+    process->grace_ms = launch.grace_ms;
+    process->timeout_ms = launch.timeout_ms;
+    process->start_reply = std::move(launch.reply);
+    process->exec = std::move(launch.exec);
     (void)poller_.watch(process->start->report(), {os::Source::start, process->serial},
                         os::Interest::read);
+    return process;
+}
+
+// Once for any number of things that happen before the exec layer looks.
+void ProcessService::note_news(Process& process) {
+    if (!process.exec || std::exchange(process.exec->has_news, true)) return;
+    news_.push_back(process.serial);
 }
 
 void ProcessService::warn_when_nearly_full() {
@@ -136,11 +152,7 @@ void ProcessService::warn_when_nearly_full() {
         fmt::format("{} processes live; at {} no more can be started", live, ProcessTable::places);
     event.live = live;
     event.limit = ProcessTable::places;
-    ByteBuffer& out = outbox_.begin(Lane::priority);
-    out.append(std::string_view(R"({"jsonrpc":"2.0","method":"execward/warning","params":)"));
-    json::write_value(out, event);
-    out.append('}');
-    outbox_.end();
+    notify(outbox_, "execward/warning", event);
 }
 
 void ProcessService::handle(Reply reply, protocol::ReadParams params) {
@@ -288,7 +300,7 @@ void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
 void ProcessService::list(Reply reply) {
     protocol::ListResult result;
     std::vector<const Process*> by_start;
-    families_.refresh(table_.leaders());
+    refresh();
     table_.for_each([&](const Process& process) { by_start.push_back(&process); });
     std::sort(by_start.begin(), by_start.end(), [](const Process* a, const Process* b) {
         return a->serial / ProcessTable::places < b->serial / ProcessTable::places;
@@ -311,9 +323,7 @@ void ProcessService::list(Reply reply) {
         }
         info.started_at_ms = process->started_at_ms;
         info.next_seq = process->log.next_seq();
-        const pid_t leader = process->exit ? 0 : process->pid;
-        for (const os::ProcessIdentity& member : families_.members(process->serial, leader))
-            info.descendants.push_back(member.pid);
+        info.descendants = descendants(*process);
     }
     reply.send(result);
 }

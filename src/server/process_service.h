@@ -14,7 +14,12 @@
 #include <sys/resource.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ew::server {
 
@@ -43,6 +48,57 @@ public:
     void handle(Reply reply, const protocol::TerminateParams& params);
     void handle(Reply reply, protocol::ResizeParams params);
     void list(Reply reply);
+
+    // For the exec layer. Starts a program under a free `id`; `request` lacks the mark only.
+    // Errors: too_many_processes, spawn_failed. What comes of it is told by take_news() and
+    // take_failed_starts().
+    struct Launch {
+        os::SpawnRequest request;
+        std::uint64_t grace_ms = 0;
+        std::uint64_t timeout_ms = 0; // 0: none
+        std::optional<Reply> reply = {};
+        std::unique_ptr<ExecProcess> exec = {};
+    };
+
+    struct FailedStart {
+        std::uint64_t call = 0; // of the exec layer
+        Error error = {};
+    };
+
+    // On an error `launch` keeps its reply.
+    Result<Process*> launch(std::string id, Launch& launch);
+
+    Process* find(std::string_view id) { return table_.find(id); }
+
+    Process* find(std::uint64_t serial) { return table_.find(serial); }
+
+    Error unknown(std::string_view id) const;
+
+    void touch(Process& process) { table_.touch(process); }
+
+    template <class Function>
+    void for_each(Function function) {
+        table_.for_each(function);
+    }
+
+    void deliver(Process& process) { (void)pump_.deliver(process, now_); }
+
+    // False: more than input_queue bytes are waiting already, and nothing was added.
+    bool type(Process& process, std::string_view bytes);
+    void end_input(Process& process);
+    bool interrupt(Process& process);
+    void end(Process& process, std::uint64_t grace_ms);
+    // As of the last refresh().
+    std::vector<std::int64_t> descendants(const Process& process);
+
+    void refresh() { families_.refresh(table_.leaders()); }
+
+    // Serials of exec processes that started, put something out, or ended since the last call.
+    std::vector<std::uint64_t> take_news() { return std::exchange(news_, {}); }
+
+    std::vector<FailedStart> take_failed_starts() { return std::exchange(failed_starts_, {}); }
+
+    bool has_news() const { return !news_.empty() || !failed_starts_.empty(); }
 
     // A waiting request is answered with "cancelled"; the process goes on. False: nothing waits.
     bool cancel(const json::Id& id);
@@ -80,7 +136,7 @@ private:
     bool park_if_starting(Process* process, Reply& reply, Params& params);
     bool refuse_if_too_many_wait(Reply& reply);
     std::size_t waiting_count();
-    Error unknown(std::string_view id) const;
+    void note_news(Process& process);
     void answer_read(Process& process, Reply reply, const protocol::ReadParams& params);
     bool read_must_wait(Process& process, const protocol::ReadParams& params) const;
     void take_write(Process& process, Reply reply, protocol::WriteParams params);
@@ -120,7 +176,9 @@ private:
     bool wants_extensions_ = false;
     bool has_warned_ = false;
     std::size_t next_to_deliver_ = 0; // place that is first to use room in the outbox
-    std::vector<std::uint64_t> hot_;  // serials of processes that were typed to lately
+    std::vector<std::uint64_t> news_;
+    std::vector<FailedStart> failed_starts_;
+    std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
 };
 
 } // namespace ew::server

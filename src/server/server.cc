@@ -29,12 +29,12 @@ constexpr Millis kill_again_time{10};
 
 Server::Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
                transcript::Recorder* recorder)
-    : settings_(settings),
+    : settings_(std::move(settings)),
       in_(std::move(in)),
       outbox_(std::move(out)),
       recorder_(recorder),
-      deframer_(settings.framing),
-      session_(settings.has_test_ids),
+      deframer_(settings_.framing),
+      session_(settings_.session, settings_.has_test_ids),
       now_(clock_now()) {
     outbox_.set_recorder(recorder);
     watch_everything();
@@ -86,28 +86,50 @@ int Server::run(pid_t keeper) {
     processes_ = std::make_unique<ProcessService>(settings_.processes, poller_, bulk_poller_,
                                                   outbox_, os::Cookies::for_this_process());
     processes_->set_client_wants_extensions(session_.wants_extensions());
+    gate_ = std::make_unique<Gate>(session_, outbox_);
+    exec_ =
+        std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_, settings_.testing);
+    if (session_.answers_questions()) gate_->begin_session();
     now_ = clock_now();
-    processes_->set_now(now_);
+    set_now();
     handle_buffered();
     finish_turn();
     while (!is_over())
         turn();
+    exec_->abandon({ErrorKind::shutting_down, "the server has ended"});
+    outbox_.flush();
+    gate_->flush_all();
     return ending_->status;
 }
 
 void Server::turn() {
     const std::span<const os::Token> ready = poller_.wait(next_deadline(), clock_now());
     now_ = clock_now();
-    if (processes_) processes_->set_now(now_);
+    set_now();
     for (const os::Token token : ready)
         if (token.source != os::Source::bulk) dispatch(token);
     if (!input_is_watchable_ && may_read_requests()) read_requests();
     if (std::any_of(ready.begin(), ready.end(),
                     [](os::Token token) { return token.source == os::Source::bulk; }))
         serve_bulk();
-    if (processes_) processes_->on_time(now_);
+    on_time();
     if (ending_) continue_ending();
     finish_turn();
+}
+
+void Server::set_now() {
+    if (!processes_) return;
+    processes_->set_now(now_);
+    gate_->set_now(now_);
+    exec_->set_now(now_);
+}
+
+void Server::on_time() {
+    if (!processes_) return;
+    processes_->on_time(now_);
+    exec_->on_news();
+    exec_->on_time();
+    gate_->on_time();
 }
 
 void Server::dispatch(os::Token token) {
@@ -186,19 +208,23 @@ void Server::handle_frame(const protocol::Frame& frame) {
     switch (message.kind) {
     case Message::Kind::request: return handle_request(message);
     case Message::Kind::notification: return handle_notification(message);
-    case Message::Kind::response:
-        return log::info("server", "ignored an answer to nothing that was asked");
+    case Message::Kind::response: return handle_response(message);
     case Message::Kind::refused:
         log::info("server", "refused a message: {}", message.error.message);
         return Reply(outbox_, {}).fail(message.error);
     }
 }
 
-template <class Params>
-void Server::start_handling(Reply reply, const json::Value* params) {
+void Server::handle_response(const Message& message) {
+    if (exec_ && exec_->on_answer(message)) return;
+    log::info("server", "ignored an answer to nothing that is being asked");
+}
+
+template <class Params, class Service>
+void Server::start_handling(Service& service, Reply reply, const json::Value* params) {
     Result<Params> decoded = protocol::decode<Params>(params);
     if (!decoded) return reply.fail(decoded.error());
-    processes_->handle(std::move(reply), std::move(*decoded));
+    service.handle(std::move(reply), std::move(*decoded));
 }
 
 void Server::handle_request(Message& message) {
@@ -210,27 +236,42 @@ void Server::handle_request(Message& message) {
                            "execward schema prints what there is"});
     if (*method == Method::initialize) return initialize(std::move(reply), message.params);
     if (Result<void> ready = session_.check_ready(); !ready) return reply.fail(ready.error());
-    if (*method == Method::environment_info || *method == Method::environment_status ||
-        *method == Method::process_list || *method == Method::shutdown)
+    if (protocol::takes_no_params(*method))
         if (Result<void> fine = protocol::expect_no_params(message.params); !fine)
             return reply.fail(fine.error());
 
     switch (*method) {
     case Method::process_read:
-        return start_handling<protocol::ReadParams>(std::move(reply), message.params);
+        return start_handling<protocol::ReadParams>(*processes_, std::move(reply), message.params);
     case Method::process_write:
-        return start_handling<protocol::WriteParams>(std::move(reply), message.params);
+        return start_handling<protocol::WriteParams>(*processes_, std::move(reply), message.params);
     case Method::process_start:
-        return start_handling<protocol::StartParams>(std::move(reply), message.params);
+        return start_handling<protocol::StartParams>(*processes_, std::move(reply), message.params);
     case Method::process_signal:
-        return start_handling<protocol::SignalParams>(std::move(reply), message.params);
+        return start_handling<protocol::SignalParams>(*processes_, std::move(reply),
+                                                      message.params);
     case Method::process_terminate:
-        return start_handling<protocol::TerminateParams>(std::move(reply), message.params);
+        return start_handling<protocol::TerminateParams>(*processes_, std::move(reply),
+                                                         message.params);
     case Method::process_resize:
-        return start_handling<protocol::ResizeParams>(std::move(reply), message.params);
+        return start_handling<protocol::ResizeParams>(*processes_, std::move(reply),
+                                                      message.params);
     case Method::process_close_stdin:
-        return start_handling<protocol::CloseStdinParams>(std::move(reply), message.params);
+        return start_handling<protocol::CloseStdinParams>(*processes_, std::move(reply),
+                                                          message.params);
     case Method::process_list: return processes_->list(std::move(reply));
+    case Method::exec_command:
+    case Method::exec_write_stdin:
+    case Method::exec_list:
+    case Method::exec_terminate:
+    case Method::exec_terminate_all:
+    case Method::exec_signal:
+    case Method::exec_resize:
+    case Method::approvals_list:
+    case Method::approvals_revoke:
+    case Method::approvals_grant:
+    case Method::policy_explain: return handle_exec(*method, std::move(reply), message.params);
+    case Method::session_configure: return configure(std::move(reply), message.params);
     case Method::environment_info: return reply.send(session_.environment());
     case Method::environment_status: return reply.send(protocol::EnvironmentStatus{});
     case Method::initialize: return; // handled above
@@ -240,6 +281,52 @@ void Server::handle_request(Message& message) {
                            fmt::format("'{}' is not served by this version", message.method),
                            "environment/info and initialize tell what is"});
     }
+}
+
+// A program that exec/command started is a process like any other.
+void Server::handle_exec(Method method, Reply reply, const json::Value* params) {
+    switch (method) {
+    case Method::exec_command:
+        return start_handling<protocol::ExecCommandParams>(*exec_, std::move(reply), params);
+    case Method::exec_write_stdin:
+        return start_handling<protocol::ExecWriteParams>(*exec_, std::move(reply), params);
+    case Method::exec_terminate_all:
+        return start_handling<protocol::ExecTerminateAllParams>(*exec_, std::move(reply), params);
+    case Method::exec_terminate:
+        return start_handling<protocol::TerminateParams>(*processes_, std::move(reply), params);
+    case Method::exec_signal:
+        return start_handling<protocol::SignalParams>(*processes_, std::move(reply), params);
+    case Method::exec_resize:
+        return start_handling<protocol::ResizeParams>(*processes_, std::move(reply), params);
+    case Method::approvals_revoke:
+        return start_handling<protocol::ApprovalsRevokeParams>(*gate_, std::move(reply), params);
+    case Method::approvals_grant:
+        return start_handling<protocol::ApprovalsGrantParams>(*gate_, std::move(reply), params);
+    case Method::policy_explain:
+        return start_handling<protocol::PolicyExplainParams>(*gate_, std::move(reply), params);
+    case Method::approvals_list: return gate_->list(std::move(reply));
+    case Method::exec_list: return exec_->list(std::move(reply));
+    case Method::process_read:
+    case Method::process_write:
+    case Method::process_start:
+    case Method::process_signal:
+    case Method::process_terminate:
+    case Method::process_resize:
+    case Method::process_close_stdin:
+    case Method::process_list:
+    case Method::session_configure:
+    case Method::environment_info:
+    case Method::environment_status:
+    case Method::initialize:
+    case Method::shutdown:
+    case Method::reserved: break; // handle_request() keeps them
+    }
+}
+
+void Server::configure(Reply reply, const json::Value* params) {
+    Result<protocol::Settings> changes = protocol::decode<protocol::Settings>(params);
+    if (!changes) return reply.fail(changes.error());
+    reply.send(session_.configure(*changes));
 }
 
 void Server::initialize(Reply reply, const json::Value* params) {
@@ -258,7 +345,7 @@ void Server::handle_notification(const Message& message) {
     if (message.method == "$/cancelRequest" && processes_) {
         Result<protocol::CancelParams> params =
             protocol::decode<protocol::CancelParams>(message.params);
-        if (params && processes_->cancel(params->id)) return;
+        if (params && (processes_->cancel(params->id) || exec_->cancel(params->id))) return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
     log::info("server", "ignored the notification '{}'", core::shortened(message.method));
@@ -283,9 +370,10 @@ void Server::serve_bulk() {
 // Between two reads of floods: requests, what they lead to, and the echo of what was typed.
 void Server::serve_urgent() {
     now_ = clock_now();
-    processes_->set_now(now_);
+    set_now();
     read_requests();
     processes_->read_hot();
+    exec_->on_news();
     if (outbox_.unsent(Lane::priority) > 0) outbox_.flush();
 }
 
@@ -317,6 +405,9 @@ void Server::finish_turn() {
 void Server::begin_ending(int status) {
     if (ending_) return;
     ending_ = Ending{status, now_ + ending_time, {}};
+    if (!exec_) return;
+    exec_->refuse_all({ErrorKind::shutting_down, "the command was not run: the server is ending"});
+    exec_->on_news();
 }
 
 void Server::continue_ending() {
@@ -339,7 +430,11 @@ std::optional<TimePoint> Server::next_deadline() {
     const bool is_input_ready = !input_is_watchable_ && may_read_requests();
     const bool has_requests = has_buffered_requests_ && !outbox_.is_full_of_answers();
     if (is_input_ready || has_requests || has_room_again_) next = now_;
-    if (processes_) next = earlier(next, processes_->next_deadline());
+    if (processes_) {
+        next = earlier(next, processes_->next_deadline());
+        next = earlier(next, exec_->next_deadline());
+        next = earlier(next, gate_->next_deadline());
+    }
     if (!ending_) return next;
     next = earlier(next, ending_->deadline);
     return earlier(next, ending_->kill_again.value_or(now_));

@@ -7,6 +7,9 @@
 #include "os/signals.h"
 #include "protocol/envelope.h"
 #include "protocol/framing.h"
+#include "protocol/methods.h"
+#include "server/exec_service.h"
+#include "server/gate.h"
 #include "server/outbox.h"
 #include "server/process_service.h"
 #include "server/session.h"
@@ -24,7 +27,9 @@ struct ServerSettings {
     protocol::Framing framing = protocol::Framing::undecided;
     std::optional<pid_t> client_process = {}; // its end ends us
     ProcessSettings processes = {};
+    SessionSetup session = {};
     bool has_test_ids = false;
+    ExecTesting testing = {};
 };
 
 class Server {
@@ -56,6 +61,8 @@ private:
 
     bool has_answered_handshake() const;
     void turn();
+    void set_now();
+    void on_time();
     void watch_everything();
     void watch_process_end(std::optional<pid_t> process);
     void dispatch(os::Token token);
@@ -66,9 +73,12 @@ private:
     void handle_frame(const protocol::Frame& frame);
     void handle_request(protocol::Message& message);
     void handle_notification(const protocol::Message& message);
+    void handle_response(const protocol::Message& message);
     void initialize(Reply reply, const json::Value* params);
-    template <class Params>
-    void start_handling(Reply reply, const json::Value* params);
+    void configure(Reply reply, const json::Value* params);
+    void handle_exec(protocol::Method method, Reply reply, const json::Value* params);
+    template <class Params, class Service>
+    void start_handling(Service& service, Reply reply, const json::Value* params);
 
     void serve_bulk();
     void serve_urgent();
@@ -91,7 +101,10 @@ private:
     protocol::Deframer deframer_;
     protocol::MessageReader reader_;
     Session session_;
-    std::unique_ptr<ProcessService> processes_; // exists in the worker
+    // These exist in the worker.
+    std::unique_ptr<ProcessService> processes_;
+    std::unique_ptr<Gate> gate_;
+    std::unique_ptr<ExecService> exec_;
     std::deque<os::Token> bulk_turn_;         // flooding streams that were ready and not served yet
     std::vector<UniqueFd> watched_processes_; // pidfds of those whose end ends us
     bool input_is_watchable_ = true;          // else it is always ready

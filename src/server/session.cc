@@ -1,7 +1,9 @@
 #include "server/session.h"
 
 #include "base/check.h"
+#include "config/project.h"
 #include "protocol/methods.h"
+#include "store/store.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -62,7 +64,33 @@ std::string random_session_id() {
 
 } // namespace
 
-Session::Session(bool has_test_ids) : has_test_ids_(has_test_ids), environment_(look_around()) {}
+Session::Session(SessionSetup setup, bool has_test_ids)
+    : has_test_ids_(has_test_ids), setup_(std::move(setup)), environment_(look_around()) {
+    settings_.config = setup_.config;
+    settings_.workspace_roots = {environment_.cwd.native};
+}
+
+protocol::Settings Session::configure(const protocol::Settings& changes) {
+    apply(settings_, changes);
+    project_ = config::project_root(settings_.workspace_roots.front());
+    return to_wire(settings_);
+}
+
+const std::string& Session::database() const {
+    const std::string& configured = settings_.config.database;
+    return configured.empty() ? setup_.paths.state_database : configured;
+}
+
+// The session must be known to the database. It is only looked at: a connection to it must not be
+// taken over a fork (SQLite: "How To Corrupt", section 2.6).
+Result<void> Session::resume(const std::string& id) {
+    const store::UnixMs now = store::Moment::now().wall;
+    std::unique_ptr<store::Store> store = TRY(store::Store::open(database(), now));
+    if (!TRY(store->resume_session(id, now)))
+        return Error{ErrorKind::unknown_session, fmt::format("no session '{}'", id),
+                     "start a new one: leave resumeSessionId out"};
+    return {};
+}
 
 Result<void> Session::check_ready() const {
     switch (phase_) {
@@ -84,19 +112,20 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     if (!params.client_name && !params.client_info)
         return Error{ErrorKind::invalid_params, "clientName: expected to be present", "",
                      "clientName"};
-    if (params.resume_session_id)
-        return Error{ErrorKind::unknown_session,
-                     fmt::format("no session '{}'", *params.resume_session_id),
-                     "start a new one: leave resumeSessionId out"};
+    if (params.resume_session_id) TRY(resume(*params.resume_session_id));
     if (params.process_id) client_process_ = static_cast<pid_t>(*params.process_id);
     wants_extensions_ = params.capabilities && params.capabilities->extensions;
+    answers_questions_ = params.capabilities && params.capabilities->approvals;
+    (void)configure(params.settings.value_or(protocol::Settings{}));
+    id_ = params.resume_session_id.value_or(has_test_ids_ ? "session-1" : random_session_id());
     phase_ = Phase::answered;
 
     protocol::InitializeResult result;
-    result.session_id = has_test_ids_ ? "session-1" : random_session_id();
+    result.session_id = id_;
     result.server_info = {"execward", std::string(program_version)};
     result.protocol_version = protocol::protocol_version;
-    result.capabilities = {{"processes", true}, {"extensions", true}};
+    result.capabilities = {
+        {"processes", true}, {"extensions", true}, {"exec", true}, {"approvals", true}};
     result.environment_info = environment_;
     return result;
 }

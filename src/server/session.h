@@ -2,7 +2,9 @@
 #pragma once
 
 #include "base/result.h"
+#include "config/paths.h"
 #include "protocol/session.h"
+#include "server/session_settings.h"
 
 #include <sys/types.h>
 
@@ -11,6 +13,12 @@
 #include <string>
 
 namespace ew::server {
+
+struct SessionSetup {
+    config::Config config = {};
+    config::Paths paths = {};
+    std::string system_rules_directory = {};
+};
 
 class Session {
 public:
@@ -21,7 +29,7 @@ public:
         shut_down, // only `exit` is expected
     };
 
-    explicit Session(bool has_test_ids);
+    Session(SessionSetup setup, bool has_test_ids);
 
     Phase phase() const { return phase_; }
 
@@ -33,6 +41,24 @@ public:
 
     void shut_down() { phase_ = Phase::shut_down; }
 
+    // Takes changes over; returns what is in force then.
+    protocol::Settings configure(const protocol::Settings& changes);
+
+    const SessionSettings& settings() const { return settings_; }
+
+    const std::string& id() const { return id_; }
+
+    // The project that the first workspace root is in.
+    const std::string& project() const { return project_; }
+
+    const SessionSetup& setup() const { return setup_; }
+
+    // The database file; ":memory:" is possible, empty is not.
+    const std::string& database() const;
+
+    // The client can ask a person.
+    bool answers_questions() const { return answers_questions_; }
+
     const protocol::EnvironmentInfo& environment() const { return environment_; }
 
     bool wants_extensions() const { return wants_extensions_; }
@@ -41,9 +67,16 @@ public:
     std::optional<pid_t> client_process() const { return client_process_; }
 
 private:
+    Result<void> resume(const std::string& id);
+
     Phase phase_ = Phase::new_connection;
     bool has_test_ids_;
     bool wants_extensions_ = false;
+    bool answers_questions_ = false;
+    SessionSetup setup_;
+    SessionSettings settings_;
+    std::string id_;
+    std::string project_;
     std::optional<pid_t> client_process_;
     protocol::EnvironmentInfo environment_;
 };

@@ -14,6 +14,25 @@ namespace ew::server {
 
 namespace {
 
+void add_limit(std::vector<os::ChildLimit>& limits, int resource,
+               const std::optional<std::uint64_t>& value) {
+    if (value) limits.push_back({resource, {*value, *value}});
+}
+
+std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
+    std::vector<os::ChildLimit> result;
+    if (!limits) return result;
+    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
+    add_limit(result, RLIMIT_AS, limits->address_space_bytes);
+    add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
+    add_limit(result, RLIMIT_NOFILE, limits->open_files);
+    add_limit(result, RLIMIT_NPROC, limits->processes);
+    add_limit(result, RLIMIT_CORE, limits->core_bytes);
+    return result;
+}
+
+} // namespace
+
 core::Variables own_environment() {
     core::Variables variables;
     for (char** entry = ::environ; *entry != nullptr; ++entry) {
@@ -35,25 +54,6 @@ core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy) {
     return result;
 }
 
-void add_limit(std::vector<os::ChildLimit>& limits, int resource,
-               const std::optional<std::uint64_t>& value) {
-    if (value) limits.push_back({resource, {*value, *value}});
-}
-
-std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
-    std::vector<os::ChildLimit> result;
-    if (!limits) return result;
-    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
-    add_limit(result, RLIMIT_AS, limits->address_space_bytes);
-    add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
-    add_limit(result, RLIMIT_NOFILE, limits->open_files);
-    add_limit(result, RLIMIT_NPROC, limits->processes);
-    add_limit(result, RLIMIT_CORE, limits->core_bytes);
-    return result;
-}
-
-} // namespace
-
 os::WindowSize window_size(const protocol::WindowSize& size) {
     return {static_cast<std::uint16_t>(size.rows), static_cast<std::uint16_t>(size.cols)};
 }
@@ -70,8 +70,7 @@ std::optional<Error> refusal_of_confinement(const protocol::StartParams& params)
                  wants_sandbox ? "sandbox" : "managedNetwork"};
 }
 
-os::SpawnRequest spawn_request(const protocol::StartParams& params,
-                               std::optional<std::uint64_t> cookie) {
+os::SpawnRequest spawn_request(const protocol::StartParams& params) {
     os::SpawnRequest request;
     request.argv = params.argv;
     request.arg0 = params.arg0;
@@ -83,8 +82,11 @@ os::SpawnRequest spawn_request(const protocol::StartParams& params,
         inherited = core::apply(policy_of(*params.env_policy), own_environment());
     request.environment = core::overlaid(std::move(inherited), params.env);
     request.limits = limits_of(params.limits);
-    if (cookie) request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
     return request;
+}
+
+void mark(os::SpawnRequest& request, std::optional<std::uint64_t> cookie) {
+    if (cookie) request.limits.push_back({RLIMIT_RTTIME, {*cookie, *cookie}});
 }
 
 } // namespace ew::server

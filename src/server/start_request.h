@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "core/environment.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
 
@@ -10,13 +11,18 @@
 
 namespace ew::server {
 
+core::Variables own_environment();
+
+core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy);
+
 os::WindowSize window_size(const protocol::WindowSize& size);
 
 // Confinement that was asked for and cannot be had means: not run. Absent: none was asked for.
 std::optional<Error> refusal_of_confinement(const protocol::StartParams& params);
 
-// `cookie` marks the process and all its descendants (os/cookie.h).
-os::SpawnRequest spawn_request(const protocol::StartParams& params,
-                               std::optional<std::uint64_t> cookie);
+os::SpawnRequest spawn_request(const protocol::StartParams& params);
+
+// Marks the process and all its descendants (os/cookie.h), where that is possible.
+void mark(os::SpawnRequest& request, std::optional<std::uint64_t> cookie);
 
 } // namespace ew::server

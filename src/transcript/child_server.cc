@@ -13,8 +13,6 @@
 #include <cerrno>
 #include <csignal>
 
-extern char** environ; // NOLINT: posix_spawn wants it
-
 namespace ew::transcript {
 
 namespace {
@@ -55,27 +53,36 @@ int milliseconds_until(TimePoint deadline) {
     return static_cast<int>(std::clamp(left, Millis(0), longest).count());
 }
 
+// With a null at the end, as exec wants them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
 } // namespace
 
 ChildServer::ChildServer(pid_t pid, UniqueFd pidfd, UniqueFd input, UniqueFd output)
     : pid_(pid), pidfd_(std::move(pidfd)), input_(std::move(input)), output_(std::move(output)) {}
 
-Result<ChildServer> ChildServer::start(const std::vector<std::string>& command) {
+Result<ChildServer> ChildServer::start(const std::vector<std::string>& command,
+                                       const std::vector<std::string>& environment) {
     os::Pipe input = TRY(os::make_pipe());
     os::Pipe output = TRY(os::make_pipe());
     TRY(os::set_nonblocking(input.write.get()));
     TRY(os::set_nonblocking(output.read.get()));
-    std::vector<std::string> texts = command;
-    std::vector<char*> argv;
-    argv.reserve(texts.size() + 1);
-    for (std::string& text : texts)
-        argv.push_back(text.data());
-    argv.push_back(nullptr);
+    std::vector<std::string> words = command;
+    std::vector<std::string> variables = environment;
+    const std::vector<char*> argv = pointers_to(words);
+    const std::vector<char*> envp = pointers_to(variables);
 
     const SpawnPlan plan(input.read.get(), output.write.get());
     pid_t pid = 0;
     const int failure =
-        ::posix_spawnp(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), environ);
+        ::posix_spawnp(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), envp.data());
     if (failure != 0) return os::system_error("cannot start " + command.front(), failure);
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     return ChildServer(pid, std::move(pidfd), std::move(input.write), std::move(output.read));
@@ -86,8 +93,12 @@ ChildServer::~ChildServer() {
     input_.reset();
     output_.reset();
     if (wait_for_exit(clock_now() + ending_time)) return;
-    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    kill();
     (void)wait_for_exit(clock_now() + ending_time); // nothing more can be done
+}
+
+void ChildServer::kill() {
+    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
 void ChildServer::send_line(std::string_view text) {

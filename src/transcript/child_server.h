@@ -18,7 +18,9 @@ namespace ew::transcript {
 
 class ChildServer {
 public:
-    static Result<ChildServer> start(const std::vector<std::string>& command);
+    // `environment`: all of it, as NAME=value.
+    static Result<ChildServer> start(const std::vector<std::string>& command,
+                                     const std::vector<std::string>& environment);
 
     ChildServer(ChildServer&& other) noexcept = default;
     ChildServer& operator=(ChildServer&&) = delete;
@@ -32,6 +34,9 @@ public:
 
     // After what was sent has been taken.
     void close_input();
+
+    // SIGKILL to the process that was started.
+    void kill();
 
     // The next whole line that has come, without its newline; valid until the next call.
     std::optional<std::string_view> next_line();

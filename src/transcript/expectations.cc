@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace ew::transcript {
 
@@ -16,14 +17,32 @@ bool is_call(const Node& message) {
     return message.find("method") != nullptr;
 }
 
+// Where an event of output has what was printed: as base64, or as text.
+constexpr std::string_view bytes_member = "chunk";
+constexpr std::string_view text_member = "delta";
+
 bool is_output(const Node& message) {
-    return message.text_of("method") == "process/output";
+    const std::string_view method = message.text_of("method");
+    return method == "process/output" || method == "exec/outputDelta";
+}
+
+// What the server says about a call of exec/command, its questions included.
+bool is_about_call(const Node& message) {
+    const std::string_view method = message.text_of("method");
+    return method.starts_with("exec/") || method == "approval/request";
+}
+
+std::string_view text_in_params(const Node& message, std::string_view name) {
+    const Node* const params = message.find("params");
+    return params == nullptr ? std::string_view() : params->text_of(name);
 }
 
 std::string lane_of(const Node& message) {
     const Node* const process = message.find("params", "processId");
     const std::string_view method = message.text_of("method");
     if (method.starts_with("process/") && process != nullptr) return "process " + to_json(*process);
+    const Node* const call = message.find("params", "callId");
+    if (is_about_call(message) && call != nullptr) return "call " + to_json(*call);
     if (is_call(message)) return fmt::format("method {}", method);
     const Node* const id = message.find("id");
     return "reply " + (id == nullptr ? "" : to_json(*id));
@@ -42,13 +61,38 @@ std::string shown(std::string_view bytes) {
     return left_out == 0 ? text : fmt::format("{} and {} bytes more", text, left_out);
 }
 
-Node without_chunk(Node message) {
+bool is_printed(std::string_view member) {
+    return member == bytes_member || member == text_member;
+}
+
+Node without_output(Node message) {
     Node* const params = message.find("params");
     if (params == nullptr) return message;
-    const auto chunk = std::find(params->names.begin(), params->names.end(), "chunk");
-    if (chunk != params->names.end())
-        params->remove(static_cast<std::size_t>(chunk - params->names.begin()));
+    const auto found = std::find_if(params->names.begin(), params->names.end(), is_printed);
+    if (found != params->names.end())
+        params->remove(static_cast<std::size_t>(found - params->names.begin()));
     return message;
+}
+
+// What an event of output says was printed. Null: it does not say.
+const Node* output_in(const Node& message) {
+    const Node* const chunk = message.find("params", bytes_member);
+    return chunk != nullptr ? chunk : message.find("params", text_member);
+}
+
+// The bytes that it stands for. Absent: it is none of its kind.
+std::optional<std::string> bytes_of_output(const Node& message) {
+    const Node* const printed = output_in(message);
+    if (printed == nullptr || !printed->is_text() || printed->is_open) return {};
+    if (printed == message.find("params", text_member)) return printed->text;
+    return json::decode_base64(printed->text);
+}
+
+std::optional<std::uint64_t> number_in(const Node& node) {
+    std::uint64_t number = 0;
+    const char* const end = node.text.data() + node.text.size();
+    const auto parsed = std::from_chars(node.text.data(), end, number);
+    return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
 } // namespace
@@ -75,6 +119,12 @@ Result<Expectations> Expectations::make(const std::vector<Step>& steps, const Sh
 
 Result<void> Expectations::add(std::size_t step) {
     const Node& message = *(*steps_)[step].message;
+    const std::string_view call = text_in_params(message, "callId");
+    if (is_about_call(message) && (call.empty() || is_name(call)))
+        return Error{ErrorKind::parse,
+                     fmt::format("{}: a message about a call must spell out its callId, which "
+                                 "tells what it comes after",
+                                 (*steps_)[step].line)};
     std::vector<Entry>& entries = lanes_[lane_of(message)].entries;
     if (!is_output(message)) {
         entries.push_back({step, {}});
@@ -82,9 +132,7 @@ Result<void> Expectations::add(std::size_t step) {
     }
     if (entries.empty() || entries.back().streams.empty()) entries.push_back({});
     Entry& joined = entries.back();
-    const Node* const params = message.find("params");
-    const std::string_view name =
-        params == nullptr ? std::string_view() : params->text_of("stream");
+    const std::string_view name = text_in_params(message, "stream");
     Stream* stream = joined.find(name);
     if (stream == nullptr) stream = &joined.streams.emplace_back(Stream{std::string(name)});
     return add_output(*stream, step);
@@ -92,20 +140,21 @@ Result<void> Expectations::add(std::size_t step) {
 
 Result<void> Expectations::add_output(Stream& stream, std::size_t step) const {
     const Step& written = (*steps_)[step];
-    const Node* const chunk = written.message->find("params", "chunk");
     if (stream.open_step)
         return Error{ErrorKind::parse,
                      fmt::format("{}: output of this stream is left open above, so what is part of "
                                  "this line cannot be told",
                                  written.line)};
-    if (chunk == nullptr) {
+    if (output_in(*written.message) == nullptr) {
         stream.open_step = step;
         return {};
     }
-    std::optional<std::string> bytes = json::decode_base64(chunk->text);
-    if (!chunk->is_text() || !bytes || bytes->empty())
+    const std::optional<std::string> bytes = bytes_of_output(*written.message);
+    if (!bytes || bytes->empty())
         return Error{ErrorKind::parse,
-                     fmt::format("{}: a chunk must be base64 of at least one byte", written.line)};
+                     fmt::format("{}: a chunk must be base64 of at least one byte, and a delta a "
+                                 "text that is not empty and whole",
+                                 written.line)};
     stream.bytes += *bytes;
     stream.ends.emplace_back(stream.bytes.size(), step);
     return {};
@@ -115,6 +164,12 @@ void Expectations::note_sent(const Node& message) {
     const bool is_answer = !is_call(message) && (message.find("result") || message.find("error"));
     if (message.find("id") != nullptr && !is_answer)
         unanswered_["reply " + to_json(*message.find("id"))].push_back(message);
+}
+
+void Expectations::note_restart() {
+    unanswered_.clear();
+    seqs_.clear();
+    shown_.clear();
 }
 
 const Node* Expectations::type_of(const Node& message) const {
@@ -141,6 +196,7 @@ bool Expectations::answers_nothing(const Node& message) const {
 std::optional<Discord> Expectations::check_seq(const Node& message) {
     const Node* const seq = message.find("params", "seq");
     const Node* const process = message.find("params", "processId");
+    if (is_about_call(message)) return check_delta(message);
     if (!is_call(message) || seq == nullptr || process == nullptr) return {};
     const auto last = seqs_.find(process->text);
     if (last == seqs_.end())
@@ -149,6 +205,26 @@ std::optional<Discord> Expectations::check_seq(const Node& message) {
     if (seq->text == due) return {};
     return Discord{
         0, "seq must count without gaps", {"params.seq", due, seq->text}, {}, to_json(message)};
+}
+
+// The same for commands: text comes after the begin. Its numbers grow, but chunks that are not
+// shown, and the exit, have numbers too.
+std::optional<Discord> Expectations::check_delta(const Node& message) {
+    const std::string process(text_in_params(message, "processId"));
+    if (message.text_of("method") == "exec/begin") shown_[process] = 0;
+    if (!is_output(message)) return {};
+    const auto last = shown_.find(process);
+    if (last == shown_.end())
+        return Discord{0, "this came before the command began", {}, {}, to_json(message)};
+    const Node* const seq = message.find("params", "seq");
+    const std::optional<std::uint64_t> number = seq == nullptr ? std::nullopt : number_in(*seq);
+    if (number && *number > last->second) {
+        last->second = *number;
+        return {};
+    }
+    Difference difference = {"params.seq", fmt::format("more than {}", last->second),
+                             seq == nullptr ? "no such member" : to_json(*seq)};
+    return Discord{0, "seq must grow", std::move(difference), {}, to_json(message)};
 }
 
 std::optional<Discord> Expectations::take(const Node& message) {
@@ -165,7 +241,7 @@ std::optional<Discord> Expectations::take(const Node& message) {
                      [](const Stream& stream) { return !stream.is_complete(); });
     const bool is_joined = !entry->streams.empty();
     if (is_joined && is_output(message)) {
-        Stream* const stream = entry->find(message.find("params")->text_of("stream"));
+        Stream* const stream = entry->find(text_in_params(message, "stream"));
         if (stream != nullptr) return take_output(*stream, message);
     }
     if (is_joined && unfinished != entry->streams.end()) {
@@ -203,17 +279,15 @@ void Expectations::note_reply(const Node& message) {
 
 std::optional<Discord> Expectations::take_output(Stream& stream, const Node& message) {
     const std::size_t step = stream.step_at_hand();
-    const Node expected = without_chunk(*(*steps_)[step].message);
-    const Node rest = without_chunk(message);
+    const Node expected = without_output(*(*steps_)[step].message);
+    const Node rest = without_output(message);
     if (std::optional<Difference> found = matcher_->compare(expected, rest, type_of(message))) {
         Discord result = discord(step, "the server says something else", message);
         result.difference = std::move(*found);
         return result;
     }
-    const Node* const chunk = message.find("params", "chunk");
-    const std::optional<std::string> bytes =
-        chunk == nullptr ? std::nullopt : json::decode_base64(chunk->text);
-    if (!bytes) return discord(step, "the chunk is not base64", message);
+    const std::optional<std::string> bytes = bytes_of_output(message);
+    if (!bytes) return discord(step, "the output is not base64, or no text", message);
     return take_bytes(stream, *bytes, message);
 }
 

@@ -1,6 +1,6 @@
-// What the server is expected to say, in lanes: one a process, one an id of a reply. Order counts
-// within a lane. The output of a process is joined, each stream for itself: two pipes have no
-// order.
+// What the server is expected to say, in lanes: one a process, one a call of exec/command with its
+// questions and events, one an id of a reply. Order counts within a lane. The output of a process
+// is joined, each stream for itself: two pipes have no order.
 #pragma once
 
 #include "transcript/format.h"
@@ -36,6 +36,9 @@ public:
 
     // The client has sent this.
     void note_sent(const Node& message);
+
+    // Another server takes over: nobody answers the requests that are open.
+    void note_restart();
 
     // The server has said this. Absent: it fits.
     std::optional<Discord> take(const Node& message);
@@ -84,6 +87,7 @@ private:
     const Node* type_of(const Node& message) const;
     bool answers_nothing(const Node& message) const;
     std::optional<Discord> check_seq(const Node& message);
+    std::optional<Discord> check_delta(const Node& message);
     std::optional<Discord> take_single(std::size_t step, const Node& message);
     std::optional<Discord> take_output(Stream& stream, const Node& message);
     std::optional<Discord> take_bytes(Stream& stream, std::string_view bytes, const Node& message);
@@ -97,6 +101,7 @@ private:
     std::map<std::string, std::deque<Node>, std::less<>>
         unanswered_;                                         // requests, by lane of the reply
     std::map<std::string, std::uint64_t, std::less<>> seqs_; // the last one of each started process
+    std::map<std::string, std::uint64_t, std::less<>> shown_; // the same of commands that began
 };
 
 } // namespace ew::transcript

@@ -61,6 +61,25 @@ Result<void> encode_text_member(std::string& name, Node& value) {
     return {};
 }
 
+// Marks the text of a member "name*" as a part, and takes the sign off.
+Result<void> open_part(std::string& name, Node& value) {
+    if (!name.ends_with('*')) return {};
+    if (!value.is_text())
+        return Error{ErrorKind::parse, fmt::format("the member \"{}\" must hold text", name)};
+    name.pop_back();
+    value.is_open = true;
+    return {};
+}
+
+// Only in what is expected: what is sent is whole.
+Result<void> open_parts(Node& node) {
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        if (i < node.names.size()) TRY(open_part(node.names[i], node.items[i]));
+        TRY(open_parts(node.items[i]));
+    }
+    return {};
+}
+
 Result<void> take_out_dots(Node& node) {
     const auto is_dots = [](const Node& item) { return item.is_text() && item.text == stand_in; };
     if (node.kind == Node::Kind::object) {
@@ -92,6 +111,7 @@ Result<Node> read_expected(std::string_view text) {
     if (node.kind != Node::Kind::object)
         return Error{ErrorKind::parse, "a message is a JSON object"};
     TRY(interpret(node));
+    TRY(open_parts(node));
     return node;
 }
 
@@ -129,7 +149,16 @@ Result<Step> read_directive(std::string_view text, int line) {
         step.number = *millis;
         return step;
     }
-    return format_error(line, "a directive is '! eof', '! exit N' or '! nothing within N ms'");
+    if (text == "kill" || text == "restart") {
+        step.kind = text == "kill" ? Step::Kind::kill : Step::Kind::restart;
+        return step;
+    }
+    if (text.starts_with("options ")) {
+        step.kind = Step::Kind::options;
+        return step;
+    }
+    return format_error(line, "a directive is '! eof', '! kill', '! exit N', '! restart', "
+                              "'! nothing within N ms' or '! options OPTION…'");
 }
 
 Result<Step> read_send(std::string_view text, int line) {
@@ -159,23 +188,42 @@ Result<Step> read_line(std::string_view text, int line) {
     return format_error(line, "a line begins with '> ', '< ', '! ' or '#'");
 }
 
-// What cannot happen in this order: sending behind the end, anything behind the exit.
+// What cannot happen in this order: sending behind the end, anything but a new server behind the
+// exit, options when there is a server.
 Result<void> check_order(const std::vector<Step>& steps) {
     bool has_ended = false;
     bool has_exited = false;
     for (const Step& step : steps) {
-        if (has_exited) return format_error(step.line, "nothing can follow '! exit'");
+        const bool is_restart = step.kind == Step::Kind::restart;
+        if (is_restart != has_exited)
+            return format_error(step.line, is_restart ? "'! restart' must follow '! exit N'"
+                                                      : "only '! restart' can follow '! exit'");
         const bool needs_input =
             step.kind == Step::Kind::send || step.kind == Step::Kind::end_of_input;
         if (has_ended && needs_input)
-            return format_error(step.line, "the client's end was closed by '! eof'");
-        has_ended = has_ended || step.kind == Step::Kind::end_of_input;
+            return format_error(step.line, "the client's end was closed, or the server killed");
+        if (step.kind == Step::Kind::options && &step != steps.data())
+            return format_error(step.line, "'! options' must be the first line");
+        if (is_restart) has_ended = false;
+        has_ended =
+            has_ended || step.kind == Step::Kind::end_of_input || step.kind == Step::Kind::kill;
         has_exited = step.kind == Step::Kind::exit_status;
     }
     return {};
 }
 
 } // namespace
+
+std::vector<std::string> Step::words() const {
+    std::vector<std::string> words;
+    const std::size_t sign = std::min(text.find(' '), text.size());
+    for (std::size_t at = sign; at < text.size();) {
+        const std::size_t begin = std::min(text.find_first_not_of(' ', at), text.size());
+        at = std::min(text.find(' ', begin), text.size());
+        if (begin < at) words.push_back(text.substr(begin, at - begin));
+    }
+    return words;
+}
 
 bool is_name(std::string_view text) {
     if (text.size() < 2 || text.front() != '$') return false;

@@ -12,7 +12,16 @@
 namespace ew::transcript {
 
 struct Step {
-    enum class Kind : std::uint8_t { send, expect, end_of_input, exit_status, nothing };
+    enum class Kind : std::uint8_t {
+        send,
+        expect,
+        end_of_input,
+        exit_status,
+        nothing,
+        options, // for the server's command line
+        kill,
+        restart,
+    };
 
     Kind kind = Kind::send;
     int line = 0;                     // in the file, from 1
@@ -20,6 +29,9 @@ struct Step {
     std::optional<Node> message = {}; // absent: no JSON
     bool is_verbatim = true;          // to be sent as written: nothing in it stands for something
     int number = 0;                   // the exit status, or milliseconds
+
+    // Words that the server gets behind its command; only of options.
+    std::vector<std::string> words() const;
 };
 
 // An error's message begins with the number of the line and a colon.

@@ -62,12 +62,16 @@ std::optional<Difference> Matcher::compare(const Node& expected, const Node& act
 }
 
 Matcher::Outcome Matcher::compare_text(const Node& expected, const Node& actual) {
-    if (is_name(expected.text) && value_of(expected.text) == nullptr) {
+    if (is_name(expected.text) && !expected.is_open && value_of(expected.text) == nullptr) {
         bind(expected.text, actual);
         return {};
     }
     const Node wanted = expanded(expected);
-    return wanted == actual ? Outcome() : differs(wanted, actual);
+    if (!expected.is_open) return wanted == actual ? Outcome() : differs(wanted, actual);
+    const bool is_found =
+        wanted.is_text() && actual.is_text() && actual.text.find(wanted.text) != std::string::npos;
+    if (is_found) return {};
+    return Difference{"", "text with " + to_json(wanted), to_json(actual)};
 }
 
 Matcher::Outcome Matcher::compare_array(const Node& expected, const Node& actual,
@@ -98,10 +102,9 @@ Matcher::Outcome Matcher::compare_member(const std::string& name, const Node& ex
                                          const Node& actual, const Node* type) {
     const Node* const value = actual.find(name);
     const Node* const member = shapes_.member(type, name);
-    // A name says that somebody cares.
-    const bool is_compared =
-        !Shapes::is_volatile(member) || (expected.is_text() && is_name(expected.text));
-    if (!is_compared) return {};
+    // A name, or a part of a text, says that somebody cares.
+    const bool is_wanted = expected.is_text() && (is_name(expected.text) || expected.is_open);
+    if (Shapes::is_volatile(member) && !is_wanted) return {};
     if (value == nullptr) return Difference{name, to_json(expected), "no such member"};
     if (Outcome found = compare(expected, *value, member)) return below(name, std::move(*found));
     return {};

@@ -127,7 +127,8 @@ void write_node(ByteBuffer& out, const Node& node) {
     for (std::size_t i = 0; i < node.items.size(); ++i) {
         if (i > 0) out.append(',');
         if (is_object) {
-            json::write_string(out, node.names[i]);
+            const bool is_part = node.items[i].is_text() && node.items[i].is_open;
+            json::write_string(out, node.names[i] + (is_part ? "*" : ""));
             out.append(':');
         }
         write_node(out, node.items[i]);

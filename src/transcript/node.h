@@ -19,7 +19,7 @@ struct Node {
     std::string text;               // of a string its characters, of a number or boolean its JSON
     std::vector<std::string> names; // of the members of an object, in the order of the text
     std::vector<Node> items;        // the values of members, or the elements of an array
-    bool is_open = false;           // it was written with "...": there may be more
+    bool is_open = false;           // there may be more: "...", or for text a member with *
 
     static Node of_text(std::string characters);
 

@@ -5,7 +5,10 @@
 #include "transcript/child_server.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -52,26 +55,49 @@ std::string file_uri(std::string_view path) {
     return std::string(quoted.view().substr(1, quoted.size() - 2));
 }
 
+struct ServerCommand {
+    std::vector<std::string> words;
+    std::vector<std::string> environment;
+};
+
+// Ours, but with settings, rules and approvals of its own, which nobody has changed yet.
+std::vector<std::string> environment_with_home(const std::string& home) {
+    constexpr std::array<std::string_view, 4> replaced = {
+        "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "EXECWARD_CONFIG=", "EXECWARD_DATABASE="};
+    std::vector<std::string> variables;
+    for (char** at = environ; *at != nullptr; ++at) {
+        const std::string_view variable = *at;
+        if (std::none_of(replaced.begin(), replaced.end(),
+                         [&](std::string_view name) { return variable.starts_with(name); }))
+            variables.emplace_back(variable);
+    }
+    variables.push_back(fmt::format("XDG_CONFIG_HOME={}/config", home));
+    variables.push_back(fmt::format("XDG_STATE_HOME={}/state", home));
+    return variables;
+}
+
 class Player {
 public:
     Player(const std::vector<Step>& steps, Matcher& matcher, Expectations expectations,
-           ChildServer server, Millis patience)
+           const ServerCommand& command, Millis patience)
         : steps_(steps),
           matcher_(matcher),
           expectations_(std::move(expectations)),
-          server_(std::move(server)),
+          command_(command),
           patience_(patience) {}
 
     std::optional<Discord> run() {
+        if (std::optional<Discord> found = start_server(0)) return found;
         for (std::size_t i = 0; i < steps_.size(); ++i)
             if (std::optional<Discord> found = play_step(i)) return found;
         is_ending_ = true;
-        server_.close_input();
+        server_->close_input();
         if (std::optional<Discord> found = wait_for_end()) return found;
         return wait_for_exit(nullptr);
     }
 
 private:
+    std::optional<Discord> start_server(int line);
     std::optional<Discord> play_step(std::size_t index);
     std::optional<Discord> wait_for_step(std::size_t index);
     std::optional<Discord> wait_for_end();
@@ -86,7 +112,8 @@ private:
     const std::vector<Step>& steps_;
     Matcher& matcher_;
     Expectations expectations_;
-    ChildServer server_;
+    const ServerCommand& command_;
+    std::optional<ChildServer> server_;
     Millis patience_;
     bool is_ending_ = false;  // the server ends what runs, and says so although nobody asked
     std::uint64_t taken_ = 0; // lines of the server
@@ -94,6 +121,15 @@ private:
 
 Discord plain(int line, std::string what) {
     return {line, std::move(what)};
+}
+
+std::optional<Discord> Player::start_server(int line) {
+    Result<ChildServer> server = ChildServer::start(command_.words, command_.environment);
+    if (!server) return plain(line, server.error().message);
+    server_.emplace(std::move(*server));
+    expectations_.note_restart();
+    is_ending_ = false;
+    return {};
 }
 
 std::optional<Discord> Player::play_step(std::size_t index) {
@@ -104,8 +140,14 @@ std::optional<Discord> Player::play_step(std::size_t index) {
     case Step::Kind::nothing: return expect_nothing(step, index);
     case Step::Kind::end_of_input:
         is_ending_ = true;
-        server_.close_input();
+        server_->close_input();
         return {};
+    case Step::Kind::kill:
+        is_ending_ = true;
+        server_->kill();
+        return {};
+    case Step::Kind::restart: return start_server(step.line);
+    case Step::Kind::options: return {}; // the command line has them
     case Step::Kind::exit_status:
         if (std::optional<Discord> found = wait_for_end()) return found;
         return wait_for_exit(&step);
@@ -114,11 +156,11 @@ std::optional<Discord> Player::play_step(std::size_t index) {
 }
 
 void Player::send(const Step& step) {
-    if (!step.message) return server_.send_line(step.text);
+    if (!step.message) return server_->send_line(step.text);
     const Node message = matcher_.expanded(*step.message);
     expectations_.note_sent(message);
     is_ending_ = is_ending_ || message.text_of("method") == "exit";
-    server_.send_line(step.is_verbatim ? step.text : to_json(message));
+    server_->send_line(step.is_verbatim ? step.text : to_json(message));
 }
 
 std::optional<Discord> Player::wait_for_step(std::size_t index) {
@@ -127,8 +169,8 @@ std::optional<Discord> Player::wait_for_step(std::size_t index) {
     for (TimePoint until = deadline(); true;) {
         if (std::optional<Discord> found = take_lines()) return found;
         if (expectations_.is_met(index)) return {};
-        if (server_.has_ended()) {
-            const std::optional<int> status = server_.wait_for_exit(deadline());
+        if (server_->has_ended()) {
+            const std::optional<int> status = server_->wait_for_exit(deadline());
             return Discord{step.line,
                            fmt::format("the server ended before this, with status {}",
                                        status ? fmt::format("{}", *status) : "unknown"),
@@ -137,7 +179,7 @@ std::optional<Discord> Player::wait_for_step(std::size_t index) {
                            expectations_.progress_of(index)};
         }
         if (std::exchange(seen, taken_) != taken_) until = deadline();
-        if (server_.exchange(until)) continue;
+        if (server_->exchange(until)) continue;
         return Discord{step.line,
                        fmt::format("did not come within {} s", patience_.count() / 1000),
                        {},
@@ -148,9 +190,9 @@ std::optional<Discord> Player::wait_for_step(std::size_t index) {
 
 // Until the server has closed its output.
 std::optional<Discord> Player::wait_for_end() {
-    for (TimePoint until = deadline(); !server_.has_ended();) {
+    for (TimePoint until = deadline(); !server_->has_ended();) {
         if (std::optional<Discord> found = take_lines()) return found;
-        if (server_.exchange(until)) continue;
+        if (server_->exchange(until)) continue;
         return plain(0,
                      fmt::format("the server did not end within {} s", patience_.count() / 1000));
     }
@@ -158,7 +200,7 @@ std::optional<Discord> Player::wait_for_end() {
 }
 
 std::optional<Discord> Player::wait_for_exit(const Step* expected) {
-    const std::optional<int> status = server_.wait_for_exit(deadline());
+    const std::optional<int> status = server_->wait_for_exit(deadline());
     const int line = expected == nullptr ? 0 : expected->line;
     if (!status)
         return plain(line,
@@ -174,8 +216,8 @@ std::optional<Discord> Player::expect_nothing(const Step& step, std::size_t inde
             return Discord{step.line, "something had come already", {}, steps_[later].text, {}};
     const std::uint64_t before = taken_;
     const TimePoint until = clock_now() + Millis(step.number);
-    while (!server_.has_ended() && clock_now() < until) {
-        (void)server_.exchange(until); // the loop looks at the time
+    while (!server_->has_ended() && clock_now() < until) {
+        (void)server_->exchange(until); // the loop looks at the time
         if (std::optional<Discord> found = take_lines()) return found;
         if (taken_ != before)
             return plain(step.line, "something came, and it is what is expected later");
@@ -184,7 +226,7 @@ std::optional<Discord> Player::expect_nothing(const Step& step, std::size_t inde
 }
 
 std::optional<Discord> Player::take_lines() {
-    while (const std::optional<std::string_view> line = server_.next_line()) {
+    while (const std::optional<std::string_view> line = server_->next_line()) {
         ++taken_;
         if (std::optional<Discord> found = take_line(*line)) return found;
     }
@@ -211,15 +253,18 @@ std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes
                             const PlaySettings& settings) {
     Result<ScratchDirectory> directory = ScratchDirectory::make();
     if (!directory) return plain(0, directory.error().message);
+    Result<ScratchDirectory> home = ScratchDirectory::make();
+    if (!home) return plain(0, home.error().message);
+    ServerCommand command = {settings.server, environment_with_home(home->path())};
+    if (!steps.empty() && steps.front().kind == Step::Kind::options)
+        for (std::string& word : steps.front().words())
+            command.words.push_back(std::move(word));
     Matcher matcher(shapes);
     matcher.bind(std::string(dir_name), Node::of_text(directory->path()));
     matcher.bind(std::string(dir_uri_name), Node::of_text(file_uri(directory->path())));
     Result<Expectations> expectations = Expectations::make(steps, shapes, matcher);
     if (!expectations) return plain(0, expectations.error().message);
-    Result<ChildServer> server = ChildServer::start(settings.server);
-    if (!server) return plain(0, server.error().message);
-    return Player(steps, matcher, std::move(*expectations), std::move(*server), settings.patience)
-        .run();
+    return Player(steps, matcher, std::move(*expectations), command, settings.patience).run();
 }
 
 std::string describe(const Discord& discord, std::string_view file) {

@@ -20,9 +20,11 @@ struct Target {
     void (*play)(std::string_view input);
 };
 
-constexpr std::array<Target, 3> targets = {{
+constexpr std::array<Target, 5> targets = {{
     {"dispatch", ew::fuzz::dispatch},
     {"framing", ew::fuzz::framing},
+    {"rules", ew::fuzz::rules},
+    {"shell_words", ew::fuzz::shell_words},
     {"utf8", ew::fuzz::utf8},
 }};
 

@@ -1,6 +1,8 @@
 // The structs against schema/, in both directions: what is only on one side fails, and is named.
 #include "json/reader.h"
 #include "json/writer.h"
+#include "protocol/approval.h"
+#include "protocol/exec.h"
 #include "protocol/framing.h"
 #include "protocol/methods.h"
 #include "protocol/process.h"
@@ -72,34 +74,70 @@ namespace ew::test {
         static constexpr const char* value = #Type;                                                \
     }
 
+EXECWARD_NAME(AdditionalPermissions);
+EXECWARD_NAME(ApprovalAnswer);
+EXECWARD_NAME(ApprovalChoice);
+EXECWARD_NAME(ApprovalDisplay);
+EXECWARD_NAME(ApprovalInfo);
+EXECWARD_NAME(ApprovalRequest);
+EXECWARD_NAME(ApprovalsGrantParams);
+EXECWARD_NAME(ApprovalsGrantResult);
+EXECWARD_NAME(ApprovalsListResult);
+EXECWARD_NAME(ApprovalsRevokeParams);
+EXECWARD_NAME(ApprovalsRevokeResult);
 EXECWARD_NAME(CancelParams);
 EXECWARD_NAME(ClientCapabilities);
 EXECWARD_NAME(ClientInfo);
 EXECWARD_NAME(CloseStdinParams);
 EXECWARD_NAME(ClosedEvent);
+EXECWARD_NAME(CommandVerdict);
+EXECWARD_NAME(Confinement);
+EXECWARD_NAME(Denial);
 EXECWARD_NAME(Empty);
 EXECWARD_NAME(EnvPolicy);
 EXECWARD_NAME(EnvironmentInfo);
 EXECWARD_NAME(EnvironmentStatus);
 EXECWARD_NAME(ErrorData);
+EXECWARD_NAME(ExecAttemptEvent);
+EXECWARD_NAME(ExecBeginEvent);
+EXECWARD_NAME(ExecCallInfo);
+EXECWARD_NAME(ExecCommandParams);
+EXECWARD_NAME(ExecEndEvent);
+EXECWARD_NAME(ExecFailure);
+EXECWARD_NAME(ExecInteractionEvent);
+EXECWARD_NAME(ExecListResult);
+EXECWARD_NAME(ExecOutputDeltaEvent);
+EXECWARD_NAME(ExecProcessInfo);
+EXECWARD_NAME(ExecResult);
+EXECWARD_NAME(ExecTerminateAllParams);
+EXECWARD_NAME(ExecTerminateAllResult);
+EXECWARD_NAME(ExecWriteParams);
 EXECWARD_NAME(ExitedEvent);
+EXECWARD_NAME(FileSystemPermission);
+EXECWARD_NAME(GranularSettings);
 EXECWARD_NAME(InitializeParams);
 EXECWARD_NAME(InitializeResult);
 EXECWARD_NAME(Limits);
 EXECWARD_NAME(ListResult);
+EXECWARD_NAME(NetworkPermission);
 EXECWARD_NAME(OutputChunk);
 EXECWARD_NAME(OutputEvent);
+EXECWARD_NAME(PolicyExplainParams);
+EXECWARD_NAME(PolicyExplainResult);
 EXECWARD_NAME(ProcessInfo);
 EXECWARD_NAME(ReadParams);
 EXECWARD_NAME(ReadResult);
 EXECWARD_NAME(ResizeParams);
+EXECWARD_NAME(RuleInput);
 EXECWARD_NAME(ServerInfo);
+EXECWARD_NAME(Settings);
 EXECWARD_NAME(Shell);
 EXECWARD_NAME(SignalParams);
 EXECWARD_NAME(StartParams);
 EXECWARD_NAME(StartResult);
 EXECWARD_NAME(TerminateParams);
 EXECWARD_NAME(TerminateResult);
+EXECWARD_NAME(Timings);
 EXECWARD_NAME(Usage);
 EXECWARD_NAME(WarningEvent);
 EXECWARD_NAME(WindowSize);
@@ -217,7 +255,7 @@ public:
         }
         if (const auto choices = member_of(type, "enum"))
             for (const Element choice : elements_of(*choices))
-                result.choices.push_back(text_of(choice));
+                if (!choice.is_null()) result.choices.push_back(text_of(choice));
         return result;
     }
 
@@ -380,9 +418,18 @@ public:
         add<InitializeParams, ClientInfo, ClientCapabilities, StartParams, WindowSize, EnvPolicy,
             ew::protocol::Limits, ReadParams, WriteParams, CloseStdinParams, SignalParams,
             TerminateParams, ResizeParams, CancelParams>(read);
+        add<ExecCommandParams, ExecWriteParams, ExecTerminateAllParams, AdditionalPermissions,
+            NetworkPermission, FileSystemPermission, Settings, GranularSettings, ApprovalAnswer,
+            ApprovalsRevokeParams, ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
         add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus, StartResult,
             OutputChunk, Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult,
             OutputEvent, ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
+        add<ExecResult, Timings, Confinement, Denial, ExecFailure, ExecListResult, ExecProcessInfo,
+            ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
+            ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
+        add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
+            ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict>(
+            written);
     }
 
     const std::map<std::string, std::function<Checked(Schema&)>>& all() const { return all_; }
@@ -422,8 +469,8 @@ void report(const std::string& name, const Problems& problems) {
 std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
-    for (const std::string_view header : {"src/protocol/process.h", "src/protocol/session.h"}) {
-        const std::string text = content_of(source / header);
+    for (const std::string_view header : {"approval.h", "exec.h", "process.h", "session.h"}) {
+        const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
     }
@@ -563,7 +610,8 @@ TEST_CASE("the limits have the values that the schema names") {
           static_cast<std::uint64_t>(output.utf8_hold.count()));
     CHECK(protocol.limit("queued input of a process") == std::size_t{ProcessService::input_queue});
     CHECK(protocol.limit("held writes of a process") == std::size_t{ProcessService::input_held});
-    CHECK(protocol.limit("length of a processId or writeId") == longest_name);
+    CHECK(protocol.limit("length of a processId, callId or writeId") == longest_name);
+    CHECK(protocol.limit("output of an answer of exec/*") == most_output_tokens);
     CHECK(protocol.limit("remembered writeIds of a process") ==
           std::size_t{ProcessService::remembered_write_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==

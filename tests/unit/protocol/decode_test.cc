@@ -1,4 +1,6 @@
+#include "protocol/approval.h"
 #include "protocol/decode.h"
+#include "protocol/exec.h"
 #include "protocol/process.h"
 #include "protocol/session.h"
 #include "support/parsed.h"
@@ -111,6 +113,177 @@ TEST_CASE("the id that a cancel names is compared as the id of a request is kept
     CHECK(decoded<CancelParams>(R"({"id":"a"})").id.json == R"("a")");
     CHECK(decoded<CancelParams>(R"({"id":-1})").id.json == "-1");
     CHECK(error_of<CancelParams>(R"({"id":null})").path == "id");
+}
+
+TEST_CASE("a command with nothing but what runs has the defaults") {
+    const auto params =
+        decoded<ExecCommandParams>(R"({"command":"true","size":null,"login":null})");
+
+    CHECK(params.command == "true");
+    CHECK_FALSE(params.argv.has_value());
+    CHECK_FALSE(params.login.has_value());
+    CHECK_FALSE(params.size.has_value());
+    CHECK_FALSE(params.yield_time_ms.has_value());
+    CHECK_FALSE(params.tty);
+    CHECK(params.on_cancel == OnCancel::keep);
+    CHECK(params.sandbox_permissions == SandboxPermissions::use_default);
+    CHECK(params.format == ResultFormat::full);
+    CHECK(params.env.empty());
+}
+
+TEST_CASE("everything that a command may say is read") {
+    const auto params = decoded<ExecCommandParams>(
+        R"({"argv":["ls","-l"],"workdir":"src","shell":"bash","login":true,"tty":true,
+            "size":{"rows":40,"cols":132},"stdin":"in","yieldTimeMs":1,"quietMs":2,
+            "onCancel":"terminate","maxOutputTokens":3,"timeoutMs":4,
+            "sandboxPermissions":"withAdditionalPermissions",
+            "additionalPermissions":{"network":{"enabled":true},"fileSystem":{"write":["build"]}},
+            "justification":"why","prefixRule":["ls"],"env":{"A":"b"},"format":"model",
+            "callId":"c"})");
+
+    CHECK(params.argv == std::vector<std::string>{"ls", "-l"});
+    CHECK(params.workdir == "src");
+    CHECK(params.size->cols == 132);
+    CHECK(params.stdin_text == "in");
+    CHECK(params.yield_time_ms == 1);
+    CHECK(params.quiet_ms == 2);
+    CHECK(params.on_cancel == OnCancel::terminate);
+    CHECK(params.max_output_tokens == 3);
+    CHECK(params.timeout_ms == 4);
+    CHECK(params.sandbox_permissions == SandboxPermissions::with_additional_permissions);
+    CHECK(params.additional_permissions->network->enabled);
+    CHECK(params.additional_permissions->file_system->read.empty());
+    CHECK(params.additional_permissions->file_system->write == std::vector<std::string>{"build"});
+    CHECK(params.prefix_rule == std::vector<std::string>{"ls"});
+    CHECK(params.env.front().second == "b");
+    CHECK(params.format == ResultFormat::model);
+    CHECK(params.call_id == "c");
+}
+
+TEST_CASE("a command that is wrong is refused with the member that is") {
+    struct Case {
+        std::string json;
+        std::string path;
+    };
+
+    for (const Case& one : std::vector<Case>{
+             {R"({"command":5})", "command"},
+             {R"({"command":["ls"]})", "command"},
+             {R"({"argv":"ls"})", "argv"},
+             {R"({"argv":[]})", "argv"},
+             {R"({"argv":["ls",5]})", "argv[1]"},
+             {R"({"login":"yes"})", "login"},
+             {R"({"size":{"rows":24,"cols":65536}})", "size.cols"},
+             {R"({"yieldTimeMs":-1})", "yieldTimeMs"},
+             {R"({"yieldTimeMs":1.5})", "yieldTimeMs"},
+             {R"({"timeoutMs":1e9})", "timeoutMs"},
+             {R"({"onCancel":"kill"})", "onCancel"},
+             {R"({"sandboxPermissions":"require_escalated"})", "sandboxPermissions"},
+             {R"({"additionalPermissions":[]})", "additionalPermissions"},
+             {R"({"additionalPermissions":{"network":true}})", "additionalPermissions.network"},
+             {R"({"additionalPermissions":{"network":{"enabled":1}}})",
+              "additionalPermissions.network.enabled"},
+             {R"({"additionalPermissions":{"fileSystem":{"read":["a",5]}}})",
+              "additionalPermissions.fileSystem.read[1]"},
+             {R"({"prefixRule":"ls"})", "prefixRule"},
+             {R"({"env":{"A":5}})", "env.A"},
+             {R"({"env":[]})", "env"},
+             {R"({"format":"text"})", "format"}}) {
+        CAPTURE(one.json);
+        const ew::Error error = error_of<ExecCommandParams>(one.json);
+        CHECK(error.kind == ErrorKind::invalid_params);
+        CHECK(error.path == one.path);
+    }
+}
+
+TEST_CASE("a callId may have 1024 bytes and no more") {
+    const auto with_length = [](std::size_t length) {
+        return R"({"command":"true","callId":")" + std::string(length, 'c') + "\"}";
+    };
+
+    CHECK(decoded<ExecCommandParams>(with_length(1024)).call_id->size() == 1024);
+    CHECK(error_of<ExecCommandParams>(with_length(1025)).path == "callId");
+}
+
+TEST_CASE("input for a command needs its process; nothing to type is a poll") {
+    const auto params = decoded<ExecWriteParams>(R"({"processId":"1000"})");
+
+    CHECK(params.chars.empty());
+    CHECK_FALSE(params.close_stdin);
+    CHECK_FALSE(params.no_timeout);
+    CHECK(error_of<ExecWriteParams>(R"({"chars":"y"})").path == "processId");
+    CHECK(error_of<ExecWriteParams>(R"({"processId":1000})").path == "processId");
+    CHECK(error_of<ExecWriteParams>(R"({"processId":"1000","chars":null})").path == "chars");
+    CHECK(error_of<ExecWriteParams>(R"({"processId":"1000","quietMs":"1"})").path == "quietMs");
+    CHECK(decode<ExecTerminateAllParams>(nullptr));
+}
+
+TEST_CASE("an answer to a question is one of the decisions, with one of the scopes or none") {
+    const auto answer = decoded<ApprovalAnswer>(
+        R"({"decision":"approvedWithPrefixRule","scope":"project","expiresInMs":5,"reason":"r"})");
+
+    CHECK(answer.decision == ApprovalDecision::approved_with_prefix_rule);
+    CHECK(answer.scope == ApprovalScope::project);
+    CHECK(answer.expires_in_ms == 5);
+    CHECK_FALSE(decoded<ApprovalAnswer>(R"({"decision":"abort","scope":null})").scope.has_value());
+    CHECK(error_of<ApprovalAnswer>("{}").path == "decision");
+    CHECK(error_of<ApprovalAnswer>(R"({"decision":"yes"})").path == "decision");
+    CHECK(error_of<ApprovalAnswer>(R"({"decision":"Approved"})").path == "decision");
+    CHECK(error_of<ApprovalAnswer>(R"({"decision":"approved","scope":"ever"})").path == "scope");
+    CHECK(error_of<ApprovalAnswer>(R"({"decision":"approved","expiresInMs":-1})").path ==
+          "expiresInMs");
+    CHECK(error_of<ApprovalAnswer>("null").message == "params: expected an object");
+}
+
+TEST_CASE("approvals are revoked and granted by members of the right type") {
+    CHECK(
+        decoded<ApprovalsRevokeParams>(R"({"project":"file:///srv/my%20work"})").project->native ==
+        "/srv/my work");
+    CHECK(error_of<ApprovalsRevokeParams>(R"({"id":12})").path == "id");
+    CHECK(error_of<ApprovalsRevokeParams>(R"({"project":"work"})").path == "project");
+    CHECK(error_of<ApprovalsRevokeParams>(R"({"everything":"yes"})").path == "everything");
+
+    CHECK(decoded<ApprovalsGrantParams>(R"({"prefix":["ls"],"scope":"always"})").scope ==
+          ApprovalScope::always);
+    CHECK(error_of<ApprovalsGrantParams>(R"({"prefix":["ls"]})").path == "scope");
+    CHECK(error_of<ApprovalsGrantParams>(R"({"prefix":[],"scope":"always"})").path == "prefix");
+    CHECK(error_of<ApprovalsGrantParams>(R"({"prefix":["a",1],"scope":"always"})").path ==
+          "prefix[1]");
+}
+
+TEST_CASE("what policy/explain is to assume is read, and wrong rules are found by their place") {
+    const auto params = decoded<PolicyExplainParams>(
+        R"({"command":"ls","approvalPolicy":"on-failure","sandbox":"read-only",
+            "rules":[{"prefix":["ls"],"decision":"forbidden"}]})");
+
+    CHECK(params.approval_policy == ApprovalPolicy::on_failure);
+    CHECK(params.sandbox == SandboxMode::read_only);
+    CHECK(params.rules->front().decision == DecisionName::forbidden);
+    CHECK(error_of<PolicyExplainParams>(R"({"argv":[]})").path == "argv");
+    CHECK(error_of<PolicyExplainParams>(R"({"rules":[{"prefix":["ls"]}]})").path ==
+          "rules[0].decision");
+    CHECK(error_of<PolicyExplainParams>(R"({"rules":[{"prefix":[],"decision":"allow"}]})").path ==
+          "rules[0].prefix");
+    CHECK(error_of<PolicyExplainParams>(R"({"sandbox":"none"})").path == "sandbox");
+}
+
+TEST_CASE("settings that are absent or null change nothing, and wrong ones are named") {
+    const auto none = decoded<Settings>(R"({"approvalPolicy":null,"workspaceRoots":null})");
+    CHECK_FALSE(none.approval_policy.has_value());
+    CHECK_FALSE(none.workspace_roots.has_value());
+    CHECK_FALSE(none.approval_timeout_ms.has_value());
+
+    const auto some = decoded<Settings>(
+        R"({"sandbox":"danger-full-access","workspaceRoots":["/a","file:///b"]})");
+    CHECK(some.sandbox == SandboxMode::danger_full_access);
+    CHECK(some.workspace_roots->back().native == "/b");
+
+    CHECK(error_of<Settings>(R"({"approvalPolicy":"sometimes"})").path == "approvalPolicy");
+    CHECK(error_of<Settings>(R"({"workspaceRoots":[]})").path == "workspaceRoots");
+    CHECK(error_of<Settings>(R"({"workspaceRoots":["/a","b"]})").path == "workspaceRoots[1]");
+    CHECK(error_of<Settings>(R"({"granular":{"rules":true}})").path == "granular.sandboxApproval");
+    CHECK(error_of<InitializeParams>(R"({"settings":{"maxOutputTokens":"x"}})").path ==
+          "settings.maxOutputTokens");
 }
 
 TEST_CASE("methods without parameters take nothing, an empty object or an empty array") {

@@ -33,6 +33,12 @@ struct Scene {
                                 seq, stream, chunk));
     }
 
+    std::optional<Discord> shows(int seq, std::string_view stream, std::string_view delta) {
+        return says(fmt::format(R"({{"method":"exec/outputDelta","params":{{"callId":"c",)"
+                                R"("processId":"1000","seq":{},"stream":"{}","delta":"{}"}}}})",
+                                seq, stream, delta));
+    }
+
     std::optional<Discord> exits(int seq) {
         return says(fmt::format(
             R"({{"method":"process/exited","params":{{"processId":"p","seq":{}}}}})", seq));
@@ -52,6 +58,22 @@ constexpr std::string_view hi_there =
     "\"chunk~\":\"hi \",...}}\n"
     "< {\"method\":\"process/output\",\"params\":{\"processId\":\"p\",\"stream\":\"stdout\","
     "\"chunk~\":\"there\",...}}\n";
+// The same of a command, and what the server sends with it.
+constexpr std::string_view command_says_hi_there =
+    "< {\"method\":\"exec/begin\",\"params\":{\"callId\":\"c\",...}}\n"
+    "< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\",\"stream\":\"stdout\","
+    "\"delta\":\"hi \",...}}\n"
+    "< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\",\"stream\":\"stdout\","
+    "\"delta\":\"there\",...}}\n"
+    "< {\"method\":\"exec/end\",\"params\":{\"callId\":\"c\",...}}\n";
+constexpr std::string_view begin =
+    R"({"method":"exec/begin","params":{"callId":"c","processId":"1000"}})";
+constexpr std::string_view end =
+    R"({"method":"exec/end","params":{"callId":"c","processId":"1000"}})";
+constexpr std::string_view question =
+    "< {\"id\":\"$q\",\"method\":\"approval/request\",\"params\":{\"callId\":\"c\",...}}\n";
+constexpr std::string_view asks =
+    R"({"id":"ask-1","method":"approval/request","params":{"callId":"c"}})";
 constexpr std::string_view exited =
     "< {\"method\":\"process/exited\",\"params\":{\"processId\":\"p\",...}}\n";
 
@@ -116,6 +138,114 @@ TEST_CASE("replies are found by their id, and answer something") {
     CHECK_FALSE(scene.says(R"({"id":2,"result":2})"));
     CHECK(scene.has_met(2));
     CHECK(scene.says(R"({"id":1,"result":1})")->what == "this answers nothing that was asked");
+}
+
+TEST_CASE("the text of a command may be cut anywhere") {
+    Scene scene{command_says_hi_there};
+
+    CHECK_FALSE(scene.says(begin));
+    CHECK_FALSE(scene.shows(1, "stdout", "h"));
+    CHECK_FALSE(scene.has_met(2));
+    CHECK_FALSE(scene.shows(2, "stdout", "i the"));
+    CHECK(scene.has_met(2));
+    CHECK_FALSE(scene.shows(4, "stdout", "re"));
+    CHECK(scene.has_met(3));
+    CHECK_FALSE(scene.says(end));
+}
+
+TEST_CASE("text of a command that differs, is too much or too little is found") {
+    Scene not_begun{command_says_hi_there};
+    CHECK(not_begun.shows(1, "stdout", "hi"));
+
+    Scene scene{command_says_hi_there};
+    REQUIRE_FALSE(scene.says(begin));
+    CHECK(scene.shows(1, "stdout", "ho")->difference.got == "\"ho\"");
+    CHECK(scene.shows(2, "stdout", "hi there!"));
+    CHECK(scene.shows(3, "stderr", "hi"));
+    CHECK(scene.says(end)->line == 3);
+}
+
+TEST_CASE("a line of text without a delta takes all that follows, and a delta is literal") {
+    Scene scene{"< {\"method\":\"exec/begin\",\"params\":{\"callId\":\"c\",...}}\n"
+                "< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\","
+                "\"stream\":\"stdout\",\"delta\":\"$HOME\",...}}\n"
+                "< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\","
+                "\"stream\":\"stdout\",...}}\n"};
+
+    CHECK_FALSE(scene.says(begin));
+    CHECK_FALSE(scene.shows(1, "stdout", "$HOME"));
+    CHECK_FALSE(scene.has_met(3));
+    CHECK_FALSE(scene.shows(2, "stdout", "and"));
+    CHECK(scene.has_met(3));
+    CHECK_FALSE(scene.shows(3, "stdout", "more"));
+}
+
+TEST_CASE("the numbers of a command's text grow, whatever the transcript says") {
+    Scene scene{command_says_hi_there};
+    CHECK(scene.shows(1, "stdout", "hi")->what == "this came before the command began");
+    CHECK_FALSE(scene.says(begin));
+
+    CHECK(scene.shows(0, "stdout", "hi")->difference.path == "params.seq");
+    CHECK_FALSE(scene.shows(3, "stdout", "hi"));
+    CHECK(scene.shows(3, "stdout", " ")->difference.expected == "more than 3");
+}
+
+TEST_CASE("questions and events of one call come in the order written") {
+    const std::string text = std::string(question) + std::string(command_says_hi_there);
+    Scene scene{text};
+    Scene hasty{text};
+
+    CHECK_FALSE(scene.says(asks));
+    CHECK_FALSE(scene.says(begin));
+    CHECK(hasty.says(begin)->line == 2);
+}
+
+TEST_CASE("calls have no order among each other") {
+    Scene scene{std::string(question) +
+                "< {\"method\":\"exec/attempt\",\"params\":{\"callId\":\"d\",...}}\n"};
+
+    CHECK_FALSE(scene.says(R"({"method":"exec/attempt","params":{"callId":"d"}})"));
+    CHECK_FALSE(scene.says(asks));
+}
+
+TEST_CASE("a name stands for the id of a question when it is answered and withdrawn") {
+    Scene scene{std::string(question) +
+                "< {\"method\":\"$/cancelRequest\",\"params\":{\"id\":\"$q\"}}\n"};
+    REQUIRE_FALSE(scene.says(asks));
+    const ew::transcript::Node answer =
+        scene.matcher.expanded(*parse_node(R"({"id":"$q","result":{"decision":"approved"}})"));
+
+    CHECK(answer.text_of("id") == "ask-1");
+    CHECK(scene.says(R"({"method":"$/cancelRequest","params":{"id":"ask-2"}})"));
+}
+
+TEST_CASE("a question and a request may have the same id") {
+    Scene scene{"< {\"id\":1,\"method\":\"approval/request\",\"params\":{\"callId\":\"c\"}}\n"
+                "< {\"id\":1,\"result\":5}\n"};
+    scene.expectations.note_sent(*parse_node(R"({"id":1,"method":"b"})"));
+    CHECK_FALSE(scene.says(R"({"id":1,"method":"approval/request","params":{"callId":"c"}})"));
+
+    scene.expectations.note_sent(*parse_node(R"({"id":1,"result":{"decision":"denied"}})"));
+    CHECK_FALSE(scene.says(R"({"id":1,"result":5})"));
+    CHECK(scene.says(R"({"id":1,"result":5})")->what == "this answers nothing that was asked");
+}
+
+TEST_CASE("a message about a call that does not spell out the call, or its text, is refused") {
+    const auto failure_of = [](std::string_view text) {
+        const Shapes shapes = *Shapes::parse(R"({"methods":[]})", R"({"$defs":{}})");
+        Matcher matcher{shapes};
+        const std::vector<Step> steps = *parse_transcript(text);
+        auto made = Expectations::make(steps, shapes, matcher);
+        return made ? std::string() : made.error().message;
+    };
+
+    CHECK(failure_of("\n< {\"method\":\"exec/begin\",\"params\":{...}}").starts_with("2: "));
+    CHECK(failure_of("< {\"method\":\"exec/begin\",\"params\":{\"callId\":\"$c\"}}") != "");
+    CHECK(failure_of("< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\","
+                     "\"delta\":\"\"}}") != "");
+    CHECK(failure_of("< {\"method\":\"exec/outputDelta\",\"params\":{\"callId\":\"c\","
+                     "\"delta*\":\"part\"}}") != "");
+    CHECK(failure_of(command_says_hi_there).empty());
 }
 
 TEST_CASE("what nobody expects is found") {

@@ -71,6 +71,21 @@ TEST_CASE("a member with ~ stands for the base64 of its text") {
           R"({"params":{"chunk":"w7w="}})");
 }
 
+TEST_CASE("a member with * holds a part of the text that is expected") {
+    const Node message = *step_of(R"(< {"error":{"message*":"no such",...}})").message;
+
+    CHECK(message.find("error", "message")->text == "no such");
+    CHECK(message.find("error", "message")->is_open);
+    CHECK(to_json(message) == R"({"error":{"message*":"no such",...}})");
+}
+
+TEST_CASE("in a line of the client a * at the end of a name is just that") {
+    const Step step = step_of(R"(> {"env":{"A*":"b"}})");
+
+    CHECK(step.is_verbatim);
+    CHECK(step.message->find("env")->text_of("A*") == "b");
+}
+
 TEST_CASE("a line of the client is sent as it stands unless something in it stands for something") {
     CHECK(step_of(R"(> {"id": 1.0, "id": 2})").is_verbatim);
     CHECK_FALSE(step_of(R"(> {"cwd":"$dir"})").is_verbatim);
@@ -90,12 +105,32 @@ TEST_CASE("a name is a dollar and a word") {
     CHECK_FALSE(is_name("session"));
 }
 
+TEST_CASE("a server can be killed, and another can follow it") {
+    const std::vector<Step> steps = steps_of("! kill\n! exit 137\n! restart\n> {}");
+
+    REQUIRE(steps.size() == 4);
+    CHECK(steps[0].kind == Step::Kind::kill);
+    CHECK(steps[2].kind == Step::Kind::restart);
+    CHECK(failure_of("! restart").starts_with("1: "));
+    CHECK(failure_of("! kill\n> {}").starts_with("2: "));
+    CHECK(failure_of("! exit 0\n! restart\n! restart").starts_with("3: "));
+}
+
+TEST_CASE("the first line can give the server options") {
+    const Step step = step_of("! options --database=:memory:  --log-level debug");
+
+    CHECK(step.kind == Step::Kind::options);
+    CHECK(step.words() == std::vector<std::string>{"--database=:memory:", "--log-level", "debug"});
+    CHECK(failure_of("> {}\n! options --test-ids").starts_with("2: "));
+}
+
 TEST_CASE("what makes no sense is refused with its line") {
     CHECK(failure_of("\nhello").starts_with("2: "));
     CHECK(failure_of("< {\"a\":[...,1]}").starts_with("1: "));
     CHECK(failure_of("< not json").starts_with("1: "));
     CHECK(failure_of("< [1]").starts_with("1: "));
     CHECK(failure_of("< {\"chunk~\":5}").starts_with("1: "));
+    CHECK(failure_of("< {\"message*\":5}").starts_with("1: "));
     CHECK(failure_of("! sleep 5").starts_with("1: "));
     CHECK(failure_of("! eof\n> {}").starts_with("2: "));
     CHECK(failure_of("! exit 0\n< {}").starts_with("2: "));

@@ -121,6 +121,34 @@ TEST_CASE("volatile members are not compared, and optional ones only when writte
     CHECK(scene.compare_things(R"({"parts":[{"id":1}]})", actual)->path == "params.name");
 }
 
+TEST_CASE("a part fits any text that contains it, and nothing else") {
+    Scene scene;
+
+    CHECK_FALSE(scene.compare(R"({"a*":"mid"})", R"({"a":"amidst"})"));
+    CHECK_FALSE(scene.compare(R"({"a*":""})", R"({"a":""})"));
+    CHECK_FALSE(scene.compare(R"({"a*":"$unbound"})", R"({"a":"is $unbound here"})"));
+    CHECK(scene.compare(R"({"a*":"mid"})", R"({"a":"mad"})")->expected == "text with \"mid\"");
+    CHECK(scene.compare(R"({"a*":"5"})", R"({"a":5})")->path == "a");
+    CHECK(scene.compare(R"({"a*":"5"})", "{}")->path == "a");
+}
+
+TEST_CASE("a name that stands for a text may be the part") {
+    Scene scene;
+    scene.matcher.bind("$dir", Node::of_text("/tmp/run"));
+
+    CHECK_FALSE(scene.compare(R"({"a*":"$dir/x"})", R"({"a":"in /tmp/run/x."})"));
+    CHECK_FALSE(scene.compare(R"({"id":"$it"})", R"({"id":"q1"})"));
+    CHECK_FALSE(scene.compare(R"({"a*":"$it"})", R"({"a":"no q1"})"));
+    CHECK(scene.compare(R"({"a*":"$it"})", R"({"a":"no q2"})"));
+}
+
+TEST_CASE("a part makes a volatile member count") {
+    Scene scene;
+
+    CHECK_FALSE(scene.compare_things(R"({"size*":"7",...})", R"({"size":"17"})"));
+    CHECK(scene.compare_things(R"({"size*":"8",...})", R"({"size":"17"})"));
+}
+
 TEST_CASE("a name makes a volatile member count") {
     Scene scene;
 

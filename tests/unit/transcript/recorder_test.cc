@@ -25,6 +25,14 @@ TEST_CASE("a recording leaves text alone that only looks like a chunk") {
     CHECK(readable("{\"chunk\":\"aGk") == "{\"chunk\":\"aGk");
 }
 
+TEST_CASE("a recording leaves the text of commands, questions and answers as they are") {
+    for (const std::string_view message :
+         {R"({"method":"exec/outputDelta","params":{"callId":"1","delta":"\"chunk\":\"aGk=\"\n"}})",
+          R"({"id":"ask-1","method":"approval/request","params":{"argv":["echo","\"chunk\""]}})",
+          R"({"id":"ask-1","result":{"decision":"approved"}})"})
+        CHECK(readable(message) == message);
+}
+
 TEST_CASE("a recorded message is one line") {
     CHECK(readable("{\n\"id\":1\r\n}") == "{ \"id\":1  }");
 }

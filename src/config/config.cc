@@ -1,0 +1,176 @@
+#include "config/config.h"
+
+#include "config/owned_file.h"
+#include "config/settings.h"
+#include "toml/toml.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <type_traits>
+
+namespace ew::config {
+
+namespace {
+
+using toml::Problem;
+using toml::Table;
+using toml::TableReader;
+
+// Takes each setting that the file has, and notes which those are.
+class Loader {
+public:
+    Loader(const Table& top, const std::string& file)
+        : top_(top, file, problems_),
+          granular_(find(top_, "granular"), file, problems_, "granular"),
+          environment_(find(top_, "environment"), file, problems_, "environment") {}
+
+    void operator()(const Setting& setting, bool& value) {
+        take(setting, reader(setting).boolean(setting.name), value);
+    }
+
+    void operator()(const Setting& setting, std::string& value) {
+        take(setting, reader(setting).string(setting.name), value);
+    }
+
+    void operator()(const Setting& setting, std::vector<std::string>& value) {
+        take(setting, reader(setting).strings(setting.name), value);
+    }
+
+    void operator()(const Setting& setting, Millis& value) {
+        const auto number = reader(setting).integer(setting.name, setting.least, setting.most);
+        if (number) take(setting, std::optional(Millis(*number)), value);
+    }
+
+    template <class Number>
+    requires std::is_integral_v<Number>
+
+    void operator()(const Setting& setting, Number& value) {
+        const auto number = reader(setting).integer(setting.name, setting.least, setting.most);
+        if (number) take(setting, std::optional(static_cast<Number>(*number)), value);
+    }
+
+    template <class Enum>
+    requires std::is_enum_v<Enum>
+
+    void operator()(const Setting& setting, Enum& value) {
+        const auto& names = names_of<Enum>;
+        const auto name = reader(setting).choice(setting.name, {names.begin(), names.end()});
+        if (!name) return;
+        const auto place = std::find(names.begin(), names.end(), *name) - names.begin();
+        take(setting, std::optional(static_cast<Enum>(place)), value);
+    }
+
+    void operator()(const Setting& setting, core::Variables& value) {
+        const Table* const table = reader(setting).table(setting.name);
+        if (table == nullptr) return;
+        given_.push_back(setting.full_name());
+        for (const toml::Member& member : table->members)
+            take_variable(member, value);
+    }
+
+    // What single values cannot tell, and the keys that mean nothing.
+    void finish(const Config& config) {
+        const auto expect_order = [&](const char* name, Millis least, Millis most,
+                                      const char* other) {
+            if (least > most)
+                top_.complain(name, fmt::format("expected to be at most {}, which is {}", other,
+                                                most.count()));
+        };
+        expect_order("min_yield_ms", config.min_yield, config.max_yield, "max_yield_ms");
+        expect_order("min_poll_ms", config.min_poll, config.max_poll, "max_poll_ms");
+        const std::string& database = config.database;
+        if (!database.empty() && database.front() != '/' && database != ":memory:")
+            top_.complain("database", "expected an absolute path or \":memory:\"");
+        for (TableReader* table : {&top_, &granular_, &environment_})
+            table->finish();
+    }
+
+    // In the order of the file.
+    std::vector<Problem> take_problems() {
+        std::stable_sort(problems_.begin(), problems_.end(),
+                         [](const Problem& a, const Problem& b) { return a.place < b.place; });
+        return std::move(problems_);
+    }
+
+    std::vector<std::string> take_given() { return std::move(given_); }
+
+private:
+    const Table& find(TableReader& top, std::string_view name) {
+        const Table* const found = top.table(name);
+        return found != nullptr ? *found : nothing_;
+    }
+
+    TableReader& reader(const Setting& setting) {
+        if (setting.table == "granular") return granular_;
+        return setting.table == "environment" ? environment_ : top_;
+    }
+
+    template <class T>
+    void take(const Setting& setting, std::optional<T> found, T& value) {
+        if (!found) return;
+        value = std::move(*found);
+        given_.push_back(setting.full_name());
+    }
+
+    void take_variable(const toml::Member& member, core::Variables& variables) {
+        constexpr std::string_view impossible("=\0", 2); // environ(7)
+        const auto* const text = std::get_if<std::string>(&member.value.is);
+        if (member.name.empty() || member.name.find_first_of(impossible) != std::string::npos)
+            environment_.complain(member.place, "the name of a variable is not empty and has no =");
+        else if (text == nullptr || text->find('\0') != std::string::npos)
+            environment_.complain(
+                member.value.place,
+                fmt::format("variable '{}': expected a string without NUL, found {}", member.name,
+                            toml::kind_of(member.value)));
+        else
+            variables.emplace_back(member.name, *text);
+    }
+
+    std::vector<Problem> problems_;
+    std::vector<std::string> given_;
+    Table nothing_;
+    TableReader top_;
+    TableReader granular_;
+    TableReader environment_;
+};
+
+Error refusal(const std::string& path, std::string_view what, std::string hint = {}) {
+    return {ErrorKind::config_invalid, fmt::format("{}: {}", path, what), std::move(hint)};
+}
+
+} // namespace
+
+Result<ConfigFile> parse_config(const std::string& text, const std::string& name) {
+    const Table table = TRY(toml::parse(text, name));
+    ConfigFile file;
+    file.exists = true;
+    Loader loader(table, name);
+    visit_settings(loader, file.config);
+    loader.finish(file.config);
+    std::string mistakes;
+    for (const Problem& problem : loader.take_problems())
+        mistakes += (mistakes.empty() ? "" : "\n") + toml::describe(problem);
+    if (!mistakes.empty())
+        return Error{ErrorKind::config_invalid, mistakes,
+                     "docs/configuration.md has every setting"};
+    file.given = loader.take_given();
+    return file;
+}
+
+Result<ConfigFile> load_config(const std::string& path, WhenMissing when_missing) {
+    const bool is_missing = path.empty() || (::access(path.c_str(), F_OK) != 0 && errno == ENOENT);
+    if (is_missing && when_missing == WhenMissing::use_defaults) return ConfigFile{};
+    Result<FileText> file = read_regular_file(AT_FDCWD, path, toml::longest_text);
+    if (!file) return refusal(path, file.error().message);
+    if (const std::string distrust = distrust_of(file->info); !distrust.empty())
+        return refusal(path, distrust + ", so its settings are not used",
+                       fmt::format("if they are yours: chown {} '{}' and chmod go-w '{}'",
+                                   ::geteuid(), path, path));
+    return parse_config(file->text, path);
+}
+
+} // namespace ew::config

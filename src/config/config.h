@@ -1,0 +1,56 @@
+// Every setting with its default, and config.toml, which changes them. What each one means is said
+// once, in settings.h.
+#pragma once
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "core/environment.h"
+#include "core/policy_types.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ew::config {
+
+struct Config {
+    core::ApprovalPolicy approval_policy = core::ApprovalPolicy::on_request;
+    core::GranularFlags granular = {};
+    Millis approval_timeout{0}; // 0: none
+    core::SandboxMode sandbox = core::SandboxMode::workspace_write;
+
+    std::string shell = {}; // empty: the user's
+    bool login_shell = false;
+    std::uint64_t max_output_tokens = 10'000;
+    Millis default_yield{10'000};
+    Millis write_yield{250};
+    Millis min_yield{250};
+    Millis max_yield{30'000};
+    Millis min_poll{5'000};
+    Millis max_poll{300'000};
+    core::EnvironmentPolicy environment = {};
+
+    std::string database = {}; // empty: Paths::state_database
+    Millis audit_flush{1'000};
+    int audit_keep_days = 90;   // 0: for ever
+    int session_keep_days = 30; // since the last use
+};
+
+constexpr std::uint64_t most_output_tokens = 262'144; // the 1 MiB of output that is kept, and over
+
+struct ConfigFile {
+    Config config;
+    bool exists = false;
+    std::vector<std::string> given; // names of the settings that the file has: "environment.set"
+};
+
+enum class WhenMissing : std::uint8_t { use_defaults, fail };
+
+// Reads a file of settings. An empty path is a file that is missing. Errors: config_invalid, with a
+// line "FILE:LINE:COL: …" for each mistake; also if somebody else could have written the file.
+Result<ConfigFile> load_config(const std::string& path, WhenMissing when_missing);
+
+// The same of text that is at hand; `name` is what messages call it.
+Result<ConfigFile> parse_config(const std::string& text, const std::string& name);
+
+} // namespace ew::config

@@ -1,0 +1,169 @@
+#include "config/rule_files.h"
+
+#include "config/owned_file.h"
+#include "config/rule_text.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace ew::config {
+
+namespace {
+
+using core::RuleLayer;
+
+class Loader {
+public:
+    void load_directory(const std::string& path, RuleLayer layer);
+    void load_file(int directory, const std::string& name, RuleSource source);
+    LoadedRules finish();
+
+private:
+    struct SeenFile {
+        dev_t device;
+        ino_t number;
+        std::string path;
+    };
+
+    void complain(const std::string& file, std::string message) {
+        loaded_.problems.push_back({file, {}, std::move(message)});
+    }
+
+    bool is_new(const FileText& file, const std::string& path);
+    void add(core::HostExecutable entry, const std::string& file);
+    void stop(const std::string& file, std::string_view why);
+
+    LoadedRules loaded_;
+    std::vector<SeenFile> seen_;
+    bool is_stopped_ = false;
+};
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// The names of the files with rules in a directory, sorted. Absent: it cannot be read.
+std::optional<std::vector<std::string>> rule_file_names(DIR* directory) {
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory)) {
+        const std::string_view name = entry->d_name;
+        if (!name.starts_with('.') && name.ends_with(".toml")) names.emplace_back(name);
+    }
+    if (errno != 0) return std::nullopt;
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+void Loader::load_directory(const std::string& path, RuleLayer layer) {
+    if (path.empty()) return;
+    const auto cannot_be_read = [&] {
+        complain(path, fmt::format("cannot be read: {}", strerror(errno)));
+    };
+    struct stat link = {};
+    if (::lstat(path.c_str(), &link) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) cannot_be_read();
+        return;
+    }
+    const Directory directory(::opendir(path.c_str()), &::closedir);
+    struct stat info = {};
+    if (!directory || ::fstat(::dirfd(directory.get()), &info) != 0) return cannot_be_read();
+    const std::string distrust = S_ISLNK(link.st_mode) ? "is a symbolic link" : distrust_of(info);
+    // A project's own rules never allow, and are not expected to be nobody else's.
+    const bool is_trusted = distrust.empty() || layer == RuleLayer::project;
+    if (!is_trusted) complain(path, distrust + ", so no rule in it allows anything");
+    std::optional<std::vector<std::string>> names = rule_file_names(directory.get());
+    if (!names) return cannot_be_read();
+    const bool has_more = names->size() > most_rule_files;
+    if (has_more) names->resize(most_rule_files);
+    for (const std::string& name : *names)
+        load_file(::dirfd(directory.get()), name,
+                  {fmt::format("{}/{}", path, name), layer, is_trusted});
+    if (has_more) stop(path, fmt::format("has more than {} files", most_rule_files));
+}
+
+void Loader::load_file(int directory, const std::string& name, RuleSource source) {
+    if (is_stopped_) return;
+    Result<FileText> file = read_regular_file(directory, name, longest_rule_file);
+    if (!file) return complain(source.file, std::move(file.error().message));
+    if (!is_new(*file, source.file)) return;
+    const bool must_be_ours = source.layer == RuleLayer::user && directory != AT_FDCWD;
+    const std::string distrust = must_be_ours ? distrust_of(file->info) : std::string();
+    if (!distrust.empty()) {
+        complain(source.file, distrust + ", so no rule in it allows anything");
+        source.may_allow = false;
+    }
+    RuleText text = read_rules(file->text, source);
+    for (RuleProblem& problem : text.problems)
+        loaded_.problems.push_back(std::move(problem));
+    for (core::PrefixRule& rule : text.rules)
+        loaded_.rules.rules.push_back(std::move(rule));
+    for (core::HostExecutable& entry : text.host_executables)
+        add(std::move(entry), source.file);
+    if (loaded_.rules.rules.size() > most_rules)
+        stop(source.file, fmt::format("there are more than {} rules", most_rules));
+}
+
+// The same file by two names would be two sources of the same mistakes.
+bool Loader::is_new(const FileText& file, const std::string& path) {
+    for (const SeenFile& seen : seen_) {
+        if (seen.device != file.info.st_dev || seen.number != file.info.st_ino) continue;
+        complain(path, fmt::format("is the same file as {}, and was read once", seen.path));
+        return false;
+    }
+    seen_.push_back({file.info.st_dev, file.info.st_ino, path});
+    return true;
+}
+
+// The first one to say which programs are the real ones is believed: the system before the user.
+void Loader::add(core::HostExecutable entry, const std::string& file) {
+    std::vector<core::HostExecutable>& known = loaded_.rules.host_executables;
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const auto& other) { return other.name == entry.name; });
+    if (is_known)
+        complain(file, fmt::format("host_executable '{}' is there already, and this one has no "
+                                   "effect",
+                                   entry.name));
+    else
+        known.push_back(std::move(entry));
+}
+
+void Loader::stop(const std::string& file, std::string_view why) {
+    complain(file, fmt::format("{}: the others are not read, and no rule allows anything", why));
+    is_stopped_ = true;
+}
+
+LoadedRules Loader::finish() {
+    std::vector<core::PrefixRule>& rules = loaded_.rules.rules;
+    if (rules.size() > most_rules) rules.erase(rules.begin() + most_rules, rules.end());
+    if (is_stopped_)
+        std::erase_if(rules,
+                      [](const auto& rule) { return rule.decision == core::Decision::allow; });
+    return std::move(loaded_);
+}
+
+} // namespace
+
+LoadedRules load_rules(const RulePlaces& places) {
+    Loader loader;
+    loader.load_directory(places.system_dir, RuleLayer::system);
+    loader.load_directory(places.project_dir, RuleLayer::project);
+    loader.load_directory(places.user_dir, RuleLayer::user);
+    return loader.finish();
+}
+
+LoadedRules load_rule_files(const std::vector<std::string>& files) {
+    Loader loader;
+    for (const std::string& file : files)
+        loader.load_file(AT_FDCWD, file, {file, RuleLayer::user});
+    return loader.finish();
+}
+
+} // namespace ew::config

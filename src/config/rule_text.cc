@@ -1,0 +1,256 @@
+#include "config/rule_text.h"
+
+#include "core/shell_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ew::config {
+
+namespace {
+
+using core::Decision;
+using core::PrefixRule;
+using toml::Problem;
+using toml::Table;
+using toml::TableReader;
+using toml::Value;
+
+using Words = std::vector<std::string>;
+
+constexpr std::size_t most_problems = 100;
+
+// An example is a list of words, or a string with one command as it is typed in a shell.
+std::optional<Words> words_of(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value.is)) {
+        core::Script script = core::decompose(*text);
+        if (!script.obstacle.empty() || script.commands.size() != 1) return std::nullopt;
+        return std::move(script.commands.front().words);
+    }
+    const auto* array = std::get_if<toml::Array>(&value.is);
+    if (!array || array->items.empty()) return std::nullopt;
+    Words words;
+    for (const Value& item : array->items) {
+        const auto* word = std::get_if<std::string>(&item.is);
+        if (!word) return std::nullopt;
+        words.push_back(*word);
+    }
+    return words;
+}
+
+// One place of a prefix: a word, or a list of the words that it may be.
+std::optional<Words> alternatives_of(const Value& value) {
+    Words words;
+    if (const auto* word = std::get_if<std::string>(&value.is)) words.push_back(*word);
+    if (const auto* array = std::get_if<toml::Array>(&value.is))
+        for (const Value& item : array->items) {
+            const auto* word = std::get_if<std::string>(&item.is);
+            if (!word) return std::nullopt;
+            words.push_back(*word);
+        }
+    const bool has_empty = std::find(words.begin(), words.end(), "") != words.end();
+    if (words.empty() || has_empty) return std::nullopt;
+    return words;
+}
+
+bool is_allow(const PrefixRule& rule) {
+    return rule.decision == Decision::allow;
+}
+
+class RuleReader {
+public:
+    // `first_line`: the number of the line before the text, when it is a part of a file.
+    RuleReader(const RuleSource& source, std::uint32_t first_line, RuleText& out)
+        : source_(source), first_line_(first_line), out_(out) {}
+
+    void read(const Table& document) {
+        TableReader reader(document, source_.file, out_.problems);
+        for (const Table* table : reader.tables("rule"))
+            if (std::optional<PrefixRule> rule = read_rule(*table))
+                out_.rules.push_back(std::move(*rule));
+        for (const Table* table : reader.tables("host_executable"))
+            read_host_executable(*table);
+        reader.finish();
+    }
+
+private:
+    // Absent: it has no prefix that can be read.
+    std::optional<PrefixRule> read_rule(const Table& table) {
+        const std::size_t problems_before = out_.problems.size();
+        TableReader reader(table, source_.file, out_.problems);
+        PrefixRule rule;
+        rule.layer = source_.layer;
+        rule.origin = fmt::format("{}:{}", source_.file, table.place.line + first_line_);
+        const bool has_prefix = read_prefix(reader, rule.prefix);
+        rule.decision = read_decision(reader);
+        rule.justification = reader.string("justification").value_or("");
+        rule.match = read_examples(reader, "match");
+        rule.not_match = read_examples(reader, "not_match");
+        reader.finish();
+        if (!has_prefix) return std::nullopt;
+        const bool is_whole = out_.problems.size() == problems_before;
+        if (Result<void> checked = core::check(rule); is_whole && !checked)
+            reader.complain(table.place, checked.error().message);
+        if (is_allow(rule) && can_only_tighten())
+            reader.complain("decision", "\"allow\" has no effect: rules of the system and of a "
+                                        "project can only tighten");
+        return rule;
+    }
+
+    bool can_only_tighten() const {
+        return source_.layer == core::RuleLayer::system ||
+               source_.layer == core::RuleLayer::project;
+    }
+
+    static bool read_prefix(TableReader& reader, std::vector<Words>& prefix) {
+        constexpr std::string_view name = "prefix";
+        const Value* value = reader.value(name);
+        const auto* array = value ? std::get_if<toml::Array>(&value->is) : nullptr;
+        if (!array || array->items.empty()) {
+            reader.complain(name, "expected the words that a command begins with, such as "
+                                  "[\"git\", [\"log\", \"status\"]]");
+            return false;
+        }
+        for (const Value& item : array->items) {
+            std::optional<Words> words = alternatives_of(item);
+            if (!words) {
+                reader.complain(item.place, "key 'prefix': expected a word, or a list of the "
+                                            "words that it may be, and none of them empty");
+                return false;
+            }
+            prefix.push_back(std::move(*words));
+        }
+        return true;
+    }
+
+    static Decision read_decision(TableReader& reader) {
+        constexpr std::string_view name = "decision";
+        if (!reader.value(name)) {
+            reader.complain(name, "is missing; a rule says \"allow\", \"prompt\" or \"forbidden\"");
+            return Decision::prompt;
+        }
+        const std::optional<std::string> word =
+            reader.choice(name, {"allow", "prompt", "forbidden"});
+        if (word == "allow") return Decision::allow;
+        return word == "forbidden" ? Decision::forbidden : Decision::prompt;
+    }
+
+    static std::vector<Words> read_examples(TableReader& reader, std::string_view name) {
+        std::vector<Words> examples;
+        const Value* value = reader.value(name);
+        if (!value) return examples;
+        const auto* array = std::get_if<toml::Array>(&value->is);
+        if (!array) {
+            reader.complain(name, "expected a list of commands");
+            return examples;
+        }
+        for (const Value& item : array->items) {
+            std::optional<Words> words = words_of(item);
+            if (words)
+                examples.push_back(std::move(*words));
+            else
+                reader.complain(item.place, fmt::format("key '{}': expected one plain command, as "
+                                                        "a string or a list of words",
+                                                        name));
+        }
+        return examples;
+    }
+
+    void read_host_executable(const Table& table) {
+        TableReader reader(table, source_.file, out_.problems);
+        core::HostExecutable entry;
+        entry.name = reader.string("name").value_or("");
+        entry.paths = reader.strings("paths").value_or(Words());
+        reader.finish();
+        if (entry.name.empty() || entry.name.find('/') != std::string::npos)
+            return reader.complain("name", "expected the name of a program, without a directory");
+        for (const std::string& path : entry.paths)
+            if (!path.starts_with('/')) reader.complain("paths", "expected absolute paths");
+        if (source_.layer == core::RuleLayer::project)
+            return reader.complain(table.place,
+                                   "has no effect: a project does not say which programs are "
+                                   "the real ones");
+        out_.host_executables.push_back(std::move(entry));
+    }
+
+    const RuleSource& source_;
+    std::uint32_t first_line_;
+    RuleText& out_;
+};
+
+bool begins_block(std::string_view line) {
+    const std::size_t at = line.find_first_not_of(" \t");
+    return at != std::string_view::npos && (line.substr(at).starts_with("[[rule]]") ||
+                                            line.substr(at).starts_with("[[host_executable]]"));
+}
+
+// A block by itself; of one with a mistake in it the lines before that.
+std::optional<Table> parse_block(std::string_view block, const std::string& file) {
+    Problem problem;
+    std::optional<Table> table = toml::parse(block, file, problem);
+    if (table || problem.place.line < 2) return table;
+    std::size_t end = 0;
+    for (std::uint32_t line = 1; line < problem.place.line; ++line)
+        end = block.find('\n', end) + 1;
+    return toml::parse(block.substr(0, end), file, problem);
+}
+
+// The rules of a text that does not parse, block by block. One may be no more than a quotation in
+// another, or half of what was meant, so what is found here must only ever tighten.
+std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source) {
+    RuleText found;
+    std::uint32_t line_number = 0;
+    std::uint32_t block_line = 0;
+    std::size_t block_begin = std::string_view::npos;
+    const auto read_block = [&](std::size_t end) {
+        if (block_begin == std::string_view::npos) return;
+        const std::string_view block = text.substr(block_begin, end - block_begin);
+        if (const std::optional<Table> table = parse_block(block, source.file))
+            RuleReader(source, block_line, found).read(*table);
+        found.problems.clear(); // the text as a whole has its problem
+    };
+    for (std::size_t begin = 0; begin < text.size(); ++line_number) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        if (begins_block(text.substr(begin, end - begin))) {
+            read_block(begin);
+            block_begin = begin;
+            block_line = line_number;
+        }
+        begin = end + 1;
+    }
+    read_block(text.size());
+    return std::move(found.rules);
+}
+
+void limit_problems(std::vector<Problem>& problems, const std::string& file) {
+    if (problems.size() <= most_problems) return;
+    const std::size_t more = problems.size() - most_problems;
+    problems.erase(problems.begin() + most_problems, problems.end());
+    problems.push_back({file, {}, fmt::format("has {} more problems", more)});
+}
+
+} // namespace
+
+RuleText read_rules(std::string_view text, const RuleSource& source) {
+    RuleText out;
+    Problem problem;
+    if (const std::optional<Table> document = toml::parse(text, source.file, problem)) {
+        RuleReader(source, 0, out).read(*document);
+    } else {
+        out.problems.push_back(std::move(problem));
+        out.rules = salvage(text, source);
+    }
+    if (!out.problems.empty() || !source.may_allow) {
+        std::erase_if(out.rules, is_allow);
+        out.host_executables.clear();
+    }
+    std::stable_sort(out.problems.begin(), out.problems.end(),
+                     [](const Problem& a, const Problem& b) { return a.place < b.place; });
+    limit_problems(out.problems, source.file);
+    return out;
+}
+
+} // namespace ew::config

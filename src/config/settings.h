@@ -1,0 +1,155 @@
+// The list of all settings: names, meanings, bounds. Reading, showing and the defaults go by it.
+#pragma once
+
+#include "config/config.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace ew::config {
+
+struct Setting {
+    std::string_view table; // empty: the top of the file
+    std::string_view name;
+    std::string_view meaning; // a sentence or two
+    std::int64_t least = 0;   // of numbers
+    std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+    std::string full_name() const {
+        return std::string(table) + (table.empty() ? "" : ".") + std::string(name);
+    }
+};
+
+// What the values of an enum are called in the file, in their order.
+template <class Enum>
+constexpr std::array<std::string_view, 0> names_of = {};
+
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<core::ApprovalPolicy> = {
+    "untrusted", "on-failure", "on-request", "never", "granular"};
+
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<core::SandboxMode> = {
+    "danger-full-access", "read-only", "workspace-write", "external-sandbox"};
+
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<core::EnvironmentPolicy::Inherit> = {
+    "all", "core", "none"};
+
+template <class Visitor>
+void visit_approval_settings(Visitor& visit, Config& config) {
+    visit({"", "approval_policy",
+           "When a person is asked before a command runs. It does not decide how commands are "
+           "confined."},
+          config.approval_policy);
+    visit({"", "approval_timeout_ms",
+           "How long a question waits for its answer before the call is denied. 0: as long as it "
+           "takes."},
+          config.approval_timeout);
+    visit({"", "sandbox",
+           "How commands are confined. What cannot be confined as asked for is not run."},
+          config.sandbox);
+}
+
+template <class Visitor>
+void visit_granular_settings(Visitor& visit, Config& config) {
+    core::GranularFlags& granular = config.granular;
+    visit({"granular", "sandbox_approval",
+           "With approval_policy granular: questions about leaving or widening the sandbox, and "
+           "about commands that no rule mentions. false refuses them unasked."},
+          granular.sandbox_approval);
+    visit({"granular", "rules", "The same for questions that a rule asks for."}, granular.rules);
+    visit({"granular", "skill_approval", "The same for questions about skills."},
+          granular.skill_approval);
+    visit({"granular", "request_permissions",
+           "The same for questions about more permissions for a session."},
+          granular.request_permissions);
+    visit({"granular", "mcp_elicitations", "The same for questions of MCP servers."},
+          granular.mcp_elicitations);
+}
+
+template <class Visitor>
+void visit_exec_settings(Visitor& visit, Config& config) {
+    constexpr std::int64_t an_hour = 3'600'000; // milliseconds
+    visit({"", "shell",
+           "The shell for scripts: bash, dash, ksh, sh, zsh or an absolute path. Empty: the "
+           "user's own if it is one of these."},
+          config.shell);
+    visit({"", "login_shell", "Start it as a login shell, which reads the profile."},
+          config.login_shell);
+    visit({"", "max_output_tokens",
+           "The most output an answer holds, in tokens of 4 bytes; more is cut out of the middle.",
+           0, most_output_tokens},
+          config.max_output_tokens);
+    visit(
+        {"", "default_yield_ms", "How long exec/command waits for the command to end.", 0, an_hour},
+        config.default_yield);
+    visit({"", "write_yield_ms", "How long exec/writeStdin waits after it typed something.", 0,
+           an_hour},
+          config.write_yield);
+    visit({"", "min_yield_ms", "Calls that ask for a shorter wait get this one.", 0, an_hour},
+          config.min_yield);
+    visit({"", "max_yield_ms", "Calls that ask for a longer wait get this one.", 0, an_hour},
+          config.max_yield);
+    visit({"", "min_poll_ms", "The same as min_yield_ms for exec/writeStdin that types nothing.", 0,
+           an_hour},
+          config.min_poll);
+    visit({"", "max_poll_ms", "The same as max_yield_ms for exec/writeStdin that types nothing.", 0,
+           an_hour},
+          config.max_poll);
+}
+
+template <class Visitor>
+void visit_environment_settings(Visitor& visit, Config& config) {
+    core::EnvironmentPolicy& environment = config.environment;
+    visit({"environment", "inherit", "Which of the server's own variables commands get."},
+          environment.inherit);
+    bool default_excludes = !environment.ignore_default_excludes;
+    visit({"environment", "default_excludes",
+           "Keep back what looks like a secret: *KEY*, *SECRET*, *TOKEN*."},
+          default_excludes);
+    environment.ignore_default_excludes = !default_excludes;
+    visit({"environment", "exclude",
+           "Patterns of more names to keep back, such as AWS_*. Case does not matter."},
+          environment.exclude);
+    visit({"environment", "set", "Variables to add or replace."}, environment.set);
+    visit({"environment", "include_only",
+           "If there are any: patterns of the only names to keep, also of those that are set."},
+          environment.include_only);
+}
+
+template <class Visitor>
+void visit_store_settings(Visitor& visit, Config& config) {
+    constexpr std::int64_t a_minute = 60'000;  // milliseconds
+    constexpr std::int64_t a_century = 36'500; // days
+    visit({"", "database",
+           "The file of approvals and of the audit, or :memory: for none. Empty: execward.db in "
+           "the state directory."},
+          config.database);
+    visit({"", "audit_flush_ms",
+           "Rows of the audit that need not be on the disk before anything else happens are "
+           "written at most so long after.",
+           0, a_minute},
+          config.audit_flush);
+    visit({"", "audit_keep_days", "Older rows of the audit are deleted. 0: never.", 0, a_century},
+          config.audit_keep_days);
+    visit({"", "session_keep_days",
+           "Sessions that are not used for so long are forgotten, with their approvals.", 1,
+           a_century},
+          config.session_keep_days);
+}
+
+// Calls visit(Setting, value) for each setting, in the order of the tables of the file.
+template <class Visitor>
+void visit_settings(Visitor& visit, Config& config) {
+    visit_approval_settings(visit, config);
+    visit_exec_settings(visit, config);
+    visit_store_settings(visit, config);
+    visit_granular_settings(visit, config);
+    visit_environment_settings(visit, config);
+}
+
+} // namespace ew::config

@@ -1,0 +1,54 @@
+// The decision about one command line: run it, ask a person, or refuse it, and the reason.
+#pragma once
+
+#include "core/command_safety.h"
+#include "core/policy_types.h"
+#include "core/rules.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ew::core {
+
+struct Question {
+    Words argv;
+    ApprovalPolicy policy = ApprovalPolicy::on_request;
+    GranularFlags granular = {};
+    bool is_confined = true; // a sandbox of ours restricts the file system
+    SandboxPermissions permissions = SandboxPermissions::use_default;
+    Words requested_prefix = {};        // the caller would like this rule to be proposed
+    bool has_risky_environment = false; // the caller set variables that change what programs do
+    std::string workspace = {}; // absolute; commands behind a `cd` out of it are on their own
+};
+
+struct CommandVerdict {
+    Words words;
+    Decision decision = Decision::prompt;
+    std::string why = {}; // "known safe", "rule user.toml:3", "dangerous", …
+    std::string rule_origin = {};
+    std::int64_t grant = 0;
+    std::string justification = {};
+};
+
+struct Judgement {
+    Decision decision = Decision::prompt;
+    std::string reason = {}; // for a person; the justification of the deciding rule comes first
+    std::vector<CommandVerdict> commands = {};
+    std::string obstacle = {};   // why the script was not taken apart
+    bool is_by_rule = false;     // the deciding question or ban comes from a rule
+    bool is_safe_listed = false; // allowed, and some command only because it is known to be safe:
+                                 // give it the environment that the list relies on
+    Words proposed_prefix = {};  // a rule to offer with the question; may be empty
+};
+
+Judgement judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust);
+
+// What an approval is kept for: the words of the one command in a shell's script, or the script, or
+// the words as they are. Equal results run the same.
+Words canonical_argv(const Words& argv);
+
+// Too much would be allowed by a rule with these words: a bare shell, interpreter or launcher.
+bool is_banned_prefix(const Words& prefix);
+
+} // namespace ew::core

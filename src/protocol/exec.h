@@ -1,0 +1,488 @@
+// The messages of exec/*: commands for agents, as text.
+#pragma once
+
+#include "core/policy_types.h"
+#include "json/types.h"
+#include "protocol/process.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::protocol {
+
+using core::SandboxPermissions;
+
+// The most tokens that an answer may hold; it is what a process keeps of its output.
+constexpr std::uint64_t most_output_tokens = 262144;
+
+struct NetworkPermission {
+    bool enabled = false;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, NetworkPermission& permission) {
+    visit.optional("enabled", permission.enabled);
+}
+
+struct FileSystemPermission {
+    std::vector<std::string> read = {}; // relative ones: to the directory of the call
+    std::vector<std::string> write = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, FileSystemPermission& permission) {
+    visit.optional("read", permission.read);
+    visit.optional("write", permission.write);
+}
+
+struct AdditionalPermissions {
+    std::optional<NetworkPermission> network = {};
+    std::optional<FileSystemPermission> file_system = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, AdditionalPermissions& permissions) {
+    visit.optional("network", permissions.network);
+    visit.optional("fileSystem", permissions.file_system);
+}
+
+enum class OnCancel : std::uint8_t { keep, terminate };
+
+enum class ResultFormat : std::uint8_t { full, model };
+
+struct ExecCommandParams {
+    std::optional<std::string> command = {}; // a script for the shell; or else argv
+    std::optional<std::vector<std::string>> argv = {};
+    std::optional<std::string> workdir = {}; // empty counts as absent
+    std::optional<std::string> shell = {};
+    std::optional<bool> login = {};
+    bool tty = false;
+    std::optional<WindowSize> size = {};
+    std::optional<std::string> stdin_text = {}; // then stdin is closed
+    std::optional<std::uint64_t> yield_time_ms = {};
+    std::optional<std::uint64_t> quiet_ms = {};
+    OnCancel on_cancel = OnCancel::keep;
+    std::optional<std::uint64_t> max_output_tokens = {};
+    std::optional<std::uint64_t> timeout_ms = {}; // 0: none
+    SandboxPermissions sandbox_permissions = SandboxPermissions::use_default;
+    std::optional<AdditionalPermissions> additional_permissions = {};
+    std::optional<std::string> justification = {};
+    std::optional<std::vector<std::string>> prefix_rule = {};
+    StringMap env = {};
+    ResultFormat format = ResultFormat::full;
+    std::optional<std::string> call_id = {}; // absent: the id of the request
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecCommandParams& params) {
+    constexpr Bounds at_least_one = {1};
+    visit.optional("command", params.command);
+    visit.optional("argv", params.argv, at_least_one);
+    visit.optional("workdir", params.workdir);
+    visit.optional("shell", params.shell);
+    visit.optional("login", params.login);
+    visit.optional("tty", params.tty);
+    visit.optional("size", params.size);
+    visit.optional("stdin", params.stdin_text);
+    visit.optional("yieldTimeMs", params.yield_time_ms);
+    visit.optional("quietMs", params.quiet_ms);
+    visit.optional("onCancel", params.on_cancel);
+    visit.optional("maxOutputTokens", params.max_output_tokens);
+    visit.optional("timeoutMs", params.timeout_ms);
+    visit.optional("sandboxPermissions", params.sandbox_permissions);
+    visit.optional("additionalPermissions", params.additional_permissions);
+    visit.optional("justification", params.justification);
+    visit.optional("prefixRule", params.prefix_rule);
+    visit.optional("env", params.env);
+    visit.optional("format", params.format);
+    visit.optional("callId", params.call_id, Bounds{0, longest_name});
+}
+
+struct ExecWriteParams {
+    std::string process_id = {};
+    std::string chars = {};
+    bool close_stdin = false;
+    std::optional<std::uint64_t> yield_time_ms = {};
+    bool no_timeout = false;
+    std::optional<std::uint64_t> quiet_ms = {};
+    std::optional<std::uint64_t> max_output_tokens = {};
+    ResultFormat format = ResultFormat::full;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecWriteParams& params) {
+    visit.required("processId", params.process_id);
+    visit.optional("chars", params.chars);
+    visit.optional("closeStdin", params.close_stdin);
+    visit.optional("yieldTimeMs", params.yield_time_ms);
+    visit.optional("noTimeout", params.no_timeout);
+    visit.optional("quietMs", params.quiet_ms);
+    visit.optional("maxOutputTokens", params.max_output_tokens);
+    visit.optional("format", params.format);
+}
+
+struct Timings {
+    std::uint64_t approval_ms = 0; // waiting for a person
+    std::uint64_t spawn_ms = 0;    // from the decision to a running program
+    std::uint64_t run_ms = 0;      // from there to this answer, or to the exit
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Timings& timings) {
+    visit.required("approvalMs", timings.approval_ms);
+    visit.required("spawnMs", timings.spawn_ms);
+    visit.required("runMs", timings.run_ms);
+}
+
+// How a program was confined, and what of what was asked for could not be had.
+struct Confinement {
+    SandboxType type = SandboxType::none;
+    std::vector<std::string> missing = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Confinement& confinement) {
+    visit.required("type", confinement.type);
+    visit.required("missing", confinement.missing);
+}
+
+// Something that the confinement did not let a program do.
+struct Denial {
+    std::string kind = {};
+    std::optional<std::string> operation = {};
+    std::optional<std::string> target = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Denial& denial) {
+    visit.required("kind", denial.kind);
+    visit.optional("operation", denial.operation);
+    visit.optional("target", denial.target);
+}
+
+enum class ExecState : std::uint8_t {
+    completed,
+    running,
+    failed,       // it could not be started
+    input_needed, // it runs, and its terminal does not show what is typed, as for a password
+};
+
+// Why a program could not be started.
+struct ExecFailure {
+    std::string kind = {};
+    std::string message = {};
+    std::optional<std::string> hint = {};
+    std::optional<std::string> path = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecFailure& failure) {
+    visit.required("kind", failure.kind);
+    visit.required("message", failure.message);
+    visit.optional("hint", failure.hint);
+    visit.optional("path", failure.path);
+}
+
+struct ExecResult {
+    std::string call_id = {}; // of the call that started the process
+    std::string chunk_id = {};
+    ExecState state = ExecState::completed;
+    std::uint64_t wall_time_ms = 0;
+    std::uint64_t yield_time_ms = 0; // how long this call was ready to wait; 0: without limit
+    Timings timings = {};
+    std::string output = {};
+    std::uint64_t original_token_count = 0;
+    std::uint64_t omitted_bytes = 0;
+    std::optional<std::string> process_id = {}; // while it runs
+    std::optional<std::int64_t> exit_code = {};
+    std::optional<std::string> signal = {};
+    bool timed_out = false;
+    Confinement sandbox = {};
+    std::vector<Denial> denials = {};
+    std::optional<Usage> usage = {};
+    std::optional<ExecFailure> failure = {};
+    std::optional<std::string> notice = {};
+    std::optional<std::string> text = {}; // format "model"
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecResult& result) {
+    visit.required("callId", result.call_id);
+    visit.required("chunkId", result.chunk_id);
+    visit.required("state", result.state);
+    visit.required("wallTimeMs", result.wall_time_ms);
+    visit.required("yieldTimeMs", result.yield_time_ms);
+    visit.required("timings", result.timings);
+    visit.required("output", result.output);
+    visit.required("originalTokenCount", result.original_token_count);
+    visit.required("omittedBytes", result.omitted_bytes);
+    visit.optional("processId", result.process_id);
+    visit.optional("exitCode", result.exit_code);
+    visit.optional("signal", result.signal);
+    visit.required("timedOut", result.timed_out);
+    visit.required("sandbox", result.sandbox);
+    visit.required("denials", result.denials);
+    visit.optional("usage", result.usage);
+    visit.optional("failure", result.failure);
+    visit.optional("notice", result.notice);
+    visit.optional("text", result.text);
+}
+
+enum class ExecProcessState : std::uint8_t { running, exited };
+
+struct ExecProcessInfo {
+    std::string process_id = {};
+    std::string call_id = {};
+    std::vector<std::string> argv = {};
+    std::string workdir = {};
+    bool tty = false;
+    ExecProcessState state = ExecProcessState::running;
+    std::optional<std::int64_t> exit_code = {};
+    std::optional<std::string> signal = {};
+    std::uint64_t started_at_ms = 0;
+    std::uint64_t unread_bytes = 0; // output that no answer has shown yet
+    std::vector<std::int64_t> descendants = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecProcessInfo& info) {
+    visit.required("processId", info.process_id);
+    visit.required("callId", info.call_id);
+    visit.required("argv", info.argv);
+    visit.required("workdir", info.workdir);
+    visit.required("tty", info.tty);
+    visit.required("state", info.state);
+    visit.optional("exitCode", info.exit_code);
+    visit.optional("signal", info.signal);
+    visit.required("startedAtMs", info.started_at_ms);
+    visit.required("unreadBytes", info.unread_bytes);
+    visit.required("descendants", info.descendants);
+}
+
+enum class ExecCallState : std::uint8_t { asking, starting, running, asking_to_retry };
+
+// A call of exec/command that has not been answered.
+struct ExecCallInfo {
+    std::string call_id = {};
+    ExecCallState state = ExecCallState::asking;
+    std::vector<std::string> argv = {};
+    std::optional<std::string> process_id = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecCallInfo& info) {
+    visit.required("callId", info.call_id);
+    visit.required("state", info.state);
+    visit.required("argv", info.argv);
+    visit.optional("processId", info.process_id);
+}
+
+struct ExecListResult {
+    std::vector<ExecProcessInfo> processes = {};
+    std::vector<ExecCallInfo> calls = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecListResult& result) {
+    visit.required("processes", result.processes);
+    visit.required("calls", result.calls);
+}
+
+struct ExecTerminateAllParams {
+    std::optional<std::uint64_t> grace_ms = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecTerminateAllParams& params) {
+    visit.optional("graceMs", params.grace_ms);
+}
+
+struct ExecTerminateAllResult {
+    std::vector<std::string> terminated = {}; // ids of processes that were running
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecTerminateAllResult& result) {
+    visit.required("terminated", result.terminated);
+}
+
+enum class ExecMode : std::uint8_t {
+    shell,             // a script, with pipes
+    interactive_shell, // a script, in a terminal
+    direct,            // an argv
+};
+
+struct ExecBeginEvent {
+    std::string call_id = {};
+    std::string process_id = {};
+    ExecMode mode = ExecMode::shell;
+    std::vector<std::string> argv = {};
+    std::string program = {};
+    std::string workdir = {};
+    std::vector<std::vector<std::string>> commands = {}; // what the script was understood to run
+    std::string decided_by = {};
+    std::optional<std::string> rule = {};
+    Confinement sandbox = {};
+    std::vector<std::string> dropped_env = {}; // names only
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecBeginEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("processId", event.process_id);
+    visit.required("mode", event.mode);
+    visit.required("argv", event.argv);
+    visit.required("program", event.program);
+    visit.required("workdir", event.workdir);
+    visit.required("commands", event.commands);
+    visit.required("decidedBy", event.decided_by);
+    visit.optional("rule", event.rule);
+    visit.required("sandbox", event.sandbox);
+    visit.required("droppedEnv", event.dropped_env);
+}
+
+struct ExecAttemptEvent {
+    std::string call_id = {};
+    std::uint64_t n = 1;
+    SandboxType confinement = SandboxType::none;
+    std::string reason = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecAttemptEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("n", event.n);
+    visit.required("confinement", event.confinement);
+    visit.required("reason", event.reason);
+}
+
+struct ExecOutputDeltaEvent {
+    std::string call_id = {};
+    std::string process_id = {};
+    std::uint64_t seq = 0;
+    StreamName stream = StreamName::out;
+    std::string delta = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecOutputDeltaEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("processId", event.process_id);
+    visit.required("seq", event.seq);
+    visit.required("stream", event.stream);
+    visit.required("delta", event.delta);
+}
+
+struct ExecInteractionEvent {
+    std::string call_id = {};
+    std::string process_id = {};
+    std::string stdin_text = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecInteractionEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("processId", event.process_id);
+    visit.required("stdin", event.stdin_text);
+}
+
+enum class ExecStatus : std::uint8_t {
+    completed, // exit code 0
+    failed,    // anything else
+};
+
+struct ExecEndEvent {
+    std::string call_id = {};
+    std::string process_id = {};
+    std::vector<std::string> argv = {};
+    std::string workdir = {};
+    ExecMode mode = ExecMode::shell;
+    std::vector<std::vector<std::string>> commands = {};
+    ExecStatus status = ExecStatus::completed;
+    std::int64_t exit_code = 0;
+    std::optional<std::string> signal = {};
+    bool timed_out = false;
+    std::uint64_t duration_ms = 0;
+    std::string stdout_text = {};
+    std::string stderr_text = {};
+    std::string aggregated_output = {};
+    std::string formatted_output = {}; // within the tokens of the call that started it
+    std::uint64_t omitted_bytes = 0;   // of the aggregated output
+    std::vector<Denial> denials = {};
+    Usage usage = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecEndEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("processId", event.process_id);
+    visit.required("argv", event.argv);
+    visit.required("workdir", event.workdir);
+    visit.required("mode", event.mode);
+    visit.required("commands", event.commands);
+    visit.required("status", event.status);
+    visit.required("exitCode", event.exit_code);
+    visit.optional("signal", event.signal);
+    visit.required("timedOut", event.timed_out);
+    visit.required("durationMs", event.duration_ms);
+    visit.required("stdout", event.stdout_text);
+    visit.required("stderr", event.stderr_text);
+    visit.required("aggregatedOutput", event.aggregated_output);
+    visit.required("formattedOutput", event.formatted_output);
+    visit.required("omittedBytes", event.omitted_bytes);
+    visit.required("denials", event.denials);
+    visit.required("usage", event.usage);
+}
+
+} // namespace ew::protocol
+
+namespace ew::json {
+
+template <>
+struct Names<core::SandboxPermissions> {
+    static constexpr std::array<std::string_view, 3> list = {"useDefault", "requireEscalated",
+                                                             "withAdditionalPermissions"};
+};
+
+template <>
+struct Names<protocol::OnCancel> {
+    static constexpr std::array<std::string_view, 2> list = {"keep", "terminate"};
+};
+
+template <>
+struct Names<protocol::ResultFormat> {
+    static constexpr std::array<std::string_view, 2> list = {"full", "model"};
+};
+
+template <>
+struct Names<protocol::ExecState> {
+    static constexpr std::array<std::string_view, 4> list = {"completed", "running", "failed",
+                                                             "inputNeeded"};
+};
+
+template <>
+struct Names<protocol::ExecProcessState> {
+    static constexpr std::array<std::string_view, 2> list = {"running", "exited"};
+};
+
+template <>
+struct Names<protocol::ExecCallState> {
+    static constexpr std::array<std::string_view, 4> list = {"asking", "starting", "running",
+                                                             "askingToRetry"};
+};
+
+template <>
+struct Names<protocol::ExecMode> {
+    static constexpr std::array<std::string_view, 3> list = {"shell", "interactiveShell", "direct"};
+};
+
+template <>
+struct Names<protocol::ExecStatus> {
+    static constexpr std::array<std::string_view, 2> list = {"completed", "failed"};
+};
+
+} // namespace ew::json

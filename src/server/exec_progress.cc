@@ -1,0 +1,163 @@
+// What processes bring about: begin, output for who waits, the end.
+#include "json/writer.h"
+#include "server/exec_results.h"
+#include "server/exec_service.h"
+#include "server/notify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ew::server {
+
+namespace event = core::exec_call::event;
+
+void ExecService::on_news() {
+    for (const std::uint64_t serial : processes_.take_news()) {
+        Process* const process = processes_.find(serial);
+        if (process == nullptr) continue;
+        process->exec->has_news = false;
+        if (!process->is_starting()) look_at(*process);
+    }
+    for (const ProcessService::FailedStart& failed : processes_.take_failed_starts())
+        deliver(failed.call, event::StartFailed{failed.error});
+}
+
+void ExecService::look_at(Process& process) {
+    if (!process.exec->is_begun) begin(process);
+    if (process.exit_is_logged && !process.exec->ended_at) {
+        process.exec->ended_at = now_;
+        store::AuditRow row;
+        row.call = process.exec->begin.call_id;
+        row.event = "exit";
+        row.decision = fmt::format("{}", outcome_of(process).exit_code);
+        row.detail = fmt::format("process {} after {} ms", process.id, process.exit->usage.wall_ms);
+        gate_.audit(std::move(row));
+    }
+    check_waits(process);
+    check_end(process);
+}
+
+// It runs. Whoever started it waits from now on.
+void ExecService::begin(Process& process) {
+    ExecProcess& exec = *process.exec;
+    exec.is_begun = true;
+    exec.spawn_ms = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<Millis>(now_ - exec.decided_at).count());
+    notify(outbox_, "exec/begin", exec.begin);
+    ByteBuffer header;
+    header.append(std::string_view(R"(","params":{"callId":)"));
+    json::write_string(header, exec.begin.call_id);
+    header.append(std::string_view(R"(,"processId":)"));
+    json::write_string(header, process.id);
+    header.append(std::string_view(R"(,"seq":)"));
+    exec.header = header.view();
+    if (exec.stdin_text) {
+        (void)processes_.type(process, *exec.stdin_text);
+        processes_.end_input(process);
+        exec.stdin_text.reset();
+    }
+    processes_.deliver(process); // before any answer
+    const auto at = calls_.find(exec.call);
+    if (at == calls_.end()) return; // cancelled meanwhile
+    ExecWait wait;
+    wait.terms = at->second.terms;
+    wait.since = now_;
+    wait.deadline = deadline_after(now_, wait.terms.yield_ms);
+    exec.waits.push_back(std::move(wait));
+    deliver(exec.call, event::Started{});
+}
+
+// Everything it has put out is here, or is held back by somebody else for too long.
+bool ExecService::is_over(const Process& process) const {
+    if (!process.exit_is_logged) return false;
+    return process.is_closed || now_ >= *process.exec->ended_at + answer_grace;
+}
+
+std::optional<TimePoint> ExecService::quiet_at(const Process& process, const ExecWait& wait) const {
+    if (!wait.terms.quiet_ms || process.log.end() <= wait.output_from) return std::nullopt;
+    return deadline_after(process.last_output, *wait.terms.quiet_ms);
+}
+
+bool ExecService::is_due(const Process& process, const ExecWait& wait) const {
+    if (wait.is_put_by || outbox_.is_full_of_answers()) return false;
+    return is_over(process) || ew::is_due(wait.deadline, now_) ||
+           ew::is_due(quiet_at(process, wait), now_);
+}
+
+void ExecService::check_waits(Process& process) {
+    std::vector<ExecWait>& waits = process.exec->waits;
+    for (std::size_t i = 0; i < waits.size();) {
+        if (!is_due(process, waits[i])) {
+            ++i;
+            continue;
+        }
+        if (!waits[i].reply) {
+            // The call takes its wait with it, or puts it by until a person has answered.
+            waits[i].is_put_by = true;
+            const std::uint64_t call = process.exec->call;
+            if (is_over(process)) {
+                const bool was_denied = testing_.denial_code == process.exit->code;
+                if (was_denied) process.exec->denials = {{"test", "exit", std::nullopt}};
+                if (const auto at = calls_.find(call); at != calls_.end())
+                    at->second.denials = process.exec->denials;
+                deliver(call, event::Ended{was_denied});
+            } else {
+                deliver(call, event::WaitOver{});
+            }
+            i = 0; // waits have changed
+            continue;
+        }
+        ExecWait wait = std::move(waits[i]);
+        waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(i));
+        finish(process, std::move(wait));
+    }
+}
+
+void ExecService::finish(Process& process, ExecWait wait) {
+    if (!wait.chars.empty() || !process.exit_is_logged) {
+        protocol::ExecInteractionEvent interaction;
+        interaction.call_id = process.exec->begin.call_id;
+        interaction.process_id = process.id;
+        interaction.stdin_text = wait.chars;
+        notify(outbox_, "exec/terminalInteraction", interaction);
+    }
+    wait.reply->send(make_result(process, wait, now_));
+}
+
+std::optional<ExecWait> ExecService::take_wait_of_call(Process& process) {
+    if (!process.exec) return std::nullopt;
+    std::vector<ExecWait>& waits = process.exec->waits;
+    const auto at =
+        std::find_if(waits.begin(), waits.end(), [](const ExecWait& wait) { return !wait.reply; });
+    if (at == waits.end()) return std::nullopt;
+    ExecWait wait = std::move(*at);
+    waits.erase(at);
+    return wait;
+}
+
+// After every delta, once the streams have ended or are held open for too long.
+void ExecService::check_end(Process& process) {
+    ExecProcess& exec = *process.exec;
+    if (exec.is_end_sent || !exec.ended_at) return;
+    if (!process.is_closed && now_ < *exec.ended_at + end_grace) return;
+    if (!can_send_end(process)) return;
+    exec.is_end_sent = true;
+    const Lane lane = lane_of_end(process);
+    notify(outbox_, "exec/end", make_end(process), lane);
+    if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
+}
+
+Lane ExecService::lane_of_end(const Process& process) const {
+    const bool would_overtake_deltas = outbox_.bulk_sent() < process.bulk_end;
+    return would_overtake_deltas ? Lane::bulk : Lane::priority;
+}
+
+// It is large, so it is not made before the client has read what there is.
+bool ExecService::can_send_end(const Process& process) const {
+    const Lane lane = lane_of_end(process);
+    const std::size_t mark = lane == Lane::bulk ? Outbox::bulk_mark : Outbox::priority_mark;
+    return !process.log.has_undelivered() && outbox_.unsent(lane) < mark;
+}
+
+} // namespace ew::server

@@ -1,0 +1,125 @@
+#include "server/exec_request.h"
+
+#include "base/byte_buffer.h"
+#include "core/judgement.h"
+#include "core/utf8.h"
+#include "json/writer.h"
+#include "os/io.h"
+#include "os/programs.h"
+#include "server/start_request.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace ew::server {
+
+namespace {
+
+using protocol::ExecCommandParams;
+using protocol::ExecMode;
+
+std::string_view value_of(const core::Variables& variables, std::string_view name) {
+    const auto at = std::find_if(variables.begin(), variables.end(),
+                                 [&](const auto& variable) { return variable.first == name; });
+    return at == variables.end() ? std::string_view() : std::string_view(at->second);
+}
+
+Result<std::string> resolve_directory(const std::optional<std::string>& wanted,
+                                      const std::string& root) {
+    const bool is_relative = wanted && !wanted->empty() && wanted->front() != '/';
+    std::string path = is_relative ? fmt::format("{}/{}", root, *wanted) : wanted.value_or("");
+    if (path.empty()) path = root;
+    if (path.find('\0') != std::string::npos)
+        return Error{ErrorKind::invalid_params, "workdir: expected a path without NUL", "",
+                     "workdir"};
+    const std::string result = os::real_path(path).value_or("");
+    struct stat info = {};
+    if (result.empty() || ::stat(result.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+        return Error{ErrorKind::spawn_not_found,
+                     fmt::format("the directory '{}' does not exist", core::shortened(path)),
+                     "give an existing directory as workdir", "workdir"};
+    return result;
+}
+
+Result<std::vector<std::string>> argv_of(const ExecCommandParams& params, const ExecPlace& place) {
+    if (params.command.has_value() == params.argv.has_value())
+        return Error{ErrorKind::invalid_params, "command: expected exactly one of command and argv",
+                     "command is a script for the shell, argv a program with its arguments",
+                     "command"};
+    if (params.argv) {
+        if (params.shell || params.login)
+            return Error{ErrorKind::invalid_params,
+                         "shell: expected to be absent with argv, which no shell runs", "",
+                         params.shell ? "shell" : "login"};
+        return *params.argv;
+    }
+    os::ShellProgram shell = place.login_shell;
+    if (params.shell) shell = TRY(os::find_shell(params.shell));
+    const bool is_login = params.login.value_or(place.settings.config.login_shell);
+    return os::shell_argv(shell, is_login, *params.command);
+}
+
+ExecMode mode_of(const ExecCommandParams& params) {
+    if (params.argv) return ExecMode::direct;
+    return params.tty ? ExecMode::interactive_shell : ExecMode::shell;
+}
+
+} // namespace
+
+Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& place) {
+    ExecPlan plan;
+    plan.mode = mode_of(params);
+    plan.argv = TRY(argv_of(params, place));
+    plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
+    plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
+                                              place.session_id, params.env);
+    for (const auto& variable : params.env)
+        if (core::is_risky_variable(variable.first))
+            plan.risky_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
+    std::sort(plan.risky_variables.begin(), plan.risky_variables.end());
+    if (plan.argv.front().empty())
+        return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
+                     "argv[0]"};
+    if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
+    return plan;
+}
+
+std::string_view search_path(const ExecPlan& plan) {
+    return value_of(plan.environment.variables, "PATH");
+}
+
+Result<void> find_program(ExecPlan& plan) {
+    plan.program = TRY(os::resolve_program(plan.argv.front(), search_path(plan), plan.workdir));
+    return {};
+}
+
+os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin) {
+    os::SpawnRequest request;
+    request.argv = plan.argv;
+    request.arg0 = plan.argv.front();
+    request.argv.front() = plan.program;
+    request.directory = plan.workdir;
+    request.environment =
+        is_harmless ? core::hardened(plan.environment.variables) : plan.environment.variables;
+    request.terminal = plan.terminal;
+    request.pipe_stdin = has_stdin;
+    return request;
+}
+
+std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
+                         core::SandboxMode sandbox) {
+    ByteBuffer out;
+    json::FieldWriter writer(out);
+    writer.required("argv", core::canonical_argv(plan.argv));
+    if (plan.mode == ExecMode::direct) writer.required("program", plan.program);
+    writer.required("sandbox", sandbox);
+    writer.required("permissions", params.sandbox_permissions);
+    writer.optional("additional", params.additional_permissions);
+    writer.required("environment", plan.risky_variables);
+    writer.end();
+    return std::string(out.view());
+}
+
+} // namespace ew::server

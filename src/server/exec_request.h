@@ -1,0 +1,55 @@
+// From the params of exec/command to what would run: looked up once, then shown, judged and started
+// as it is.
+#pragma once
+
+#include "base/result.h"
+#include "core/exec_environment.h"
+#include "os/shells.h"
+#include "os/spawn.h"
+#include "protocol/exec.h"
+#include "server/session_settings.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::server {
+
+struct ExecPlan {
+    protocol::ExecMode mode = protocol::ExecMode::shell;
+    std::vector<std::string> argv; // as the program sees it
+    std::string program;           // the absolute path that runs, symlinks resolved
+    std::string workdir;           // absolute, symlinks resolved
+    core::ExecEnvironment environment;
+    std::vector<std::string> risky_variables; // that the call sets, as NAME=value, sorted
+    std::optional<os::WindowSize> terminal;
+};
+
+// Where a call happens.
+struct ExecPlace {
+    const SessionSettings& settings;
+    const os::ShellProgram& login_shell; // the user's
+    std::string_view session_id;
+};
+
+// All but the program. Errors: invalid_params; spawn_not_found if there is no such directory.
+Result<ExecPlan> plan_exec(const protocol::ExecCommandParams& params, const ExecPlace& place);
+
+// Looks the program up. Errors: spawn_not_found, spawn_failed.
+Result<void> find_program(ExecPlan& plan);
+
+// The PATH that the program will have.
+std::string_view search_path(const ExecPlan& plan);
+
+// `is_harmless`: it runs unasked because it is known to be harmless, so it gets an environment in
+// which it is.
+os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
+
+// What a remembered approval has to agree in, as JSON: what runs, how confined, with what extras.
+// The directory is not part of it: the scope of the approval says where it counts.
+std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                         core::SandboxMode sandbox);
+
+} // namespace ew::server

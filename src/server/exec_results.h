@@ -1,0 +1,26 @@
+// Answers and events of the exec layer, made from what a process has put out.
+#pragma once
+
+#include "base/error.h"
+#include "server/process.h"
+
+#include <string>
+
+namespace ew::server {
+
+// Six hexadecimal digits that tell one answer from another.
+std::string new_chunk_id();
+
+// What `wait` has seen of the process. All of it counts as shown afterwards.
+protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoint now);
+
+// For a program that could not be started: the same shape, with the reason as its output.
+protocol::ExecResult make_failure(const std::string& call_id, const Error& error,
+                                  const WaitTerms& terms);
+
+protocol::ExecEndEvent make_end(Process& process);
+
+// How it ended, without any output.
+protocol::ExecEndEvent outcome_of(const Process& process);
+
+} // namespace ew::server

@@ -1,0 +1,349 @@
+// The requests, and the way of a call from event to effect. What effects do is in exec_effects;
+// what processes bring about in exec_progress.
+#include "server/exec_service.h"
+
+#include "core/utf8.h"
+#include "server/exec_results.h"
+#include "server/notify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ew::server {
+
+namespace exec_call = core::exec_call;
+using core::ApprovalPolicy;
+using core::SandboxPermissions;
+using protocol::ExecCommandParams;
+
+namespace {
+
+constexpr std::string_view interrupt_key = "\x03";
+
+std::uint64_t clamped(std::uint64_t wanted, Millis least, Millis most) {
+    return std::clamp(wanted, static_cast<std::uint64_t>(least.count()),
+                      static_cast<std::uint64_t>(most.count()));
+}
+
+// A JSON id as text: what a client knows the request by.
+std::string text_of(const json::Id& id) {
+    std::string text = id.json;
+    if (text.size() < 2 || text.front() != '"') return text;
+    return text.substr(1, text.size() - 2);
+}
+
+} // namespace
+
+WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
+    const config::Config& config = session_.settings().config;
+    WaitTerms terms;
+    terms.yield_ms = clamped(
+        params.yield_time_ms.value_or(static_cast<std::uint64_t>(config.default_yield.count())),
+        config.min_yield, config.max_yield);
+    terms.quiet_ms = params.quiet_ms;
+    terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
+                                config.max_output_tokens);
+    terms.format = params.format;
+    return terms;
+}
+
+WaitTerms ExecService::terms_of(const protocol::ExecWriteParams& params) const {
+    const config::Config& config = session_.settings().config;
+    const bool is_poll = params.chars.empty() && !params.close_stdin;
+    const Millis usual = is_poll ? config.min_poll : config.write_yield;
+    WaitTerms terms;
+    if (!params.no_timeout)
+        terms.yield_ms =
+            clamped(params.yield_time_ms.value_or(static_cast<std::uint64_t>(usual.count())),
+                    is_poll ? config.min_poll : config.min_yield,
+                    is_poll ? config.max_poll : config.max_yield);
+    terms.quiet_ms = params.quiet_ms;
+    terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
+                                config.max_output_tokens);
+    terms.format = params.format;
+    return terms;
+}
+
+Result<void> ExecService::check(const ExecCommandParams& params) const {
+    const bool has_more = params.additional_permissions.has_value();
+    const bool wants_more =
+        params.sandbox_permissions == SandboxPermissions::with_additional_permissions;
+    if (has_more != wants_more)
+        return Error{ErrorKind::invalid_params,
+                     "additionalPermissions: expected exactly with sandboxPermissions "
+                     "\"withAdditionalPermissions\"",
+                     "", "additionalPermissions"};
+    if (calls_.size() < most_calls) return {};
+    return Error{ErrorKind::limit,
+                 fmt::format("{} calls wait for their answer already", most_calls),
+                 "wait for answers, or cancel calls"};
+}
+
+exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling,
+                                           const ExecCommandParams& params) const {
+    const SessionSettings& settings = session_.settings();
+    exec_call::Verdict verdict;
+    if (settings.needs_sandbox(params.sandbox_permissions)) {
+        verdict.refusal = {ErrorKind::sandbox_unavailable,
+                           "the command was not run: this version of execward has no sandbox yet, "
+                           "and the session asks for one",
+                           "set sandbox to \"danger-full-access\" to run commands unconfined",
+                           "sandbox"};
+        return verdict;
+    }
+    const ApprovalPolicy policy = settings.config.approval_policy;
+    const bool may_ask_again =
+        policy == ApprovalPolicy::untrusted || policy == ApprovalPolicy::on_failure ||
+        (policy == ApprovalPolicy::granular && settings.config.granular.sandbox_approval);
+    verdict.may_retry = may_ask_again && session_.answers_questions() &&
+                        (ruling.is_confined || testing_.denial_code.has_value());
+    const std::string& reason = ruling.judgement.reason;
+    switch (ruling.decision) {
+    case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
+    case core::Decision::forbidden:
+        verdict.refusal = {ErrorKind::denied, fmt::format("the command was not run: {}", reason),
+                           "policy/explain tells what decided"};
+        break;
+    case core::Decision::prompt:
+        if (session_.answers_questions()) {
+            verdict.kind = exec_call::Verdict::Kind::ask;
+            break;
+        }
+        verdict.refusal = {
+            ErrorKind::denied,
+            fmt::format("the command was not run: it needs a person's approval ({}), and the "
+                        "client cannot ask: it did not declare capabilities.approvals",
+                        reason),
+            "allow it by a rule or a stored approval, or use a client that answers questions"};
+    }
+    return verdict;
+}
+
+bool ExecService::escalates(const Call& call) const {
+    return call.params.sandbox_permissions == SandboxPermissions::require_escalated;
+}
+
+void ExecService::handle(Reply reply, ExecCommandParams params) {
+    if (Result<void> fine = check(params); !fine) return reply.fail(fine.error());
+    const std::string call_id = params.call_id.value_or(text_of(reply.id()));
+    const WaitTerms terms = terms_of(params);
+    Result<ExecPlan> plan =
+        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.id()});
+    if (!plan && plan.error().kind == ErrorKind::invalid_params) return reply.fail(plan.error());
+    Error missing = plan ? Error{} : plan.error();
+    if (plan)
+        if (Result<void> found = find_program(*plan); !found) missing = found.error();
+    if (!missing.message.empty()) return reply.send(make_failure(call_id, missing, terms));
+
+    Gate::Ruling ruling = gate_.rule_on(*plan, params);
+    const exec_call::Verdict verdict = verdict_on(ruling, params);
+    const std::uint64_t serial = ++last_call_;
+    const auto at =
+        calls_.emplace(serial, Call{std::move(reply), std::move(params), call_id, std::move(*plan),
+                                    std::move(ruling), terms, exec_call::state::Answered{}});
+    take(serial, at.first->second, exec_call::begin(verdict));
+    work();
+}
+
+// The only place that changes the state of a call. Effects do not come back here: what they bring
+// about waits in events_.
+void ExecService::take(std::uint64_t serial, Call& call, Step step) {
+    call.state = std::move(step.next);
+    for (const exec_call::Effect& effect : step.effects)
+        std::visit([&](const auto& what) { carry_out(serial, call, what); }, effect);
+    if (std::holds_alternative<exec_call::state::Answered>(call.state)) calls_.erase(serial);
+}
+
+void ExecService::deliver(std::uint64_t call, Event event) {
+    events_.emplace_back(call, std::move(event));
+    work();
+}
+
+void ExecService::work() {
+    if (std::exchange(is_working_, true)) return;
+    while (!events_.empty()) {
+        const std::pair<std::uint64_t, Event> next = std::move(events_.front());
+        events_.pop_front();
+        const auto at = calls_.find(next.first);
+        if (at == calls_.end()) continue; // answered meanwhile
+        Call& call = at->second;
+        take(next.first, call, exec_call::on(call.state, next.second, escalates(call)));
+    }
+    is_working_ = false;
+}
+
+Process* ExecService::find_exec(const std::string& id, Reply& reply) {
+    Process* const process = processes_.find(id);
+    if (process == nullptr) {
+        reply.fail(processes_.unknown(id));
+        return nullptr;
+    }
+    if (process->exec && process->exec->is_begun) return process;
+    reply.fail({ErrorKind::unknown_process,
+                process->exec ? fmt::format("process '{}' has not started yet", id)
+                              : fmt::format("process '{}' was not started by exec/command",
+                                            core::shortened(id)),
+                "exec/list shows the processes there are; process/write and process/read serve "
+                "the others"});
+    return nullptr;
+}
+
+void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
+    Process* const process = find_exec(params.process_id, reply);
+    if (process == nullptr) return;
+    processes_.touch(*process);
+    if (process->exec->waits.size() >= most_waits)
+        return reply.fail({ErrorKind::limit,
+                           fmt::format("{} requests wait for this process already", most_waits),
+                           "wait for their answers"});
+    ExecWait wait = {std::move(reply), terms_of(params), now_, {}, {}, process->exec->unread};
+    wait.output_from = params.chars.empty() ? wait.view.begin() : process->log.end();
+    wait.chars = params.chars;
+    const bool has_input = !params.chars.empty() || params.close_stdin;
+    const bool takes_input = !process->exit_is_logged && (!process->is_tty() || process->input.fd);
+    if (has_input && !takes_input) {
+        wait.notice = "the input was not taken: the program has ended";
+    } else if (!params.chars.empty() && !process->is_tty()) {
+        if (params.chars != interrupt_key)
+            return wait.reply->fail(
+                {ErrorKind::stdin_closed,
+                 fmt::format("process '{}' has no terminal and takes no input",
+                             core::shortened(process->id)),
+                 "start it with tty: true to type, or give the text as stdin; the single "
+                 "character \\u0003 interrupts it",
+                 "chars"});
+        (void)processes_.interrupt(*process);
+    } else if (!params.chars.empty() && !processes_.type(*process, params.chars)) {
+        return wait.reply->fail(
+            {ErrorKind::limit,
+             fmt::format("{} bytes of input wait for process '{}' already",
+                         ProcessService::input_queue, core::shortened(process->id)),
+             "it does not read its terminal: wait, or end it"});
+    }
+    if (params.close_stdin && takes_input) processes_.end_input(*process);
+    if (wait.terms.yield_ms > 0) wait.deadline = deadline_after(now_, wait.terms.yield_ms);
+    process->exec->waits.push_back(std::move(wait));
+    look_at(*process);
+}
+
+void ExecService::handle(Reply reply, const protocol::ExecTerminateAllParams& params) {
+    protocol::ExecTerminateAllResult result;
+    processes_.for_each([&](Process& process) {
+        if (!process.exec || process.is_closed) return;
+        if (!process.exit) result.terminated.push_back(process.id);
+        processes_.end(process, params.grace_ms.value_or(process.grace_ms));
+    });
+    reply.send(result);
+}
+
+void ExecService::list(Reply reply) {
+    protocol::ExecListResult result;
+    processes_.refresh();
+    processes_.for_each([&](Process& process) {
+        if (!process.exec || !process.exec->is_begun) return;
+        const protocol::ExecBeginEvent& begin = process.exec->begin;
+        protocol::ExecProcessInfo& info = result.processes.emplace_back();
+        info.process_id = process.id;
+        info.call_id = begin.call_id;
+        info.argv = begin.argv;
+        info.workdir = begin.workdir;
+        info.tty = process.is_tty();
+        info.started_at_ms = process.started_at_ms;
+        info.unread_bytes = process.exec->unread.size(process.log);
+        info.descendants = processes_.descendants(process);
+        if (!process.exit_is_logged) return;
+        info.state = protocol::ExecProcessState::exited;
+        const protocol::ExecEndEvent end = outcome_of(process);
+        info.exit_code = end.exit_code;
+        info.signal = end.signal;
+    });
+    std::sort(result.processes.begin(), result.processes.end(), [](const auto& a, const auto& b) {
+        return a.started_at_ms != b.started_at_ms ? a.started_at_ms < b.started_at_ms
+                                                  : a.process_id < b.process_id;
+    });
+    for (const auto& entry : calls_) {
+        const Call& call = entry.second;
+        protocol::ExecCallInfo& info = result.calls.emplace_back();
+        info.call_id = call.call_id;
+        info.state = static_cast<protocol::ExecCallState>(call.state.index());
+        info.argv = call.plan.argv;
+        Process* const process = processes_.find(call.process);
+        if (process != nullptr) info.process_id = process->id;
+    }
+    reply.send(result);
+}
+
+bool ExecService::cancel(const json::Id& id) {
+    for (const auto& entry : calls_) {
+        if (entry.second.reply.id() != id) continue;
+        const bool ends = entry.second.params.on_cancel == protocol::OnCancel::terminate;
+        deliver(entry.first, exec_call::event::Cancelled{ends});
+        return true;
+    }
+    bool found = false;
+    processes_.for_each([&](Process& process) {
+        if (!process.exec || found) return;
+        std::vector<ExecWait>& waits = process.exec->waits;
+        const auto at = std::find_if(waits.begin(), waits.end(), [&](const ExecWait& wait) {
+            return wait.reply && wait.reply->id() == id;
+        });
+        if (at == waits.end()) return;
+        found = true;
+        at->reply->fail({ErrorKind::cancelled,
+                         fmt::format("the wait was cancelled; process '{}' goes on", process.id),
+                         "exec/writeStdin waits for it again", "", process.id});
+        waits.erase(at);
+    });
+    return found;
+}
+
+void ExecService::refuse_all(const Error& error) {
+    while (std::optional<Question> question = questions_.take_any())
+        refuse(*question, error);
+}
+
+void ExecService::abandon(const Error& error) {
+    refuse_all(error);
+    for (auto& entry : calls_)
+        entry.second.reply.fail(error);
+    calls_.clear();
+    processes_.for_each([&](Process& process) {
+        if (!process.exec) return;
+        for (ExecWait& wait : process.exec->waits)
+            if (wait.reply) wait.reply->fail(error);
+        process.exec->waits.clear();
+    });
+}
+
+void ExecService::on_time() {
+    while (std::optional<Question> question = questions_.take_due(now_)) {
+        withdraw(*question);
+        refuse(*question,
+               {ErrorKind::denied, "the command was not run: nobody answered the question in time",
+                "a longer approvalTimeoutMs gives more time; 0 waits as long as it "
+                "takes"});
+    }
+    processes_.for_each([&](Process& process) {
+        if (process.exec && process.exec->is_begun) look_at(process);
+    });
+}
+
+std::optional<TimePoint> ExecService::next_deadline() {
+    std::optional<TimePoint> next = questions_.next_deadline();
+    processes_.for_each([&](const Process& process) {
+        if (!process.exec) return;
+        const ExecProcess& exec = *process.exec;
+        for (const ExecWait& wait : exec.waits) {
+            if (wait.is_put_by || outbox_.is_full_of_answers()) continue; // the client must read
+            next = earlier(next, wait.deadline);
+            next = earlier(next, quiet_at(process, wait));
+            if (exec.ended_at) next = earlier(next, *exec.ended_at + answer_grace);
+        }
+        if (exec.ended_at && !exec.is_end_sent && can_send_end(process))
+            next = earlier(next, process.is_closed ? now_ : *exec.ended_at + end_grace);
+    });
+    return next;
+}
+
+} // namespace ew::server

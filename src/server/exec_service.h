@@ -1,0 +1,156 @@
+// The methods exec/*: commands for agents. A call goes through core/exec_call; this carries its
+// effects out, and tells it what happened. Programs themselves are the process layer's.
+#pragma once
+
+#include "base/clock.h"
+#include "core/exec_call.h"
+#include "protocol/envelope.h"
+#include "server/exec_request.h"
+#include "server/gate.h"
+#include "server/outbox.h"
+#include "server/process_service.h"
+#include "server/questions.h"
+#include "server/reply.h"
+#include "server/session.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ew::server {
+
+// Only for tests of what follows a denial, as long as nothing can deny: a program that exits with
+// this code counts as stopped by a sandbox.
+struct ExecTesting {
+    std::optional<std::int64_t> denial_code = {};
+};
+
+class ExecService {
+public:
+    static constexpr std::size_t most_calls = 256; // of exec/command, not answered
+    static constexpr std::size_t most_waits = 64;  // of exec/writeStdin, on one process
+    static constexpr std::uint64_t first_id = 1000;
+    // What a descendant holds back is waited for: by an answer, and by exec/end.
+    static constexpr Millis answer_grace{50};
+    static constexpr Millis end_grace{100};
+
+    ExecService(const Session& session, Gate& gate, ProcessService& processes, Outbox& outbox,
+                ExecTesting testing)
+        : session_(session),
+          gate_(gate),
+          processes_(processes),
+          outbox_(outbox),
+          testing_(testing) {}
+
+    void handle(Reply reply, protocol::ExecCommandParams params);
+    void handle(Reply reply, const protocol::ExecWriteParams& params);
+    void handle(Reply reply, const protocol::ExecTerminateAllParams& params);
+    void list(Reply reply);
+
+    // The request is answered with "cancelled". False: it does not wait here.
+    bool cancel(const json::Id& id);
+
+    // The client's answer to a question. False: to none that is open.
+    bool on_answer(const protocol::Message& answer);
+
+    // Brings calls up to date with what happened to processes.
+    void on_news();
+
+    void set_now(TimePoint now) { now_ = now; }
+
+    void on_time();
+    std::optional<TimePoint> next_deadline();
+
+    // No question will be answered any more.
+    void refuse_all(const Error& error);
+
+    // Answers whoever still waits: nothing will happen any more.
+    void abandon(const Error& error);
+
+private:
+    struct Call {
+        Reply reply;
+        protocol::ExecCommandParams params;
+        std::string call_id;
+        ExecPlan plan;
+        Gate::Ruling ruling;
+        WaitTerms terms;
+        core::exec_call::State state;
+        std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
+        std::uint64_t approval_ms = 0;
+        std::uint64_t attempts = 0;
+        std::uint64_t process = 0; // serial; 0: none
+        std::vector<protocol::Denial> denials = {};
+    };
+
+    using Event = core::exec_call::Event;
+    using Step = core::exec_call::Step;
+
+    // calls
+    Result<void> check(const protocol::ExecCommandParams& params) const;
+    core::exec_call::Verdict verdict_on(const Gate::Ruling& ruling,
+                                        const protocol::ExecCommandParams& params) const;
+    WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
+    WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
+    void deliver(std::uint64_t call, Event event);
+    void work();
+    void take(std::uint64_t serial, Call& call, Step step);
+    bool escalates(const Call& call) const;
+
+    // effects
+    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::Ask&);
+    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::AskToRetry&);
+    void carry_out(std::uint64_t serial, Call& call,
+                   const core::exec_call::effect::WithdrawQuestion&);
+    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::Start& start);
+    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::EndProgram&);
+    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::AnswerResult&);
+    void carry_out(std::uint64_t serial, Call& call,
+                   const core::exec_call::effect::AnswerRefused& refused);
+    void carry_out(std::uint64_t serial, Call& call,
+                   const core::exec_call::effect::AnswerFailed& failed);
+    void carry_out(std::uint64_t serial, Call& call,
+                   const core::exec_call::effect::AnswerCancelled& cancelled);
+
+    // questions
+    void ask(std::uint64_t serial, Call& call, protocol::ApprovalKind kind);
+    protocol::ApprovalRequest request_for(const Call& call, protocol::ApprovalKind kind) const;
+    void settle(const Question& question, const protocol::ApprovalAnswer& answer);
+    void refuse(const Question& question, const Error& error);
+    void withdraw(const Question& question);
+
+    // processes
+    void look_at(Process& process);
+    void begin(Process& process);
+    void check_waits(Process& process);
+    void finish(Process& process, ExecWait wait);
+    void check_end(Process& process);
+    Lane lane_of_end(const Process& process) const;
+    bool can_send_end(const Process& process) const;
+    std::optional<ExecWait> take_wait_of_call(Process& process);
+    bool is_over(const Process& process) const;
+    bool is_due(const Process& process, const ExecWait& wait) const;
+    std::optional<TimePoint> quiet_at(const Process& process, const ExecWait& wait) const;
+    Process* find_exec(const std::string& id, Reply& reply);
+    std::string next_id();
+    void audit(const Call& call, std::string_view event, std::string detail);
+    void audit_start(const Call& call, const std::string& decided_by, const std::string& process);
+
+    const Session& session_;
+    Gate& gate_;
+    ProcessService& processes_;
+    Outbox& outbox_;
+    ExecTesting testing_;
+    TimePoint now_ = clock_now();
+    std::map<std::uint64_t, Call> calls_; // by serial
+    std::uint64_t last_call_ = 0;
+    std::uint64_t next_id_ = first_id;
+    Questions questions_;
+    std::deque<std::pair<std::uint64_t, Event>> events_; // that effects have brought about
+    bool is_working_ = false;
+};
+
+} // namespace ew::server

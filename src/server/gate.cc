@@ -1,0 +1,334 @@
+#include "server/gate.h"
+
+#include "base/log.h"
+#include "config/project.h"
+#include "json/strings.h"
+#include "os/programs.h"
+#include "protocol/methods.h"
+#include "server/notify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+using core::Decision;
+using protocol::ApprovalChoice;
+using protocol::ApprovalDecision;
+using protocol::ApprovalKind;
+using protocol::ApprovalScope;
+
+bool is_at_or_below(std::string_view path, std::string_view directory) {
+    if (directory == "/") return true;
+    return path.substr(0, directory.size()) == directory &&
+           (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                              const SessionSettings& settings) {
+    core::Question question;
+    question.argv = plan.argv;
+    question.policy = settings.config.approval_policy;
+    question.granular = settings.config.granular;
+    question.is_confined = settings.is_confining();
+    question.permissions = params.sandbox_permissions;
+    if (params.prefix_rule) question.requested_prefix = *params.prefix_rule;
+    question.has_risky_environment = !plan.risky_variables.empty();
+    question.workspace = settings.workspace_roots.front();
+    return question;
+}
+
+// What decided, when nothing has to be asked.
+void say_who_allowed(Gate::Ruling& ruling) {
+    ruling.decided_by = ruling.judgement.is_safe_listed ? "safe list" : "policy";
+    for (const core::CommandVerdict& verdict : ruling.judgement.commands) {
+        if (verdict.grant != 0) ruling.grants.push_back(verdict.grant);
+        if (verdict.rule_origin.empty() || !ruling.rule.empty()) continue;
+        ruling.rule = verdict.rule_origin;
+        ruling.decided_by = verdict.rule_origin.starts_with("grant ") ? "grant" : "rule";
+    }
+}
+
+} // namespace
+
+store::Store* Gate::store() {
+    if (store_) return store_.get();
+    if (reopen_at_ && now_ < *reopen_at_) return nullptr;
+    store::StoreSettings settings;
+    settings.audit_delay = session_.settings().config.audit_flush;
+    settings.audit_keep_days = session_.settings().config.audit_keep_days;
+    settings.session_keep_days = session_.settings().config.session_keep_days;
+    Result<std::unique_ptr<store::Store>> opened =
+        store::Store::open(session_.database(), store::Moment::now().wall, settings);
+    if (!opened) {
+        reopen_at_ = now_ + reopen_delay;
+        if (!std::exchange(has_warned_of_store_, true)) warn(opened.error());
+        return nullptr;
+    }
+    store_ = std::move(*opened);
+    has_warned_of_store_ = false;
+    return store_.get();
+}
+
+void Gate::warn(const Error& error) {
+    log::warning("gate", "{}", error.message);
+    protocol::WarningEvent event;
+    event.kind = protocol::name_of(error.kind);
+    event.message =
+        error.hint.empty() ? error.message : fmt::format("{}; {}", error.message, error.hint);
+    notify(outbox_, "execward/warning", event);
+}
+
+void Gate::begin_session() {
+    if (is_session_begun_) return;
+    store::Store* const store = this->store();
+    if (store == nullptr) return;
+    const store::UnixMs now = store::Moment::now().wall;
+    Result<void> begun = store->begin_session(session_.id(), session_.project(), now);
+    is_session_begun_ = static_cast<bool>(begun);
+    if (!begun && !std::exchange(has_warned_of_store_, true)) warn(begun.error());
+}
+
+const os::ShellProgram& Gate::login_shell() {
+    if (login_shell_) return *login_shell_;
+    const std::string& configured = session_.settings().config.shell;
+    Result<os::ShellProgram> found =
+        os::find_shell(configured.empty() ? std::nullopt : std::optional<std::string>(configured));
+    if (!found) {
+        warn(found.error());
+        found = os::find_shell(std::nullopt);
+    }
+    return login_shell_.emplace(found ? std::move(*found) : os::ShellProgram{"sh", "/bin/sh"});
+}
+
+void Gate::refresh_rules() {
+    store::Store* const store = this->store();
+    Result<bool> trusted =
+        store != nullptr ? store->is_project_trusted(session_.project()) : Result<bool>(false);
+    const bool is_trusted = trusted && *trusted;
+    const bool has_changed = !watch_ || watch_->take_changes();
+    if (rules_ && !has_changed && is_trusted == is_project_trusted_) return;
+
+    config::RulePlaces places;
+    places.user_dir = session_.setup().paths.rules_directory;
+    places.system_dir = session_.setup().system_rules_directory;
+    if (is_trusted) places.project_dir = config::project_rules_dir(session_.project());
+    if (!watch_ || is_trusted != is_project_trusted_) {
+        watch_.reset();
+        if (Result<config::RuleWatch> watch = config::RuleWatch::open(places))
+            watch_.emplace(std::move(*watch));
+    }
+    is_project_trusted_ = is_trusted;
+    std::vector<config::RuleProblem> before;
+    if (rules_) before = std::move(rules_->problems);
+    rules_ = config::load_rules(places);
+    for (const config::RuleProblem& problem : rules_->problems)
+        if (std::find(before.begin(), before.end(), problem) == before.end())
+            warn({ErrorKind::config_invalid, toml::describe(problem),
+                  "execward policy check shows all problems"});
+}
+
+core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question,
+                            const core::RuleSet* only_rules) {
+    os::TrustPlaces places;
+    places.path = search_path(plan);
+    places.workspace_roots = session_.settings().workspace_roots;
+    places.temporary_directories.push_back(session_.environment().temp_dir.native);
+    const os::TrustedPrograms trusted(places);
+    const auto is_trusted = [&](std::string_view word) { return trusted.is_trusted(word); };
+    if (only_rules != nullptr) return core::judge(question, *only_rules, is_trusted);
+
+    refresh_rules();
+    std::vector<core::PrefixRule>& rules = rules_->rules.rules;
+    const std::size_t from_files = rules.size();
+    if (store::Store* const store = this->store()) {
+        ApprovalBook book(*store, session_.setup().paths.rules_directory);
+        Result<std::vector<core::PrefixRule>> granted =
+            book.rules(session_.id(), session_.project(), store::Moment::now().wall, *rules_);
+        if (granted)
+            rules.insert(rules.end(), granted->begin(), granted->end());
+        else if (!std::exchange(has_warned_of_store_, true))
+            warn(granted.error());
+    }
+    core::Judgement judgement = core::judge(question, rules_->rules, is_trusted);
+    rules.resize(from_files);
+    return judgement;
+}
+
+void Gate::look_for_grant(Ruling& ruling, const std::string& directory) {
+    store::Store* const store = this->store();
+    if (store == nullptr) return;
+    Result<std::optional<store::Grant>> grant = store->find_command(
+        ruling.key, directory, session_.id(), session_.project(), store::Moment::now().wall);
+    if (!grant && !std::exchange(has_warned_of_store_, true)) warn(grant.error());
+    if (!grant || !*grant) return;
+    ruling.decision = Decision::allow;
+    ruling.decided_by = "grant";
+    ruling.rule = fmt::format("grant {}", (*grant)->id);
+    ruling.grants.push_back((*grant)->id);
+}
+
+Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                               const SessionSettings& settings, const core::RuleSet* only_rules) {
+    const core::Question question = question_about(plan, params, settings);
+    Ruling ruling;
+    ruling.judgement = judge(plan, question, only_rules);
+    ruling.decision = ruling.judgement.decision;
+    ruling.key = approval_key(plan, params, settings.config.sandbox);
+    ruling.is_confined = question.is_confined;
+    ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
+    if (ruling.decision == Decision::allow) {
+        ruling.is_harmless = ruling.judgement.is_safe_listed;
+        say_who_allowed(ruling);
+    }
+    if (ruling.decision == Decision::prompt && only_rules == nullptr)
+        look_for_grant(ruling, plan.workdir);
+    return ruling;
+}
+
+void Gate::note_uses(const Ruling& ruling) {
+    store::Store* const store = this->store();
+    for (const std::int64_t grant : ruling.grants)
+        if (store != nullptr) store->note_use(grant, {store::Moment::now().wall, now_});
+}
+
+Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params) {
+    begin_session();
+    Ruling ruling = find_ruling(plan, params, session_.settings(), nullptr);
+    note_uses(ruling);
+    return ruling;
+}
+
+std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ruling,
+                                          ApprovalKind kind) const {
+    using enum ApprovalDecision;
+    std::vector<ApprovalChoice> choices;
+    const auto offer = [&](ApprovalDecision decision, std::optional<ApprovalScope> scope,
+                           std::string description) {
+        choices.push_back({decision, scope, std::move(description)});
+    };
+    offer(approved, {}, "run it this once");
+    const std::vector<std::string>& roots = session_.settings().workspace_roots;
+    const bool is_in_workspace =
+        std::any_of(roots.begin(), roots.end(),
+                    [&](const std::string& root) { return is_at_or_below(plan.workdir, root); });
+    if (kind != ApprovalKind::retry) {
+        offer(approved_for_session, ApprovalScope::directory,
+              "allow exactly this command in this directory, for this session");
+        if (is_in_workspace)
+            offer(approved_for_session, ApprovalScope::workspace,
+                  "allow exactly this command anywhere in the workspace, for this session");
+        offer(approved_for_session, ApprovalScope::project,
+              "allow exactly this command in this project, also later");
+        offer(approved_for_session, ApprovalScope::always,
+              "allow exactly this command everywhere, also later");
+    }
+    if (kind == ApprovalKind::command && !ruling.judgement.proposed_prefix.empty()) {
+        offer(approved_with_prefix_rule, ApprovalScope::session,
+              "allow every command that begins so, for this session");
+        offer(approved_with_prefix_rule, ApprovalScope::project,
+              "allow every command that begins so in this project, also later");
+        offer(approved_with_prefix_rule, ApprovalScope::always,
+              "allow every command that begins so everywhere: add a rule");
+    }
+    offer(denied, {}, "do not run it");
+    offer(abort, {}, "do not run it, nor anything else that is being asked about");
+    return choices;
+}
+
+store::AuditRow Gate::row(std::string_view event) const {
+    store::AuditRow row;
+    row.at = store::Moment::now().wall;
+    row.session = session_.id();
+    row.event = event;
+    return row;
+}
+
+void Gate::audit(store::AuditRow row) {
+    store::Store* const store = this->store();
+    if (store == nullptr) return;
+    row.at = store::Moment::now().wall;
+    row.session = session_.id();
+    store->audit(std::move(row), now_);
+}
+
+store::Grant Gate::grant_for(const Question& question,
+                             const protocol::ApprovalAnswer& answer) const {
+    store::Grant grant;
+    const bool is_prefix = answer.decision == ApprovalDecision::approved_with_prefix_rule;
+    const std::vector<std::string>& argv = question.request.argv;
+    const std::vector<std::string> prefix =
+        question.request.proposed_prefix_rule.value_or(std::vector<std::string>());
+    grant.kind = is_prefix ? store::GrantKind::prefix : store::GrantKind::command;
+    grant.scope = static_cast<store::GrantScope>(
+        answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
+    grant.key = is_prefix ? key_of_prefix(prefix) : question.grant_key;
+    grant.command = is_prefix ? fmt::format("{}", fmt::join(prefix, " "))
+                              : fmt::format("{}", fmt::join(core::canonical_argv(argv), " "));
+    grant.directory = question.request.workdir;
+    if (grant.scope == store::GrantScope::workspace)
+        for (const std::string& root : session_.settings().workspace_roots)
+            if (is_at_or_below(question.request.workdir, root)) grant.directory = root;
+    if (store::ends_with_session(grant.scope)) grant.session = session_.id();
+    grant.project = session_.project();
+    grant.origin = "approval";
+    grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
+    grant.created_at = store::Moment::now().wall;
+    if (answer.expires_in_ms)
+        grant.expires_at =
+            grant.created_at +
+            static_cast<std::int64_t>(std::min(*answer.expires_in_ms, std::uint64_t{1} << 52));
+    return grant;
+}
+
+void Gate::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+    store::AuditRow decision = row("decision");
+    decision.call = question.request.call_id;
+    decision.argv = json::strings_to_json(question.request.argv);
+    decision.directory = question.request.workdir;
+    decision.decision = json::name_of(answer.decision);
+    decision.decided_by = "client";
+    if (answer.scope) decision.detail = json::name_of(*answer.scope);
+    if (answer.reason)
+        decision.detail += fmt::format("{}{}", answer.scope ? ": " : "", *answer.reason);
+    store::Store* const store = this->store();
+    if (store == nullptr) return;
+    ApprovalBook book(*store, session_.setup().paths.rules_directory);
+    const bool is_to_be_remembered = answer.decision == ApprovalDecision::approved_for_session ||
+                                     answer.decision == ApprovalDecision::approved_with_prefix_rule;
+    Result<std::int64_t> kept = is_to_be_remembered
+                                    ? book.record(decision, grant_for(question, answer))
+                                    : store->record(decision, std::nullopt);
+    if (kept) return;
+    Error error = kept.error();
+    error.message = fmt::format("the answer to {} counts this once and is not remembered: {}",
+                                question.id, error.message);
+    warn(error);
+}
+
+void Gate::on_time() {
+    if (store_ && is_due(store_->flush_at(), now_)) flush();
+}
+
+std::optional<TimePoint> Gate::next_deadline() const {
+    return store_ ? store_->flush_at() : std::nullopt;
+}
+
+void Gate::flush_all() {
+    if (!store_) return;
+    Result<void> flushed = store_->flush_all({store::Moment::now().wall, now_});
+    if (!flushed) log::warning("gate", "{}", flushed.error().message);
+}
+
+void Gate::flush() {
+    if (!store_ || !store_->flush_at()) return;
+    Result<void> flushed = store_->flush({store::Moment::now().wall, now_});
+    if (!flushed && !std::exchange(has_warned_of_store_, true)) warn(flushed.error());
+    if (flushed) has_warned_of_store_ = false;
+}
+
+} // namespace ew::server

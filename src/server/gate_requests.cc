@@ -1,0 +1,145 @@
+// The requests about approvals and rules.
+#include "json/strings.h"
+#include "server/gate.h"
+
+#include <fmt/format.h>
+
+namespace ew::server {
+
+namespace {
+
+const Error no_store = {ErrorKind::store_unavailable, "the database of approvals cannot be used",
+                        "a warning told why when it was tried; the log has it too"};
+
+Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
+    core::RuleSet rules;
+    for (const protocol::RuleInput& input : inputs) {
+        core::PrefixRule& rule = rules.rules.emplace_back();
+        for (const std::string& word : input.prefix)
+            rule.prefix.push_back({word});
+        rule.decision = input.decision;
+        rule.justification = input.justification.value_or("");
+        rule.layer = core::RuleLayer::user;
+        rule.origin = fmt::format("rules[{}]", rules.rules.size() - 1);
+        TRY(core::check(rule));
+    }
+    return rules;
+}
+
+} // namespace
+
+void Gate::list(Reply reply) {
+    store::Store* const store = this->store();
+    if (store == nullptr) return reply.fail(no_store);
+    ApprovalBook book(*store, session_.setup().paths.rules_directory);
+    (void)store->flush({store::Moment::now().wall, now_}); // or the counts of uses are old
+    Result<std::vector<protocol::ApprovalInfo>> approvals = book.list(store::Moment::now().wall);
+    if (!approvals) return reply.fail(approvals.error());
+    // The id of another session is all it takes to resume it.
+    for (protocol::ApprovalInfo& approval : *approvals)
+        if (approval.session != session_.id()) approval.session.reset();
+    reply.send(protocol::ApprovalsListResult{std::move(*approvals)});
+}
+
+void Gate::handle(Reply reply, const protocol::ApprovalsRevokeParams& params) {
+    store::Store* const store = this->store();
+    if (store == nullptr) return reply.fail(no_store);
+    store::AuditRow author = row("revocation");
+    author.decided_by = "client";
+    ApprovalBook book(*store, session_.setup().paths.rules_directory);
+    Result<std::uint64_t> revoked = book.revoke(params, author);
+    if (!revoked) return reply.fail(revoked.error());
+    reply.send(protocol::ApprovalsRevokeResult{*revoked});
+}
+
+void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
+    using protocol::ApprovalScope;
+    Result<core::RuleSet> sound = rules_of({{params.prefix, core::Decision::allow, {}}});
+    if (!sound)
+        return reply.fail({ErrorKind::invalid_params,
+                           fmt::format("prefix: {}", sound.error().message), "", "prefix"});
+    if (core::is_banned_prefix(params.prefix))
+        return reply.fail({ErrorKind::invalid_params,
+                           fmt::format("prefix: '{}' would allow nearly everything",
+                                       fmt::join(params.prefix, " ")),
+                           "name the program with what it is to do", "prefix"});
+    if (params.scope == ApprovalScope::directory || params.scope == ApprovalScope::workspace)
+        return reply.fail({ErrorKind::invalid_params,
+                           "scope: expected one of session, project and always", "", "scope"});
+    begin_session();
+    store::Store* const store = this->store();
+    if (store == nullptr) return reply.fail(no_store);
+    Question question;
+    question.request.argv = params.prefix;
+    question.request.proposed_prefix_rule = params.prefix;
+    protocol::ApprovalAnswer answer;
+    answer.decision = protocol::ApprovalDecision::approved_with_prefix_rule;
+    answer.scope = params.scope;
+    answer.expires_in_ms = params.expires_in_ms;
+    answer.reason = params.reason;
+    store::Grant grant = grant_for(question, answer);
+    grant.origin = "client";
+    store::AuditRow author = row("grant");
+    author.argv = json::strings_to_json(params.prefix);
+    author.decision = json::name_of(params.scope);
+    author.decided_by = "client";
+    ApprovalBook book(*store, session_.setup().paths.rules_directory);
+    Result<std::int64_t> id = book.record(author, grant);
+    if (!id) return reply.fail(id.error());
+    reply.send(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
+}
+
+namespace {
+
+protocol::PolicyExplainResult to_wire(const Gate::Ruling& ruling) {
+    const core::Judgement& judgement = ruling.judgement;
+    protocol::PolicyExplainResult result;
+    result.decision = ruling.decision;
+    result.reason = ruling.decided_by == "grant" ? fmt::format("allowed before: {}", ruling.rule)
+                                                 : judgement.reason;
+    if (!judgement.obstacle.empty()) result.obstacle = judgement.obstacle;
+    for (const core::CommandVerdict& from : judgement.commands) {
+        protocol::CommandVerdict& to = result.commands.emplace_back();
+        to.words = from.words;
+        to.decision = from.decision;
+        to.why = from.why;
+        if (!from.rule_origin.empty()) to.rule = from.rule_origin;
+        if (!from.justification.empty()) to.justification = from.justification;
+    }
+    if (!judgement.proposed_prefix.empty()) result.proposed_prefix_rule = judgement.proposed_prefix;
+    return result;
+}
+
+} // namespace
+
+void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
+    protocol::ExecCommandParams call;
+    call.command = params.command;
+    call.argv = params.argv;
+    call.workdir = params.workdir;
+    call.shell = params.shell;
+    call.login = params.login;
+    call.env = params.env;
+    call.sandbox_permissions = params.sandbox_permissions;
+    call.prefix_rule = params.prefix_rule;
+    SessionSettings settings = session_.settings();
+    protocol::Settings changes;
+    changes.approval_policy = params.approval_policy;
+    changes.sandbox = params.sandbox;
+    apply(settings, changes);
+    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.id()});
+    if (!plan) return reply.fail(plan.error());
+    core::RuleSet only_rules;
+    if (params.rules) {
+        Result<core::RuleSet> given = rules_of(*params.rules);
+        if (!given) return reply.fail(given.error());
+        only_rules = std::move(*given);
+    }
+    const Ruling ruling = find_ruling(*plan, call, settings, params.rules ? &only_rules : nullptr);
+    protocol::PolicyExplainResult result = to_wire(ruling);
+    // What is not there can be judged all the same.
+    if (find_program(*plan)) result.program = plan->program;
+    reply.send(result);
+}
+
+} // namespace ew::server

@@ -1,0 +1,77 @@
+#include "server/session_settings.h"
+
+#include "os/io.h"
+#include "server/start_request.h"
+
+#include <algorithm>
+
+namespace ew::server {
+
+namespace {
+
+core::GranularFlags flags_of(const protocol::GranularSettings& wire) {
+    return {wire.sandbox_approval, wire.rules, wire.skill_approval, wire.request_permissions,
+            wire.mcp_elicitations};
+}
+
+protocol::GranularSettings to_wire(const core::GranularFlags& flags) {
+    return {flags.sandbox_approval, flags.rules, flags.skill_approval, flags.request_permissions,
+            flags.mcp_elicitations};
+}
+
+protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy) {
+    protocol::EnvPolicy wire;
+    wire.inherit = static_cast<protocol::Inherit>(policy.inherit);
+    wire.ignore_default_excludes = policy.ignore_default_excludes;
+    wire.exclude = policy.exclude;
+    wire.set = policy.set;
+    wire.include_only = policy.include_only;
+    return wire;
+}
+
+} // namespace
+
+bool SessionSettings::is_confining() const {
+    return config.sandbox == core::SandboxMode::read_only ||
+           config.sandbox == core::SandboxMode::workspace_write;
+}
+
+bool SessionSettings::needs_sandbox(core::SandboxPermissions permissions) const {
+    return is_confining() && permissions != core::SandboxPermissions::require_escalated;
+}
+
+void apply(SessionSettings& settings, const protocol::Settings& changes) {
+    config::Config& config = settings.config;
+    config.approval_policy = changes.approval_policy.value_or(config.approval_policy);
+    if (changes.granular) config.granular = flags_of(*changes.granular);
+    config.sandbox = changes.sandbox.value_or(config.sandbox);
+    if (changes.approval_timeout_ms) {
+        constexpr std::uint64_t a_year = 365ULL * 24 * 3600 * 1000;
+        config.approval_timeout =
+            Millis(static_cast<std::int64_t>(std::min(*changes.approval_timeout_ms, a_year)));
+    }
+    if (changes.env_policy) config.environment = policy_of(*changes.env_policy);
+    if (changes.max_output_tokens)
+        config.max_output_tokens = std::min(*changes.max_output_tokens, config::most_output_tokens);
+    if (!changes.workspace_roots) return;
+    settings.workspace_roots.clear();
+    for (const protocol::Path& root : *changes.workspace_roots)
+        settings.workspace_roots.push_back(os::real_path(root.native).value_or(root.native));
+}
+
+protocol::Settings to_wire(const SessionSettings& settings) {
+    const config::Config& config = settings.config;
+    protocol::Settings wire;
+    wire.approval_policy = config.approval_policy;
+    wire.granular = to_wire(config.granular);
+    wire.sandbox = config.sandbox;
+    wire.approval_timeout_ms = static_cast<std::uint64_t>(config.approval_timeout.count());
+    wire.env_policy = to_wire(config.environment);
+    wire.max_output_tokens = config.max_output_tokens;
+    std::vector<protocol::Path>& roots = wire.workspace_roots.emplace();
+    for (const std::string& root : settings.workspace_roots)
+        roots.push_back({root});
+    return wire;
+}
+
+} // namespace ew::server

@@ -1,0 +1,151 @@
+#include "store/files.h"
+
+#include "base/clock.h"
+#include "store/database.h"
+#include "store/unavailable.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+namespace ew::store {
+
+Error unavailable(std::string_view path, std::string_view cause, std::string way_out) {
+    return Error{ErrorKind::store_unavailable,
+                 fmt::format("the database {} cannot be used: {}", path, cause),
+                 std::move(way_out)};
+}
+
+std::string os_error_text(int error_number) {
+    return std::generic_category().message(error_number);
+}
+
+namespace {
+
+constexpr mode_t others_write = S_IWGRP | S_IWOTH;
+constexpr mode_t others_anything = S_IRWXG | S_IRWXO;
+
+// What SQLite puts beside a database (https://www.sqlite.org/tempfiles.html).
+constexpr std::array<std::string_view, 3> companions = {"-wal", "-shm", "-journal"};
+
+Error failed(const std::string& path, std::string_view step, int error_number) {
+    return unavailable(path, fmt::format("{}: {}", step, os_error_text(error_number)),
+                       "make the directory writable for you, or name another file with --database");
+}
+
+std::string directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// So that what was made in a directory is still there after a loss of power.
+void sync_directory(const std::string& directory) {
+    const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd) (void)::fsync(fd.get()); // some file systems cannot, and need not
+}
+
+Result<void> make_directories(const std::string& path, const std::string& directory) {
+    for (std::size_t slash = 0; slash != std::string::npos;) {
+        slash = directory.find('/', slash + 1);
+        const std::string part = directory.substr(0, slash);
+        if (::mkdir(part.c_str(), S_IRWXU) == 0)
+            sync_directory(directory_of(part));
+        else if (errno != EEXIST && ::access(part.c_str(), F_OK) != 0)
+            return failed(path, "mkdir " + part, errno);
+    }
+    return {};
+}
+
+// Who may do what with `name`, which is the database, a companion or their directory.
+Result<void> check_owner(const std::string& path, const std::string& name, const struct stat& is) {
+    if (is.st_uid != ::geteuid())
+        return unavailable(path,
+                           fmt::format("{} belongs to user {}, not to you (user {})", name,
+                                       is.st_uid, ::geteuid()),
+                           "run this as its owner, or name another file with --database");
+    if ((is.st_mode & others_write) == 0) return {};
+    return unavailable(path, fmt::format("others can write to {}", name),
+                       fmt::format("look who did, then: chmod go-w '{}'", name));
+}
+
+Result<void> check_directory(const std::string& path, const std::string& directory) {
+    struct stat is = {};
+    if (::stat(directory.c_str(), &is) != 0) return failed(path, "stat " + directory, errno);
+    if (!S_ISDIR(is.st_mode)) return failed(path, directory, ENOTDIR);
+    return check_owner(path, directory, is);
+}
+
+// False: there is none.
+Result<bool> check_file(const std::string& path, const std::string& name) {
+    struct stat is = {};
+    if (::lstat(name.c_str(), &is) != 0) {
+        if (errno == ENOENT) return false;
+        return failed(path, "stat " + name, errno);
+    }
+    if (!S_ISREG(is.st_mode))
+        return unavailable(path,
+                           fmt::format("{} is {}", name,
+                                       S_ISLNK(is.st_mode) ? "a symbolic link" : "no regular file"),
+                           "name the file itself with --database");
+    TRY(check_owner(path, name, is));
+    if ((is.st_mode & others_anything) != 0 && ::chmod(name.c_str(), S_IRUSR | S_IWUSR) != 0)
+        return failed(path, "chmod " + name, errno);
+    return true;
+}
+
+Result<UniqueFd> lock_directory(const std::string& path, const std::string& directory) {
+    UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return failed(path, "open " + directory, errno);
+    const TimePoint end = clock_now() + Database::patience;
+    constexpr useconds_t pause = 1000;
+    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) break; // no locks here: SQLite's have to do
+        if (clock_now() >= end)
+            return unavailable(path, "another process has been opening it for too long",
+                               "try again, or end that process");
+        ::usleep(pause);
+    }
+    return fd;
+}
+
+// Only with the lock: a companion without its database belongs to one that is gone, and must not
+// become part of the new one; but another process may be making that.
+Result<void> make_file(const std::string& path) {
+    for (const std::string_view ending : companions)
+        (void)::unlink((path + std::string(ending)).c_str()); // mostly there are none
+    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                             S_IRUSR | S_IWUSR));
+    if (!fd) return failed(path, "create", errno);
+    if (::fchmod(fd.get(), S_IRUSR | S_IWUSR) != 0) return failed(path, "chmod", errno);
+    sync_directory(directory_of(path));
+    return {};
+}
+
+} // namespace
+
+Result<UniqueFd> prepare_file(const std::string& path) {
+    const std::string directory = directory_of(path);
+    TRY(make_directories(path, directory));
+    TRY(check_directory(path, directory));
+    UniqueFd lock = TRY(lock_directory(path, directory));
+    // An existing file is not opened here: closing it would give up the locks of a connection that
+    // this process may have (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    const bool exists = TRY(check_file(path, path));
+    if (!exists) {
+        TRY(make_file(path));
+        return lock;
+    }
+    for (const std::string_view ending : companions)
+        (void)TRY(check_file(path, path + std::string(ending)));
+    return lock;
+}
+
+} // namespace ew::store

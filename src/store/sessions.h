@@ -1,0 +1,25 @@
+// The table of sessions: who may have a session's grants back, and until when.
+#pragma once
+
+#include "base/result.h"
+#include "store/database.h"
+#include "store/types.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ew::store {
+
+// Makes the row, or notes that the session is in use. An empty project leaves it as it is.
+Result<void> touch_session(Database& database, std::string_view session, std::string_view project,
+                           UnixMs now);
+
+// The project of a session that was used since `oldest`.
+Result<std::optional<std::string>> find_session(Database& database, std::string_view session,
+                                                UnixMs oldest);
+
+// Deletes sessions that were not used since `oldest`, and their grants.
+Result<void> delete_old_sessions(Database& database, UnixMs oldest);
+
+} // namespace ew::store

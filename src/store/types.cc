@@ -1,0 +1,44 @@
+#include "store/types.h"
+
+#include <array>
+#include <chrono>
+
+namespace ew::store {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> scopes = {"directory", "workspace", "session", "project",
+                                                    "always"};
+constexpr std::array<std::string_view, 2> kinds = {"command", "prefix"};
+
+template <class Enum, std::size_t size>
+std::optional<Enum> find(const std::array<std::string_view, size>& names, std::string_view name) {
+    for (std::size_t i = 0; i < size; ++i)
+        if (names[i] == name) return static_cast<Enum>(i);
+    return {};
+}
+
+} // namespace
+
+Moment Moment::now() {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    return {std::chrono::duration_cast<Millis>(wall).count(), clock_now()};
+}
+
+std::string_view name_of(GrantScope scope) {
+    return scopes[static_cast<std::size_t>(scope)];
+}
+
+std::string_view name_of(GrantKind kind) {
+    return kinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<GrantScope> scope_of(std::string_view name) {
+    return find<GrantScope>(scopes, name);
+}
+
+std::optional<GrantKind> kind_of(std::string_view name) {
+    return find<GrantKind>(kinds, name);
+}
+
+} // namespace ew::store

@@ -1,0 +1,114 @@
+// What the database keeps, as values.
+#pragma once
+
+#include "base/clock.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ew::store {
+
+using UnixMs = std::int64_t; // milliseconds since 1970, UTC; what is written down
+
+// Both clocks at one moment: what is written down is wall time, what is waited for is monotonic.
+struct Moment {
+    UnixMs wall = 0;
+    TimePoint steady = {};
+
+    static Moment now();
+};
+
+// How far a grant reaches, narrowest first. The first three end with their session.
+enum class GrantScope : std::uint8_t {
+    directory, // this session, in exactly this directory
+    workspace, // this session, anywhere at or below the directory
+    session,   // this session, everywhere
+    project,
+    always,
+};
+
+enum class GrantKind : std::uint8_t {
+    command, // one command: its key must be equal
+    prefix,  // every command that begins with these words
+};
+
+std::string_view name_of(GrantScope scope);
+std::string_view name_of(GrantKind kind);
+std::optional<GrantScope> scope_of(std::string_view name);
+std::optional<GrantKind> kind_of(std::string_view name);
+
+inline bool ends_with_session(GrantScope scope) {
+    return scope == GrantScope::directory || scope == GrantScope::workspace ||
+           scope == GrantScope::session;
+}
+
+// Something that a person allowed.
+struct Grant {
+    std::int64_t id = 0; // never used twice
+    GrantKind kind = GrantKind::command;
+    GrantScope scope = GrantScope::directory;
+    // kind command: canonical argv, confinement and extra permissions as JSON; what must be equal.
+    // kind prefix: the words as a JSON array.
+    std::string key = {};
+    std::string directory = {}; // scope directory: this one; scope workspace: its root
+    std::string session = {};   // empty for project and always
+    std::string project = {};   // scope project: its root. Listed for the others as far as known
+    std::string command = {};   // for a person
+    std::string origin = {};    // approval, client or command line
+    std::string reason = {};
+    UnixMs created_at = 0;
+    std::optional<UnixMs> expires_at = {}; // from then on it does not count
+    std::optional<UnixMs> last_used_at = {};
+    std::int64_t uses = 0;
+};
+
+// Whose grants to list. Both given: those that are of the session and of the project.
+struct GrantFilter {
+    std::optional<std::string> session = {};
+    std::optional<std::string> project = {}; // its grants, and those of the sessions in it
+    bool include_expired = false;
+};
+
+struct OneGrant {
+    std::int64_t id = 0;
+};
+
+struct GrantsOfSession {
+    std::string session;
+};
+
+// The grants of the project, and those of every session in it.
+struct GrantsOfProject {
+    std::string project;
+};
+
+struct EveryGrant {};
+
+using RevokeWhat = std::variant<OneGrant, GrantsOfSession, GrantsOfProject, EveryGrant>;
+
+// One line of the audit. Empty: does not apply.
+struct AuditRow {
+    std::int64_t id = 0; // given when it is written
+    UnixMs at = 0;
+    std::string session = {};
+    std::string call = {};
+    std::string event = {}; // question, decision, start, denial, exit, refusal, grant, revocation
+    std::string argv = {};  // a JSON array
+    std::string directory = {};
+    std::string decision = {};
+    std::string decided_by = {}; // client, rule, grant, policy, safe list, command line, …
+    std::string rule = {};       // "FILE:LINE" or "grant 12"
+    std::string detail = {};
+};
+
+struct StoreSettings {
+    Millis audit_delay{1000};   // queued rows wait at most so long for flush()
+    int audit_keep_days = 90;   // older rows are deleted; 0: none ever is
+    int session_keep_days = 30; // sessions unused for longer are deleted with their grants
+};
+
+} // namespace ew::store

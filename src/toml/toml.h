@@ -1,0 +1,143 @@
+// A TOML file as plain values that know where they stand, and reading of tables that says what is
+// wrong with them. Lines and columns count from 1; a column counts characters, not bytes.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ew::toml {
+
+struct Place {
+    std::uint32_t line = 0;
+    std::uint32_t column = 0;
+
+    bool operator==(const Place&) const = default;
+
+    bool operator<(const Place& other) const {
+        return line != other.line ? line < other.line : column < other.column;
+    }
+};
+
+struct Value;
+struct Member;
+
+// A date, a time or both, as RFC 3339 writes it.
+struct DateTime {
+    std::string text;
+};
+
+struct Array {
+    std::vector<Value> items;
+};
+
+struct Table {
+    std::vector<Member> members; // in the order of the file
+    Place place;                 // of "[name]", "{", or of the first key of a dotted name
+
+    const Member* find(std::string_view name) const;
+};
+
+struct Value {
+    std::variant<std::string, std::int64_t, double, bool, DateTime, Array, Table> is;
+    Place place;
+};
+
+struct Member {
+    std::string name;
+    Value value;
+    Place place; // of the name
+};
+
+// A mistake in a file.
+struct Problem {
+    std::string file;
+    Place place; // line 0: the file as a whole
+    std::string message;
+
+    bool operator==(const Problem&) const = default;
+};
+
+// "FILE:LINE:COL: message", or "FILE: message" when it is about the whole file.
+std::string describe(const Problem& problem);
+
+// The problem as an Error of kind config_invalid.
+Error as_error(const Problem& problem);
+
+// More than this is refused: a file of settings is written by hand.
+constexpr std::size_t longest_text = 1 << 20;
+
+// Parses text; `file` is only a name for messages. Absent: `problem` says why.
+std::optional<Table> parse(std::string_view text, std::string_view file, Problem& problem);
+
+// The same, with the problem as "FILE:LINE:COL: message" in an Error of kind config_invalid.
+Result<Table> parse(std::string_view text, std::string_view file);
+
+// "a string", "an integer", "a number", "true or false", "a date or time", "an array", "a table".
+std::string_view kind_of(const Value& value);
+
+// The candidate that `name` was probably meant to be, or nothing.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
+
+// Reads a table key by key. What is absent is nullopt and no problem; what has the wrong kind is
+// nullopt and a problem. finish() reports the keys that nobody asked for.
+//
+//     TableReader reader(table, "config.toml", problems);
+//     config.login_shell = reader.boolean("login_shell").value_or(config.login_shell);
+//     if (const Table* inner = reader.table("environment")) {
+//         TableReader environment(*inner, "config.toml", problems, "environment");
+//         ...
+//         environment.finish();
+//     }
+//     reader.finish();
+class TableReader {
+public:
+    // All are borrowed, and must live as long as the reader. `parent` is the name of the table, for
+    // messages: key 'parent.x'.
+    TableReader(const Table& table, std::string_view file, std::vector<Problem>& problems,
+                std::string_view parent = {});
+
+    std::optional<std::string> string(std::string_view name);
+    std::optional<bool> boolean(std::string_view name);
+    std::optional<double> number(std::string_view name); // an integer too
+    std::optional<std::int64_t> integer(std::string_view name);
+    // One outside of [least, most] is a problem, and absent.
+    std::optional<std::int64_t> integer(std::string_view name, std::int64_t least,
+                                        std::int64_t most);
+    // One that is none of `choices` is a problem, and absent.
+    std::optional<std::string> choice(std::string_view name,
+                                      const std::vector<std::string_view>& choices);
+    std::optional<std::vector<std::string>> strings(std::string_view name);
+    const Table* table(std::string_view name);
+    std::vector<const Table*> tables(std::string_view name); // of [[name]]; none when absent
+    const Value* value(std::string_view name);               // of any kind
+
+    // Of the value of a key that is there, else of the table.
+    Place place(std::string_view name) const;
+
+    // Adds a problem at the value of a key, or of the table: "key 'name': what".
+    void complain(std::string_view name, std::string_view what);
+    void complain(Place place, std::string_view message);
+
+    // Every key that was not asked for is a problem: unknown key 'y'; did you mean 'x'?
+    void finish();
+
+private:
+    template <class T>
+    const T* get(std::string_view name, std::string_view expected);
+    std::string full_name(std::string_view name) const;
+
+    const Table& table_;
+    std::string_view file_;
+    std::vector<Problem>& problems_;
+    std::string_view parent_;
+    std::vector<std::string_view> known_; // the names that were asked for
+};
+
+} // namespace ew::toml
