@@ -122,7 +122,7 @@ int replay(int argc, char** argv) {
     if (!text) return fail(options->file, fmt::format(" cannot be read: {}", strerror(errno)));
     Result<std::vector<transcript::Step>> steps = transcript::parse_transcript(*text);
     if (!steps) return fail(options->file, steps.error().message);
-    Result<transcript::Shapes> shapes = transcript::Shapes::parse(protocol_json, types_json);
+    Result<transcript::Shapes> shapes = transcript::Shapes::parse(protocol_json(), types_json());
     if (!shapes) return fail(options->file, " the schema cannot be read");
 
     (void)std::signal(SIGPIPE, SIG_IGN); // a server that is gone is an error of write

@@ -27,7 +27,7 @@ int schema(int argc, char** argv) {
         fmt::print(asks_for_help ? stdout : stderr, "{}", help);
         return asks_for_help ? status_ok : status_usage;
     }
-    fmt::print("{{\"protocol\":{},\"types\":{}}}\n", protocol_json, types_json);
+    fmt::print("{{\"protocol\":{},\"types\":{}}}\n", protocol_json(), types_json());
     return status_ok;
 }
 

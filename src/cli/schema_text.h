@@ -1,11 +1,12 @@
 // The files of schema/, as they were when this program was built.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace ew::cli {
 
-extern const std::string_view protocol_json;
-extern const std::string_view types_json;
+std::string protocol_json();
+std::string types_json();
 
 } // namespace ew::cli

@@ -95,6 +95,7 @@ struct ApprovalDisplay {
     std::string workdir = {};
     std::string reason = {};
     std::optional<std::string> justification = {};
+    std::optional<std::string> stdin_text = {};
     std::vector<std::string> environment = {}; // names that the call sets and that change programs
     bool has_invisible_characters = false;
     bool has_mixed_scripts = false;
@@ -107,6 +108,7 @@ void fields(Visitor& visit, ApprovalDisplay& display) {
     visit.required("workdir", display.workdir);
     visit.required("reason", display.reason);
     visit.optional("justification", display.justification);
+    visit.optional("stdin", display.stdin_text);
     visit.required("environment", display.environment);
     visit.required("hasInvisibleCharacters", display.has_invisible_characters);
     visit.required("hasMixedScripts", display.has_mixed_scripts);
@@ -120,6 +122,8 @@ struct ApprovalRequest {
     std::string program = {}; // the absolute path that will run
     ApprovalDisplay display = {};
     std::string workdir = {};
+    bool tty = false;                           // whatever is typed later is not asked about
+    std::optional<std::string> stdin_text = {}; // that it will be given
     std::string reason = {};
     std::optional<std::string> justification = {};
     Confinement sandbox = {};
@@ -138,6 +142,8 @@ void fields(Visitor& visit, ApprovalRequest& request) {
     visit.required("program", request.program);
     visit.required("display", request.display);
     visit.required("workdir", request.workdir);
+    visit.optional("tty", request.tty);
+    visit.optional("stdin", request.stdin_text);
     visit.required("reason", request.reason);
     visit.optional("justification", request.justification);
     visit.required("sandbox", request.sandbox);

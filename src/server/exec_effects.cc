@@ -53,6 +53,7 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
     display.workdir = core::visible(request.workdir);
     display.reason = core::visible(request.reason);
     if (request.justification) display.justification = core::visible(*request.justification);
+    if (request.stdin_text) display.stdin_text = core::visible(*request.stdin_text);
     for (const std::string& variable : variables)
         display.environment.push_back(core::visible(variable));
     for (const std::string& word : request.argv) {
@@ -60,6 +61,7 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
         display.has_mixed_scripts |= core::has_mixed_scripts(word);
     }
     display.has_invisible_characters |= core::has_invisible(request.workdir) ||
+                                        core::has_invisible(request.stdin_text.value_or("")) ||
                                         core::has_invisible(request.justification.value_or(""));
     return display;
 }
@@ -124,6 +126,8 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
                          ? "the sandbox stopped it; run it again without a sandbox?"
                          : call.ruling.judgement.reason;
     request.justification = call.params.justification;
+    request.tty = call.params.tty;
+    request.stdin_text = call.params.stdin_text;
     request.additional_permissions = call.params.additional_permissions;
     request.denials = call.denials;
     if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())

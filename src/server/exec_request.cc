@@ -118,6 +118,8 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
     writer.required("permissions", params.sandbox_permissions);
     writer.optional("additional", params.additional_permissions);
     writer.required("environment", plan.risky_variables);
+    if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
+    writer.optional("stdin", params.stdin_text);
     writer.end();
     return std::string(out.view());
 }
