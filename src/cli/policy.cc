@@ -10,6 +10,7 @@
 #include "core/display.h"
 #include "core/judgement.h"
 #include "json/writer.h"
+#include "os/io.h"
 #include "os/programs.h"
 #include "protocol/approval.h"
 #include "version.h"
@@ -133,7 +134,8 @@ std::string trusted_rules_dir(const std::string& project) {
     Result<bool> trusted =
         store ? (*store)->is_project_trusted(project) : Result<bool>(store.error());
     if (!trusted) (void)fail(trusted.error());
-    if (trusted && *trusted) return rules_dir;
+    // Not knowing is no reason to leave them out: they can only tighten.
+    if (!trusted || *trusted) return rules_dir;
     fmt::print(stderr, "execward: {} does not count without execward project trust\n",
                core::visible(rules_dir));
     return {};
@@ -177,7 +179,12 @@ std::optional<core::Question> question_of(const Options& options, const config::
     question.granular = config.granular;
     question.is_confined =
         sandbox == core::SandboxMode::read_only || sandbox == core::SandboxMode::workspace_write;
-    question.workspace = directory;
+    question.workspace_roots = {directory};
+    question.workdir = directory;
+    question.stays_inside = [directory](std::string_view path) {
+        const std::optional<std::string> real = os::real_path(std::string(path));
+        return real && (directory == "/" || (*real + "/").starts_with(directory + "/"));
+    };
     return question;
 }
 
@@ -207,7 +214,7 @@ std::string_view meaning_of(core::Decision decision) {
     return {};
 }
 
-void print_for_person(const core::Judgement& judgement) {
+void print_for_person(const core::Judgement& judgement, const std::string& gap) {
     const std::string_view decision = json::name_of(judgement.decision);
     const std::string reason = core::visible(judgement.reason);
     print_line(fmt::format("{}: {}{}{}", decision, meaning_of(judgement.decision),
@@ -224,6 +231,8 @@ void print_for_person(const core::Judgement& judgement) {
     if (!judgement.obstacle.empty())
         print_line(fmt::format("The script could not be taken apart: {}",
                                core::visible(judgement.obstacle)));
+    if (judgement.reason.find(gap) == std::string::npos)
+        print_line(fmt::format("Rules may be missing: {}", core::visible(gap)));
     if (judgement.decision == core::Decision::prompt && !judgement.proposed_prefix.empty())
         print_line(fmt::format("The answer can be for every command that begins with: {}",
                                core::shell_quoted(judgement.proposed_prefix)));
@@ -256,7 +265,7 @@ int explain(const Options& options) {
     const core::Judgement judgement = core::judge(
         *question, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
     if (!options.has('j')) {
-        print_for_person(judgement);
+        print_for_person(judgement, rules->gap);
         return finish(status_ok);
     }
     ByteBuffer text;

@@ -34,17 +34,33 @@ private:
         std::string path;
     };
 
+    // What there is of one directory, so that no other one can use its limits up.
+    struct Progress {
+        std::vector<SeenFile> seen;
+        std::size_t rules = 0;
+        std::size_t bytes = 0;
+        bool is_stopped = false;
+    };
+
     void complain(const std::string& file, std::string message) {
         loaded_.problems.push_back({file, {}, std::move(message)});
     }
 
+    // The first gap is told.
+    void note_gap(std::string_view what, std::string_view where) {
+        std::string& gap = loaded_.rules.gap;
+        if (gap.empty()) gap = fmt::format("{}, and a rule {} may be about this", what, where);
+    }
+
+    void miss(const std::string& path, std::string message);
+    void take(RuleText text, const RuleSource& source);
     bool is_new(const FileText& file, const std::string& path);
     void add(core::HostExecutable entry, const std::string& file);
-    void stop(const std::string& file, std::string_view why);
+    void stop(const std::string& path, std::string_view why, RuleLayer layer);
 
     LoadedRules loaded_;
-    std::vector<SeenFile> seen_;
-    bool is_stopped_ = false;
+    Progress here_;
+    bool may_allow_ = true;
 };
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
@@ -64,8 +80,9 @@ std::optional<std::vector<std::string>> rule_file_names(DIR* directory) {
 
 void Loader::load_directory(const std::string& path, RuleLayer layer) {
     if (path.empty()) return;
+    here_ = Progress();
     const auto cannot_be_read = [&] {
-        complain(path, fmt::format("cannot be read: {}", strerror(errno)));
+        miss(path, fmt::format("cannot be read: {}", strerror(errno)));
     };
     struct stat link = {};
     if (::lstat(path.c_str(), &link) != 0) {
@@ -86,13 +103,18 @@ void Loader::load_directory(const std::string& path, RuleLayer layer) {
     for (const std::string& name : *names)
         load_file(::dirfd(directory.get()), name,
                   {fmt::format("{}/{}", path, name), layer, is_trusted});
-    if (has_more) stop(path, fmt::format("has more than {} files", most_rule_files));
+    if (has_more) stop(path, fmt::format("has more than {} files", most_rule_files), layer);
 }
 
 void Loader::load_file(int directory, const std::string& name, RuleSource source) {
-    if (is_stopped_) return;
+    if (here_.is_stopped) return;
     Result<FileText> file = read_regular_file(directory, name, longest_rule_file);
-    if (!file) return complain(source.file, std::move(file.error().message));
+    const bool is_too_long = !file && file.error().kind == ErrorKind::limit;
+    here_.bytes += is_too_long ? longest_rule_file : file ? file->text.size() : 0;
+    if (here_.bytes > most_rule_bytes)
+        return stop(source.file, fmt::format("there are more than {} bytes", most_rule_bytes),
+                    source.layer);
+    if (!file) return miss(source.file, std::move(file.error().message));
     if (!is_new(*file, source.file)) return;
     const bool must_be_ours = source.layer == RuleLayer::user && directory != AT_FDCWD;
     const std::string distrust = must_be_ours ? distrust_of(file->info) : std::string();
@@ -100,25 +122,45 @@ void Loader::load_file(int directory, const std::string& name, RuleSource source
         complain(source.file, distrust + ", so no rule in it allows anything");
         source.may_allow = false;
     }
-    RuleText text = read_rules(file->text, source);
+    take(read_rules(file->text, source), source);
+}
+
+void Loader::take(RuleText text, const RuleSource& source) {
     for (RuleProblem& problem : text.problems)
         loaded_.problems.push_back(std::move(problem));
+    if (text.mistake) {
+        const toml::Place place = *text.mistake;
+        note_gap(place.line == 0
+                     ? fmt::format("{} has a mistake", source.file)
+                     : fmt::format("{}:{}:{} has a mistake", source.file, place.line, place.column),
+                 "in it");
+    }
+    const std::size_t room = most_rules - here_.rules;
+    const bool has_more = text.rules.size() > room;
+    if (has_more) text.rules.resize(room);
+    here_.rules += text.rules.size();
     for (core::PrefixRule& rule : text.rules)
         loaded_.rules.rules.push_back(std::move(rule));
     for (core::HostExecutable& entry : text.host_executables)
         add(std::move(entry), source.file);
-    if (loaded_.rules.rules.size() > most_rules)
-        stop(source.file, fmt::format("there are more than {} rules", most_rules));
+    if (has_more)
+        stop(source.file, fmt::format("there are more than {} rules", most_rules), source.layer);
+}
+
+// A file or directory that is there and does not tell its rules.
+void Loader::miss(const std::string& path, std::string message) {
+    note_gap(fmt::format("{} {}", path, message), "in it");
+    complain(path, std::move(message));
 }
 
 // The same file by two names would be two sources of the same mistakes.
 bool Loader::is_new(const FileText& file, const std::string& path) {
-    for (const SeenFile& seen : seen_) {
+    for (const SeenFile& seen : here_.seen) {
         if (seen.device != file.info.st_dev || seen.number != file.info.st_ino) continue;
         complain(path, fmt::format("is the same file as {}, and was read once", seen.path));
         return false;
     }
-    seen_.push_back({file.info.st_dev, file.info.st_ino, path});
+    here_.seen.push_back({file.info.st_dev, file.info.st_ino, path});
     return true;
 }
 
@@ -135,16 +177,19 @@ void Loader::add(core::HostExecutable entry, const std::string& file) {
         known.push_back(std::move(entry));
 }
 
-void Loader::stop(const std::string& file, std::string_view why) {
-    complain(file, fmt::format("{}: the others are not read, and no rule allows anything", why));
-    is_stopped_ = true;
+// What a project has too much of is no reason to take away what the user allows.
+void Loader::stop(const std::string& path, std::string_view why, RuleLayer layer) {
+    here_.is_stopped = true;
+    note_gap(fmt::format("{}: {}", path, why), "among the others");
+    const bool is_project = layer == RuleLayer::project;
+    complain(path, fmt::format("{}: the others are not read{}", why,
+                               is_project ? "" : ", and no rule allows anything"));
+    if (!is_project) may_allow_ = false;
 }
 
 LoadedRules Loader::finish() {
-    std::vector<core::PrefixRule>& rules = loaded_.rules.rules;
-    if (rules.size() > most_rules) rules.erase(rules.begin() + most_rules, rules.end());
-    if (is_stopped_)
-        std::erase_if(rules,
+    if (!may_allow_)
+        std::erase_if(loaded_.rules.rules,
                       [](const auto& rule) { return rule.decision == core::Decision::allow; });
     return std::move(loaded_);
 }

@@ -13,8 +13,10 @@ namespace ew::config {
 using RuleProblem = toml::Problem;
 
 constexpr std::size_t longest_rule_file = toml::longest_text;
-constexpr std::size_t most_rules = 10'000;     // of all files together
-constexpr std::size_t most_rule_files = 1'000; // in one directory
+// Of each directory by itself.
+constexpr std::size_t most_rules = 10'000;
+constexpr std::size_t most_rule_files = 1'000;
+constexpr std::size_t most_rule_bytes = 16 << 20;
 
 // Directories whose files *.toml have rules; of each, read in the order of their names. One that
 // does not exist has no rules. Empty: there is none.
@@ -32,8 +34,9 @@ struct LoadedRules {
 // What cannot be read, or cannot be trusted, is a problem, and everything else goes on. Allow rules
 // of the user count only in files without a mistake, of root or of this user, that nobody else can
 // write, in a directory that is no symbolic link and of which the same holds. Rules that prompt or
-// forbid count from everywhere. With more rules than `most_rules` some that forbid are missing, so
-// nothing is allowed any more.
+// forbid count from everywhere. Beyond a limit the rest of the directory is left out; if it is one
+// of the user or the system, no rule allows anything any more. Whenever a rule may be missing for
+// any of this, or may not be what was meant, `rules.gap` says so.
 LoadedRules load_rules(const RulePlaces& places);
 
 // These files and no others, as rules of the user, whoever they belong to.

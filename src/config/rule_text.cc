@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -22,6 +24,7 @@ using toml::Value;
 using Words = std::vector<std::string>;
 
 constexpr std::size_t most_problems = 100;
+constexpr std::size_t most_salvaged_blocks = 10'000; // of a text; each is parsed by itself
 
 // An example is a list of words, or a string with one command as it is typed in a shell.
 std::optional<Words> words_of(const Value& value) {
@@ -56,6 +59,9 @@ std::optional<Words> alternatives_of(const Value& value) {
     return words;
 }
 
+// How much of a prefix could be read.
+enum class Extent : std::uint8_t { none, beginning, whole };
+
 bool is_allow(const PrefixRule& rule) {
     return rule.decision == Decision::allow;
 }
@@ -68,15 +74,33 @@ public:
 
     void read(const Table& document) {
         TableReader reader(document, source_.file, out_.problems);
-        for (const Table* table : reader.tables("rule"))
+        for (const Table* table : rule_tables(reader))
             if (std::optional<PrefixRule> rule = read_rule(*table))
                 out_.rules.push_back(std::move(*rule));
         for (const Table* table : reader.tables("host_executable"))
             read_host_executable(*table);
         reader.finish();
+        for (const Problem& problem : out_.problems)
+            if (!out_.mistake || problem.place < *out_.mistake) out_.mistake = problem.place;
+        std::move(without_effect_.begin(), without_effect_.end(),
+                  std::back_inserter(out_.problems));
     }
 
 private:
+    // A [rule] that should have been a [[rule]] is a mistake and still one rule.
+    static std::vector<const Table*> rule_tables(TableReader& reader) {
+        constexpr std::string_view name = "rule";
+        std::vector<const Table*> tables = reader.tables(name);
+        const Value* value = reader.value(name);
+        if (const auto* single = value ? std::get_if<Table>(&value->is) : nullptr)
+            tables.push_back(single);
+        return tables;
+    }
+
+    void tell_no_effect(toml::Place place, std::string message) {
+        without_effect_.push_back({source_.file, place, std::move(message)});
+    }
+
     // Absent: it has no prefix that can be read.
     std::optional<PrefixRule> read_rule(const Table& table) {
         const std::size_t problems_before = out_.problems.size();
@@ -84,19 +108,22 @@ private:
         PrefixRule rule;
         rule.layer = source_.layer;
         rule.origin = fmt::format("{}:{}", source_.file, table.place.line + first_line_);
-        const bool has_prefix = read_prefix(reader, rule.prefix);
+        const Extent extent = read_prefix(reader, rule.prefix);
         rule.decision = read_decision(reader);
         rule.justification = reader.string("justification").value_or("");
         rule.match = read_examples(reader, "match");
         rule.not_match = read_examples(reader, "not_match");
         reader.finish();
-        if (!has_prefix) return std::nullopt;
+        if (extent == Extent::none) return std::nullopt;
+        // It matches more than was meant: too much to forbid.
+        if (extent == Extent::beginning && !is_allow(rule)) rule.decision = Decision::prompt;
         const bool is_whole = out_.problems.size() == problems_before;
         if (Result<void> checked = core::check(rule); is_whole && !checked)
             reader.complain(table.place, checked.error().message);
         if (is_allow(rule) && can_only_tighten())
-            reader.complain("decision", "\"allow\" has no effect: rules of the system and of a "
-                                        "project can only tighten");
+            tell_no_effect(reader.place("decision"),
+                           "key 'decision': \"allow\" has no effect: rules of the system and of a "
+                           "project can only tighten");
         return rule;
     }
 
@@ -105,25 +132,29 @@ private:
                source_.layer == core::RuleLayer::project;
     }
 
-    static bool read_prefix(TableReader& reader, std::vector<Words>& prefix) {
+    // A string in place of the list is a mistake, and counts as one word.
+    static Extent read_prefix(TableReader& reader, std::vector<Words>& prefix) {
         constexpr std::string_view name = "prefix";
         const Value* value = reader.value(name);
         const auto* array = value ? std::get_if<toml::Array>(&value->is) : nullptr;
         if (!array || array->items.empty()) {
             reader.complain(name, "expected the words that a command begins with, such as "
                                   "[\"git\", [\"log\", \"status\"]]");
-            return false;
+            std::optional<Words> word = value ? alternatives_of(*value) : std::nullopt;
+            if (!word) return Extent::none;
+            prefix.push_back(std::move(*word));
+            return Extent::whole;
         }
         for (const Value& item : array->items) {
             std::optional<Words> words = alternatives_of(item);
             if (!words) {
                 reader.complain(item.place, "key 'prefix': expected a word, or a list of the "
                                             "words that it may be, and none of them empty");
-                return false;
+                return prefix.empty() ? Extent::none : Extent::beginning;
             }
             prefix.push_back(std::move(*words));
         }
-        return true;
+        return Extent::whole;
     }
 
     static Decision read_decision(TableReader& reader) {
@@ -170,21 +201,33 @@ private:
         for (const std::string& path : entry.paths)
             if (!path.starts_with('/')) reader.complain("paths", "expected absolute paths");
         if (source_.layer == core::RuleLayer::project)
-            return reader.complain(table.place,
-                                   "has no effect: a project does not say which programs are "
-                                   "the real ones");
+            return tell_no_effect(table.place, "has no effect: a project does not say which "
+                                               "programs are the real ones");
         out_.host_executables.push_back(std::move(entry));
     }
 
     const RuleSource& source_;
     std::uint32_t first_line_;
     RuleText& out_;
+    std::vector<Problem> without_effect_;
 };
 
+// The line without blanks and quotes; they can stand around every part of a header.
+std::string bare(std::string_view line) {
+    constexpr std::string_view blanks = " \t";
+    constexpr std::size_t longest_header = 100; // of those that somebody would write
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    std::string left;
+    for (const char byte : line.substr(0, longest_header))
+        if (blanks.find(byte) == std::string_view::npos && byte != '"' && byte != '\'')
+            left += byte;
+    return left;
+}
+
 bool begins_block(std::string_view line) {
-    const std::size_t at = line.find_first_not_of(" \t");
-    return at != std::string_view::npos && (line.substr(at).starts_with("[[rule]]") ||
-                                            line.substr(at).starts_with("[[host_executable]]"));
+    const std::string header = bare(line);
+    return header.starts_with("[[rule]]") || header.starts_with("[[host_executable]]") ||
+           header.starts_with("[rule]") || header.starts_with("rule=");
 }
 
 // A block by itself; of one with a mistake in it the lines before that.
@@ -202,11 +245,13 @@ std::optional<Table> parse_block(std::string_view block, const std::string& file
 // another, or half of what was meant, so what is found here must only ever tighten.
 std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source) {
     RuleText found;
+    std::size_t blocks = 0;
     std::uint32_t line_number = 0;
     std::uint32_t block_line = 0;
     std::size_t block_begin = std::string_view::npos;
     const auto read_block = [&](std::size_t end) {
-        if (block_begin == std::string_view::npos) return;
+        if (block_begin == std::string_view::npos || blocks == most_salvaged_blocks) return;
+        ++blocks;
         const std::string_view block = text.substr(block_begin, end - block_begin);
         if (const std::optional<Table> table = parse_block(block, source.file))
             RuleReader(source, block_line, found).read(*table);
@@ -240,6 +285,7 @@ RuleText read_rules(std::string_view text, const RuleSource& source) {
     if (const std::optional<Table> document = toml::parse(text, source.file, problem)) {
         RuleReader(source, 0, out).read(*document);
     } else {
+        out.mistake = problem.place;
         out.problems.push_back(std::move(problem));
         out.rules = salvage(text, source);
     }

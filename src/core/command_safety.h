@@ -34,6 +34,14 @@ bool is_dangerous(const std::vector<std::string>& argv);
 // env, xargs and the like, behind find's -exec, and in the script of a shell.
 std::vector<std::vector<std::string>> with_started_commands(const std::vector<std::string>& argv);
 
+// For each command that starts others, everything from any of its words on, shortened: what it
+// would start if its options are other ones than we know.
+std::vector<std::vector<std::string>>
+possible_starts(const std::vector<std::vector<std::string>>& commands);
+
+// Does the text give git subcommands other meanings, by a setting that is named in it?
+bool holds_alias(std::string_view text);
+
 // Words that start other programs (sudo, env, timeout, …), by base name.
 bool is_launcher(std::string_view program);
 

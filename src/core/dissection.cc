@@ -1,5 +1,8 @@
 #include "core/dissection.h"
 
+#include "core/judgement.h"
+#include "core/program_options.h"
+
 #include <algorithm>
 
 namespace ew::core {
@@ -9,18 +12,39 @@ namespace {
 constexpr int deepest_shell = 4;
 constexpr std::size_t most_words = 4096; // of a command that a rule or the safe list may allow
 
-// Does `cd` lead out of the workspace, as far as its words tell?
-bool leaves(const Words& words, std::string_view workspace) {
+// The directory that `cd` names, or nothing if it is computed, another time's, or made of two words
+// (`cd OLD NEW` of zsh).
+std::string cd_target(const Words& words) {
     std::size_t at = 1;
     while (at < words.size() && words[at].size() > 1 && words[at].front() == '-' &&
            words[at] != "--")
         ++at;
     if (at < words.size() && words[at] == "--") ++at;
-    if (at >= words.size() || words[at] == "-" || words[at].empty()) return true;
-    const std::string target = words[at] + "/";
-    if (target.find("../") != std::string::npos) return true;
-    if (!target.starts_with('/')) return false;
-    return workspace.empty() || !target.starts_with(std::string(workspace) + "/");
+    if (at + 1 != words.size() || words[at] == "-" || words[at].starts_with('+')) return {};
+    if ((words[at] + "/").find("../") != std::string::npos) return {};
+    return words[at];
+}
+
+bool is_at_or_below(std::string_view path, std::string_view directory) {
+    if (directory == "/") return path.starts_with('/');
+    return !directory.empty() && path.starts_with(directory) &&
+           (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+bool is_inside(std::string_view path, const std::vector<std::string>& roots) {
+    return std::any_of(roots.begin(), roots.end(),
+                       [&](const std::string& root) { return is_at_or_below(path, root); });
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// The name of a shell's file without its version: "zsh" of /usr/bin/zsh-5.9.
+std::string_view family(std::string_view program) {
+    const std::string_view name = base_name(program);
+    return name.substr(0, name.find_first_of("-.0123456789"));
 }
 
 // A shell's options and words around a script that are not looked into.
@@ -36,10 +60,13 @@ bool is_odd_shell_call(const Words& argv) {
 
 class Dissection {
 public:
-    Dissection(std::string_view workspace, const ProgramTrust& trust)
-        : workspace_(workspace), trust_(trust) {}
+    Dissection(const Question& question, const ProgramTrust& trust)
+        : question_(question),
+          trust_(trust),
+          has_left_(!is_inside(question.workdir, question.workspace_roots)) {}
 
-    std::vector<Part> take_apart(const Words& argv) {
+    std::vector<Part> take_apart() {
+        const Words& argv = question_.argv;
         add({argv, std::vector<bool>(argv.size(), false)}, 0);
         return std::move(parts_);
     }
@@ -51,17 +78,44 @@ private:
         if (is_plain_shell_call(command.words) && !has_pattern) return add_script(command, depth);
         const bool is_odd = is_odd_shell_call(command.words);
         push(command, depth, is_odd ? "a shell with unusual options or words" : "");
-        if (command.words.front() == "cd" && depth > 0 &&
-            (has_pattern || leaves(command.words, workspace_)))
-            has_left_ = true;
+        if (command.words.front() == "cd" && depth > 0)
+            has_left_ = has_left_ || has_pattern || leads_out(command.words);
+    }
+
+    // May the directory be another than one in the workspace behind this `cd`? It may also fail, or
+    // not be reached: so a second relative one could begin at several places.
+    bool leads_out(const Words& words) {
+        std::string target = cd_target(words);
+        if (target.empty()) return true;
+        if (target == ".") return false;
+        if (!target.starts_with('/')) {
+            if (has_moved_) return true;
+            target = question_.workdir + "/" + target;
+        }
+        has_moved_ = true;
+        return !question_.stays_inside || !question_.stays_inside(target);
+    }
+
+    // Why a script for this shell is not taken apart; empty: it is.
+    std::string obstacle_of_shell(const ShellCommand& command, int depth) const {
+        const std::string& shell = command.words.front();
+        if (!is_trusted_start(part_of(command, depth), trust_))
+            return shell + " is not known to be a shell of the system";
+        if (depth >= deepest_shell) return "too many shells in each other";
+        const bool is_known =
+            depth > 0 || question_.program.empty() ||
+            is_listed("ash bash busybox dash rbash sh zsh", family(question_.program));
+        if (!is_known) return shell + " stands for " + question_.program;
+        if (!question_.has_utf8_locale && !is_ascii(command.words[2]))
+            return "letters that are not ASCII, in a locale that may read them otherwise";
+        return {};
     }
 
     void add_script(const ShellCommand& command, int depth) {
-        const std::string& shell = command.words.front();
-        if (!is_straight_path(shell) || !trust_(shell))
-            return push(command, depth, shell + " is not known to be a shell of the system");
-        if (depth >= deepest_shell) return push(command, depth, "too many shells in each other");
-        const ShellCall call = shell_call(command.words);
+        std::string obstacle = obstacle_of_shell(command, depth);
+        if (!obstacle.empty()) return push(command, depth, std::move(obstacle));
+        ShellCall call = shell_call(command.words);
+        if (depth == 0 && family(question_.program) == "zsh") call.dialect = Dialect::zsh;
         const Script script = decompose(call.script, call.dialect);
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // The outermost shell is only how the script is run: no rule is about that.
@@ -71,30 +125,44 @@ private:
         if (depth > 0) inner_shells_.pop_back();
     }
 
-    void push(const ShellCommand& command, int depth, std::string obstacle) {
+    Part part_of(const ShellCommand& command, int depth) const {
         Part part;
         part.command = command;
-        part.obstacle = std::move(obstacle);
-        if (part.obstacle.empty() && command.words.size() > most_words)
-            part.obstacle = "there are too many words to look at";
         part.inner_shells = inner_shells_;
         part.is_in_shell = depth > 0;
         part.has_left_workspace = has_left_;
+        if (depth == 0) part.program = question_.program;
+        return part;
+    }
+
+    void push(const ShellCommand& command, int depth, std::string obstacle) {
+        Part part = part_of(command, depth);
+        part.obstacle = std::move(obstacle);
+        if (part.obstacle.empty() && command.words.size() > most_words)
+            part.obstacle = "there are too many words to look at";
         parts_.push_back(std::move(part));
     }
 
-    std::string_view workspace_;
+    const Question& question_;
     const ProgramTrust& trust_;
     std::vector<Part> parts_;
     std::vector<Words> inner_shells_;
-    bool has_left_ = false;
+    bool has_left_;
+    bool has_moved_ = false; // behind a `cd` that may have been carried out, or not
 };
 
 } // namespace
 
-std::vector<Part> take_apart(const Words& argv, std::string_view workspace,
-                             const ProgramTrust& trust) {
-    return Dissection(workspace, trust).take_apart(argv);
+std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust) {
+    return Dissection(question, trust).take_apart();
+}
+
+bool is_trusted_start(const Part& part, const ProgramTrust& trust) {
+    const std::string& word = part.command.words.front();
+    if (!is_straight_path(word) || !trust(word)) return false;
+    if (part.program.empty()) return true;
+    if (is_shell(part.program) && !is_shell(word)) return false;
+    return !word.starts_with('/') || trust(part.program);
 }
 
 } // namespace ew::core

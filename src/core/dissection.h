@@ -11,18 +11,23 @@
 
 namespace ew::core {
 
+struct Question;
+
 // One command of a script, or a whole argv.
 struct Part {
     ShellCommand command;
     std::string obstacle = {}; // it runs more than its words say, and this is why nobody knows
     std::vector<Words> inner_shells = {}; // calls of shells, in the script, that led to it
     bool is_in_shell = false;             // builtins are at hand
-    bool has_left_workspace = false;      // a `cd` before it led elsewhere
+    bool has_left_workspace = false; // it runs elsewhere, or a `cd` before it may have led there
+    std::string program = {};        // the file that its first word stands for; empty: not known
 };
 
-// `argv` itself if it is no shell with a script. Never empty. `workspace` may be empty: every
-// absolute path is outside then.
-std::vector<Part> take_apart(const Words& argv, std::string_view workspace,
-                             const ProgramTrust& trust);
+// The question's argv itself if it is no shell with a script. Never empty.
+std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust);
+
+// Is the first word the name of a program of the system, and what runs that program? A path that is
+// a symlink is no proof of its name: the file behind it must be trusted too.
+bool is_trusted_start(const Part& part, const ProgramTrust& trust);
 
 } // namespace ew::core

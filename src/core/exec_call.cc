@@ -39,8 +39,8 @@ Step row(const Starting&, const event::StartFailed& failed, bool) {
     return answered(effect::AnswerFailed{failed.error});
 }
 
-Step row(const Starting&, const event::Cancelled& cancelled, bool) {
-    if (!cancelled.ends_program) return answered(effect::AnswerCancelled{true});
+// There is nothing yet that could go on.
+Step row(const Starting&, const event::Cancelled&, bool) {
     return {Answered{}, {effect::EndProgram{}, effect::AnswerCancelled{false}}};
 }
 

@@ -18,174 +18,90 @@ Variables fixed_variables() {
             {exec_variable, "1"}};
 }
 
-// Names are in upper case here, and compared so. A family ends in *.
-constexpr auto risky_names = std::to_array<std::string_view>({
+// Names are in upper case here, and compared so; * stands for anything, and only at an end.
+constexpr auto risky_families = std::to_array<std::string_view>({
     // The loader and the C library (ld.so(8), environ(7)): code, character sets, messages, hosts.
-    "LD_*",
-    "DYLD_*",
-    "GCONV_PATH",
-    "GETCONF_DIR",
-    "GLIBC_TUNABLES",
-    "HOSTALIASES",
-    "LOCALDOMAIN",
-    "LOCPATH",
-    "MALLOC_*",
-    "NLSPATH",
-    "RES_OPTIONS",
-    "TEXTDOMAINDIR",
+    "LD_* DYLD_* GCONV* GETCONF* GLIBC_* HOSTALIASES LOCALDOMAIN LOCPATH MALLOC_* NLS* RES_*",
+    "TEXTDOMAIN* TZ",
+    // How text is taken apart: in GBK and its like a backslash can be half of a character.
+    "LANG LANGUAGE LC_* *CHARSET *ENCODING",
     // Shells: files they run at start, options, what words and prompts turn into, files they write.
-    "BASH*",
-    "CDPATH",
-    "ENV",
-    "EXECIGNORE",
-    "FCEDIT",
-    "FIGNORE",
-    "FPATH",
-    "GLOBIGNORE",
-    "HISTFILE",
-    "IFS",
-    "INPUTRC",
-    "MAIL",
-    "MAILPATH",
-    "MODULE_PATH",
-    "NULLCMD",
-    "PROMPT*",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS3",
-    "PS4",
-    "READNULLCMD",
-    "SHELL",
-    "SHELLOPTS",
-    "TMOUT",
-    "ZDOTDIR",
-    "ZSH*",
-    // Where programs, settings and temporary files are looked for.
-    "HOME",
-    "PATH",
-    "TEMP",
-    "TERMCAP",
-    "TERMINFO*",
-    "TMP",
-    "TMPDIR",
-    "TMPPREFIX",
-    "XDG_*",
-    // Programs that others start: pagers, editors, browsers, askers for passwords.
-    "*_ASKPASS",
-    "*BROWSER",
-    "*EDITOR",
-    "*PAGER",
-    "LESS*",
-    "MORE",
-    "MOST_*",
-    "VISUAL",
+    "ARGV0 BASH* CDPATH COMP_* EMACS ENV EXECIGNORE FCEDIT FIGNORE FPATH FUNCNEST GLOB* HIST* IFS",
+    "INPUTRC INSIDE_EMACS KSH* MAIL* MODULE_PATH NULLCMD OLDPWD POSIXLY_CORRECT PROMPT* PS0 PS1",
+    "PS2 PS3 PS4 PWD READNULLCMD RPROMPT* RPS1 SHELLOPTS SPROMPT STTY TIMEFMT TIMEFORMAT TMOUT",
+    "WATCH* ZDOTDIR ZSH*",
+    // Numbers of theirs that some shells compute, and so run what is in them.
+    "BAUD COLUMNS ERRNO KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK OPTIND PERIOD RANDOM SAVEHIST",
+    "SECONDS SHLVL SRANDOM",
+    // Terminals, displays, buses.
+    "DBUS_* DISPLAY ICEAUTHORITY NOTIFY_SOCKET TERM TERMCAP TERMINFO* WAYLAND_* XAUTHORITY",
+    "XENVIRONMENT XMODIFIERS",
+    // Where programs, settings, code and temporary files are looked for or written.
+    "*DIR *DIRS *DIRECTORY *FILE *FILES *FOLDER *HOME *INPUTS *LIB *LIBS *LIBRARIES *LIBRARY",
+    "*PATH *PATHS *PREFIX *ROOT *SOCK *SOCKET *TEMP *TMP *_CACHE *_LOG *_OUTPUT INCLUDE TAPE XDG_*",
+    // Programs that others start.
+    "*ASKPASS* *BROWSER *COMMAND* *CMD *EDITOR *EXECUTABLE* *INTERPRETER* *LAUNCHER* *PAGER",
+    "*PREFIX_* *PROGRAM* *RUNNER* *SCRIPT* *SHELL *SHELL_* *VIEWER *WRAPPER* LESS* MORE MOST_*",
+    "VISUAL *_BIN *_BINARY *_DIFF *_TOOL",
+    // Options and settings, and code that is loaded.
+    "*ADDOPTS *ARG *ARGS *ARGUMENTS *CONF *CONFIG* *DEFAULTS *FLAG *FLAGS *INI *INIT *OPT *OPTION",
+    "*OPTIONS *OPTS *PROFILE* *RC *SETTINGS* *STARTUP* *AUTOLOAD* *BACKEND* *BOOTSTRAP* *DRIVER*",
+    "*ENGINE* *EXTENSION* *HANDLER* *HOOK* *INJECT* *LOADER* *MODULE* *PLUGIN* *PRELOAD*",
+    "*PROVIDER*",
+    // What a program connects to and whom it believes.
+    "*CERT* *CA_BUNDLE *ENDPOINT* *KEYLOG* *MIRROR* *PROXY *REGISTRY* *_HOST *_SERVER *_URI *_URL",
+    "CURL_* KRB5* LDAP* OPENSSL* SSL_* TLS_*",
     // Tools that take options, settings or code from their own variables.
-    "*SAN_OPTIONS",
-    "AWKLIBPATH",
-    "AWKPATH",
-    "AWS_*",
-    "BAT_*",
-    "BZIP*",
-    "CURL_HOME",
-    "DBUS_*",
-    "DELTA_*",
-    "DOCKER_*",
-    "FZF_*",
-    "GAWK_*",
-    "GCOV_*",
-    "GDK_*",
-    "GH_*",
-    "GIO_*",
-    "GIT_*",
-    "GNUPGHOME",
-    "GREP_OPTIONS",
-    "GROFF_*",
-    "GTK_*",
-    "GZIP",
-    "JQ_*",
-    "KUBECONFIG",
-    "LLVM_PROFILE_FILE",
-    "MAGIC",
-    "MANOPT",
-    "MANPATH",
-    "MANROFFOPT",
-    "OPENSSL_*",
-    "POSIXLY_CORRECT",
-    "QT_*",
-    "RIPGREP_CONFIG_PATH",
-    "RSYNC_*",
-    "SSH_*",
-    "SSLKEYLOGFILE",
-    "TAPE",
-    "TAR_OPTIONS",
-    "UNZIP*",
-    "WGETRC",
-    "XZ_*",
-    "ZIP*",
-    "ZSTD_*",
-    "_POSIX2_VERSION",
-    // Build tools and compilers.
-    "AR",
-    "CARGO*",
-    "CC",
-    "CFLAGS",
-    "CMAKE_*",
-    "COMPILER_PATH",
-    "CONFIG_SITE",
-    "CPATH",
-    "CPP",
-    "CXX",
-    "CXXFLAGS",
-    "GCC_*",
-    "GNUMAKEFLAGS",
-    "GO*",
-    "LDFLAGS",
-    "LIBRARY_PATH",
-    "MAKE*",
-    "MFLAGS",
-    "NINJA_*",
-    "PKG_CONFIG*",
-    "RUST*",
+    "ANSIBLE_* AWK* AWS_* AZURE_* BAT_* BZIP* CLOUDSDK_* COMPOSE_* CVS* DELTA_* DOCKER_* EXINIT",
+    "FZF_* GAWK_* GCOV_* GDB* GDK_* GH_* GIO_* GIT_* GNUPG* GOOGLE_* GREP_* GROFF_* GS_* GTK_*",
+    "GZIP HELM_* HG* JQ_* KUBE* LLDB_* LLVM_* MAGIC* MANLESS MANROFF* MAN_* MYSQL* NVIM* PACKER_*",
+    "PERF_* PG* PODMAN_* PSQL* PULUMI_* RIPGREP_* RSYNC_* SQLITE_* SSH_* STRACE_* SUDO_* SVN_*",
+    "SYSTEMD_* TAR_* TERRAFORM_* TERRAGRUNT_* TEXMF* TF_* UNZIP* VAGRANT_* VALGRIND_* VIM* WGETRC",
+    "XZ_* ZIP* ZSTD_* _POSIX2_VERSION",
+    // Graphics, sound, parallel computing: libraries that load others.
+    "ALSA_* CUDA_* EGL_* FONTCONFIG_* GST_* HIP_* LADSPA_* LIBGL_* LIBVA_* LV2* MESA_* MPI* OCL_*",
+    "OMPI_* OMP_* OPENCL_* PMIX_* PULSE_* QML* QT_* ROCM_* SDL_* UCX_* VDPAU_* VK_* __EGL* __GL*",
+    // Build tools and compilers; make takes every variable for one of its own (GNU make manual,
+    // "Variables Used by Implicit Rules").
+    "*CC *CPP *CXX *_AR *_LD *COMPILER* *LINKER* AR AS AUTO* ACLOCAL* BAZEL* BISON_* CARGO*",
+    "CCACHE_* CMAKE_* CO CONFIG_SITE CTANGLE CTEST_* CWEAVE DISTCC_* F77 FC GCC_* GET GO* ICECC_*",
+    "INSTALL* LD LEX LIBTOOL* LINT M2C M4* MAKE* MESON_* NINJA_* NM OBJC* OBJDUMP PC PKG_CONFIG*",
+    "RANLIB RM RUST* SCCACHE_* STRIP TANGLE WEAVE YACC",
     // Languages: code that is loaded before the program, or instead of it.
-    "BUN_*",
-    "BUNDLE_*",
-    "CLASSPATH",
-    "CONDA_*",
-    "CORECLR_*",
-    "COMPLUS_*",
-    "DENO_*",
-    "DOTNET_*",
-    "ELIXIR_*",
-    "ERL_*",
-    "GEM_*",
-    "GRADLE_*",
-    "GUILE_*",
-    "JAVA*",
-    "JDK_*",
-    "JULIA_*",
-    "LUA*",
-    "MAVEN_*",
-    "MONO_*",
-    "NODE_*",
-    "NPM_*",
-    "OCAML*",
-    "PERL*",
-    "PHP*",
-    "PIP_*",
-    "PYTHON*",
-    "RUBY*",
-    "R_*",
-    "TCL*",
-    "UV_*",
-    "_JAVA_OPTIONS",
+    "ANT_* BABEL_* BUN_* BUNDLE* CABAL_* CAML* CATALINA_* CLJ_* COMPLUS_* COMPOSER_* CONDA_*",
+    "CORECLR_* COREPACK_* COVERAGE_* DART_* DENO_* DJANGO_* DOTNET_* ELECTRON_* ELIXIR_* ERL_*",
+    "ESLINT_* FLASK_* FLUTTER_* GEM_* GHC* GRADLE_* GROOVY_* GUILE_* HADOOP_* IPYTHON* JAVA*",
+    "JDK_* JEST_* JRE_* JULIA_* JUPYTER* KOTLIN_* LEIN_* LOG4J_* LUA* M2_* MAVEN_* MIX_* MONO_*",
+    "MPL* MVN_* MYPY* NIM* NODE_* NOSE_* NOX_* NPM_* NUMBA_* OCAML* OPAM* PDM_* PERL* PHP* PIP_*",
+    "PLAYWRIGHT_* PNPM_* POETRY_* PYLINT* PYTEST_* PYTHON* R_* RACK_* RAILS_* RAKE* REBAR_* RUBY*",
+    "SBT_* SCALA_* SPARK_* STACK_* SWIFT_* TCL* TORCH_* TOX_* TS_NODE_* UV_* VIRTUALENV_*",
+    "VIRTUAL_ENV VITE* YARN_* ZIG*",
+    // Packages and systems.
+    "APT_* BREW_* DEBIAN_* DEBUGINFOD_* DEB_* DNF_* DPKG_* GUIX_* HOMEBREW_* NIX* PACMAN* RPM*",
 });
 
 bool matches_family(std::string_view pattern, std::string_view name) {
-    if (pattern.front() == '*') return name.ends_with(pattern.substr(1));
-    if (pattern.front() != name.front()) return false; // nearly all, at once
-    if (pattern.back() == '*') return name.starts_with(pattern.substr(0, pattern.size() - 1));
-    return pattern == name;
+    const bool is_any_start = pattern.starts_with('*');
+    const bool is_any_end = pattern.ends_with('*');
+    if (is_any_start) pattern.remove_prefix(1);
+    if (is_any_end) pattern.remove_suffix(1);
+    if (is_any_start && is_any_end) return name.find(pattern) != std::string_view::npos;
+    if (is_any_start) return name.ends_with(pattern);
+    return is_any_end ? name.starts_with(pattern) : name == pattern;
+}
+
+bool matches_one(std::string_view patterns, std::string_view name) {
+    while (!patterns.empty()) {
+        const std::size_t end = std::min(patterns.find(' '), patterns.size());
+        if (matches_family(patterns.substr(0, end), name)) return true;
+        patterns.remove_prefix(std::min(end + 1, patterns.size()));
+    }
+    return false;
+}
+
+template <std::size_t size>
+bool is_listed(const std::array<std::string_view, size>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string upper(std::string_view name) {
@@ -195,26 +111,55 @@ std::string upper(std::string_view name) {
     return result;
 }
 
+bool is_letter_or_digit(char c) {
+    const char lower = static_cast<char>(c | 0x20);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
+}
+
 // A name that no program asks for by itself: shells pass functions on as BASH_FUNC_name%% or, older
 // ones, name().
 bool is_odd(std::string_view name) {
-    return name.empty() || !std::all_of(name.begin(), name.end(), [](char c) {
-               const char lower = static_cast<char>(c | 0x20);
-               return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    return name.empty() || !std::all_of(name.begin(), name.end(),
+                                        [](char c) { return is_letter_or_digit(c) || c == '_'; });
+}
+
+// No option, no path, nothing that a shell would compute or take apart.
+bool is_plain(std::string_view value, std::string_view also) {
+    constexpr std::size_t max_size = 64; // a person does not see it: no room for a text
+    return value.size() <= max_size && !value.starts_with('-') &&
+           std::all_of(value.begin(), value.end(), [&](char c) {
+               return is_letter_or_digit(c) || also.find(c) != std::string_view::npos;
            });
+}
+
+bool is_number(std::string_view value) {
+    constexpr std::size_t max_digits = 6;
+    return value.size() <= max_digits &&
+           std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 Variables harmless_settings() {
     // Given by GIT_CONFIG_COUNT they win over those of files, of a repository's too
     // (git-config(1)).
-    constexpr std::array<std::pair<const char*, const char*>, 5> git_settings = {{
+    constexpr std::array<std::pair<const char*, const char*>, 12> git_settings = {{
         {"safe.bareRepository", "explicit"}, // a directory that looks like one is not one
         {"core.fsmonitor", "false"},
         {"core.hooksPath", "/dev/null"},
-        {"log.showSignature", "false"}, // would run gpg.program
-        {"gpg.program", "false"},
+        {"core.alternateRefsCommand", "true"}, // run for --alternate-refs
+        // Each of these asks for signatures, and so would run the programs below.
+        {"log.showSignature", "false"},
+        {"format.pretty", "medium"},
+        {"tag.sort", "refname"},
+        {"branch.sort", "refname"},
+        // Not a name, as PATH may be the caller's.
+        {"gpg.program", "/bin/false"},
+        {"gpg.openpgp.program", "/bin/false"},
+        {"gpg.x509.program", "/bin/false"},
+        {"gpg.ssh.program", "/bin/false"},
     }};
     Variables variables = {
+        {"LANG", "C.UTF-8"},
+        {"LC_ALL", "C.UTF-8"},
         {"PAGER", "cat"},
         {"GIT_PAGER", "cat"},
         {"GH_PAGER", "cat"},
@@ -255,17 +200,39 @@ ExecEnvironment exec_environment(const EnvironmentPolicy& policy, const Variable
     return result;
 }
 
+bool is_inert_variable(std::string_view name, std::string_view value) {
+    constexpr auto switches = std::to_array<std::string_view>(
+        {"CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "FORCE_COLOR", "NO_COLOR", "TERM"});
+    constexpr auto numbers = std::to_array<std::string_view>({"COLUMNS", "LINES"});
+    constexpr auto locales =
+        std::to_array<std::string_view>({"LANG", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES",
+                                         "LC_MONETARY", "LC_NUMERIC", "LC_TIME"});
+    // These are ASCII and UTF-8, and need no file.
+    constexpr auto plain_locales =
+        std::to_array<std::string_view>({"C", "C.UTF-8", "C.utf8", "POSIX"});
+    if (is_listed(switches, name)) return is_plain(value, "+-._");
+    if (is_listed(numbers, name)) return is_number(value);
+    if (is_listed(locales, name)) return is_listed(plain_locales, value);
+    // The name of a time zone: a file below the C library's own directory (tzset(3)), so no dots.
+    if (name == "TZ") return is_plain(value, "+-_/") && !value.starts_with('/');
+    const Variables fixed = fixed_variables();
+    return std::any_of(fixed.begin(), fixed.end(), [&](const auto& variable) {
+        return variable.first == name && variable.second == value;
+    });
+}
+
 bool is_risky_variable(std::string_view name) {
     const std::string known = upper(name);
     return is_odd(name) ||
-           std::any_of(risky_names.begin(), risky_names.end(),
-                       [&](std::string_view pattern) { return matches_family(pattern, known); });
+           std::any_of(risky_families.begin(), risky_families.end(),
+                       [&](std::string_view patterns) { return matches_one(patterns, known); });
 }
 
 Variables hardened(Variables variables) {
     std::erase_if(variables, [](const auto& variable) {
         const std::string& name = variable.first;
-        return name != "PATH" && name != "HOME" && is_risky_variable(name);
+        return name != "PATH" && name != "HOME" && is_risky_variable(name) &&
+               !is_inert_variable(name, variable.second);
     });
     return overlaid(std::move(variables), harmless_settings());
 }

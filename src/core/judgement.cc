@@ -33,7 +33,8 @@ enum class Cause : std::uint8_t {
     known_safe,
     dangerous,
     unknown,
-    confinement
+    confinement,
+    gap, // rules are missing, and one of them may be about it
 };
 
 // What is found out about one part.
@@ -68,9 +69,9 @@ private:
 
     bool is_safe(const Part& part) const {
         if (!part.obstacle.empty() || question_.has_risky_environment) return false;
-        if (!is_straight_path(part.command.words.front())) return false;
         return is_known_safe(part.command, [&](std::string_view word) {
-            return (part.is_in_shell && is_listed(builtins, word)) || trust_(word);
+            return (part.is_in_shell && is_listed(builtins, word)) ||
+                   is_trusted_start(part, trust_);
         });
     }
 
@@ -84,6 +85,7 @@ private:
         if (is_safe(part)) return {Decision::allow, Cause::known_safe};
         if (is_dangerous_here)
             return {never_asks ? Decision::forbidden : Decision::prompt, Cause::dangerous};
+        if (!rules_.gap.empty()) return {Decision::prompt, Cause::gap};
         if (asks_when_unknown) return {Decision::prompt, Cause::unknown};
         return {Decision::allow, wants_more() ? Cause::unknown : Cause::confinement};
     }
@@ -109,6 +111,7 @@ std::string why(const Finding& finding, const Part& part) {
     case Cause::unknown:
         return part.obstacle.empty() ? "not known to be harmless" : "not taken apart";
     case Cause::confinement: return "left to the sandbox and the policy";
+    case Cause::gap: return "rules are missing";
     }
     return {};
 }
@@ -123,12 +126,13 @@ std::string reason_of_rule(const Finding& finding) {
     return rule.justification + " (a rule " + verb + " " + name + ")";
 }
 
-std::string reason_of(const Finding& finding, const Part& part) {
+std::string reason_of(const Finding& finding, const Part& part, const RuleSet& rules) {
     const std::string command = quoted(part.command.words);
     switch (finding.cause) {
     case Cause::rule:
     case Cause::possible_rule: return reason_of_rule(finding);
     case Cause::dangerous: return command + " destroys what cannot be brought back";
+    case Cause::gap: return "a rule about " + command + " may be missing: " + rules.gap;
     case Cause::known_safe:
     case Cause::unknown:
     case Cause::confinement: break;
@@ -219,21 +223,27 @@ void ask_for_permissions(Judgement& judgement, const Question& question) {
                            : "the call asks for more permissions in the sandbox";
 }
 
+// Can a person read it, and does it say enough?
+bool can_be_prefix(const Words& words) {
+    return !words.empty() && !has_hidden_text(joined(words)) && !is_banned_prefix(words);
+}
+
 bool can_be_proposed(const Finding& finding, const Part& part) {
     const auto& [words, has_glob] = part.command;
-    return finding.cause != Cause::dangerous && part.obstacle.empty() &&
-           !has_hidden_text(joined(words)) && !is_banned_prefix(words) &&
+    return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
+           can_be_prefix(words) &&
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
 }
 
-bool covers_everything(const Words& prefix, const std::vector<Part>& parts,
-                       const Question& question, const ProgramTrust& trust) {
+bool covers_everything(const std::vector<Part>& parts, const Question& question,
+                       const std::string& gap, const ProgramTrust& trust) {
     PrefixRule rule;
-    for (const std::string& word : prefix)
+    for (const std::string& word : question.requested_prefix)
         rule.prefix.push_back({word});
     rule.decision = Decision::allow;
     rule.layer = RuleLayer::session;
     RuleSet rules;
+    rules.gap = gap;
     rules.rules.push_back(std::move(rule));
     const Judge judge(question, rules, trust);
     return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
@@ -243,7 +253,7 @@ bool covers_everything(const Words& prefix, const std::vector<Part>& parts,
 }
 
 Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findings,
-               const Question& question, const ProgramTrust& trust) {
+               const Question& question, const std::string& gap, const ProgramTrust& trust) {
     const bool has_any_rule = std::any_of(findings.begin(), findings.end(), has_rule);
     const bool has_strict_rule = std::any_of(findings.begin(), findings.end(), [](const auto& f) {
         return has_rule(f) && f.decision != Decision::allow;
@@ -251,9 +261,12 @@ Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findi
     const bool has_obstacle = std::any_of(parts.begin(), parts.end(),
                                           [](const Part& part) { return !part.obstacle.empty(); });
     if (has_obstacle || has_strict_rule) return {};
+    const bool destroys = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
+        return finding.cause == Cause::dangerous;
+    });
     const Words& requested = question.requested_prefix;
-    if (!requested.empty() && !has_any_rule && !is_banned_prefix(requested) &&
-        covers_everything(requested, parts, question, trust))
+    if (!has_any_rule && !destroys && can_be_prefix(requested) && !is_dangerous(requested) &&
+        covers_everything(parts, question, gap, trust))
         return requested;
     const bool is_prompt = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
         return finding.decision == Decision::prompt || finding.cause == Cause::unknown;
@@ -276,7 +289,8 @@ bool is_runnable(const Words& argv) {
            });
 }
 
-Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>& findings) {
+Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>& findings,
+                      const RuleSet& rules) {
     Judgement judgement;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         judgement.commands.push_back(verdict(findings[i], parts[i]));
@@ -287,7 +301,7 @@ Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>
     judgement.decision = finding.decision;
     judgement.is_by_rule = has_rule(finding) && finding.decision != Decision::allow;
     if (finding.decision != Decision::allow)
-        judgement.reason = reason_of(finding, parts[chosen]);
+        judgement.reason = reason_of(finding, parts[chosen], rules);
     else
         judgement.is_safe_listed =
             std::any_of(findings.begin(), findings.end(),
@@ -305,14 +319,14 @@ Judgement judge(const Question& question, const RuleSet& rules, const ProgramTru
     if (!is_runnable(question.argv))
         return refusal(
             "this cannot be run: it has no program, or a word holds NUL or is longer than 128 KiB");
-    const std::vector<Part> parts = take_apart(question.argv, question.workspace, trust);
+    const std::vector<Part> parts = take_apart(question, trust);
     const Judge judge(question, rules, trust);
     std::vector<Finding> findings;
     findings.reserve(parts.size());
     for (const Part& part : parts)
         findings.push_back(judge.find(part));
 
-    Judgement judgement = judge_parts(parts, findings);
+    Judgement judgement = judge_parts(parts, findings, rules);
     const std::string refused = refused_permissions(question);
     if (!refused.empty() && judgement.decision != Decision::forbidden) {
         judgement.decision = Decision::forbidden;
@@ -323,7 +337,7 @@ Judgement judge(const Question& question, const RuleSet& rules, const ProgramTru
     ask_for_permissions(judgement, question);
     apply_policy(judgement, question);
     if (judgement.decision != Decision::forbidden)
-        judgement.proposed_prefix = proposal(parts, findings, question, trust);
+        judgement.proposed_prefix = proposal(parts, findings, question, rules.gap, trust);
     return judgement;
 }
 

@@ -6,7 +6,9 @@
 #include "core/rules.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::core {
@@ -19,7 +21,16 @@ struct Question {
     SandboxPermissions permissions = SandboxPermissions::use_default;
     Words requested_prefix = {};        // the caller would like this rule to be proposed
     bool has_risky_environment = false; // the caller set variables that change what programs do
-    std::string workspace = {}; // absolute; commands behind a `cd` out of it are on their own
+    bool has_utf8_locale = true;        // what runs reads text as UTF-8, or byte by byte
+    // The file that argv[0] stands for: absolute, symlinks resolved. Empty: not known.
+    std::string program = {};
+    // Rules that allow speak about the workspace: where the command runs, and in which directories
+    // and below that has to be. Absolute, symlinks resolved. No roots: nothing is inside.
+    std::vector<std::string> workspace_roots = {};
+    std::string workdir = {};
+    // Is this absolute path, symlinks resolved, a directory in the workspace? Without an answer no
+    // `cd` is known to stay there.
+    std::function<bool(std::string_view path)> stays_inside = {};
 };
 
 struct CommandVerdict {

@@ -1,5 +1,7 @@
 // A tolerant reader of scripts. It follows quotes, substitutions and here-documents closely enough
 // to find the commands that are written out, and takes grammar it does not know for separators.
+#include "core/command_safety.h"
+#include "core/program_options.h"
 #include "core/shell_words.h"
 
 #include <algorithm>
@@ -37,10 +39,15 @@ bool is_assignment(std::string_view word) {
     return at < word.size() && word[at] == '=';
 }
 
+struct Findings {
+    std::vector<Words> commands;
+    std::vector<std::string> inputs; // here-documents and here-strings
+};
+
 class LooseScanner {
 public:
-    LooseScanner(std::string_view text, int depth, std::vector<Words>& found)
-        : text_(text), depth_(depth), found_(found) {}
+    LooseScanner(std::string_view text, int depth, Findings& all)
+        : text_(text), depth_(depth), all_(all), found_(all.commands) {}
 
     void scan() {
         if (depth_ > deepest) return;
@@ -151,7 +158,7 @@ private:
             inside += text_[at_++];
         }
         ++at_;
-        LooseScanner(inside, depth_ + 1, found_).scan();
+        LooseScanner(inside, depth_ + 1, all_).scan();
         is_expanded_ = in_word_ = true;
     }
 
@@ -183,7 +190,7 @@ private:
     }
 
     void substitution() {
-        LooseScanner(enclosed('(', ')'), depth_ + 1, found_).scan();
+        LooseScanner(enclosed('(', ')'), depth_ + 1, all_).scan();
         is_expanded_ = in_word_ = true;
     }
 
@@ -273,6 +280,7 @@ private:
             return substitution();
         }
         if (text_.substr(at_).starts_with("<<") && peek(2) != '<') return here_document();
+        is_input_ = text_.substr(at_).starts_with("<<<");
         while (at_ < text_.size() &&
                std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
             ++at_;
@@ -319,12 +327,13 @@ private:
             body.append(line).append("\n");
         }
         if (!document.is_literal) find_substitutions(body);
+        all_.inputs.push_back(std::move(body));
     }
 
     // Of text in which only expansions mean something.
     void find_substitutions(std::string_view text) {
         if (depth_ >= deepest) return;
-        LooseScanner inner(text, depth_ + 1, found_);
+        LooseScanner inner(text, depth_ + 1, all_);
         while (inner.at_ < text.size() && found_.size() < most_commands) {
             const char c = text[inner.at_];
             if (c == '`')
@@ -347,6 +356,8 @@ private:
         const bool is_timing = is_command_word && was_time_ && word_ == "-p";
         was_time_ = is_command_word && is_grammar && word_ == "time";
         const bool is_function = is_command_word && is_unquoted() && word_ == "function";
+        if (skips_word_ && is_input_) all_.inputs.push_back(word_);
+        if (skips_word_) is_input_ = false;
         if (skips_word_ || is_function)
             skips_word_ = is_function; // its name is no command
         else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
@@ -358,13 +369,14 @@ private:
 
     void end_command() {
         end_word();
-        skips_word_ = was_time_ = false;
+        skips_word_ = is_input_ = was_time_ = false;
         if (!words_.empty() && !words_.front().empty()) found_.push_back(std::move(words_));
         words_.clear();
     }
 
     std::string_view text_;
     int depth_;
+    Findings& all_;
     std::vector<Words>& found_;
     std::size_t at_ = 0;
     Words words_;
@@ -373,16 +385,42 @@ private:
     bool is_expanded_ = false; // the word holds something that is not known
     bool is_quoted_ = false;   // some of the word is
     bool skips_word_ = false;  // it is the target of a redirection
+    bool is_input_ = false;    // of <<<
     bool was_time_ = false;    // the word before was `time`
     std::vector<HereDocument> waiting_;
 };
 
+// Does it run what it is given as input, as shells do, or start something that may?
+bool reads_commands(const Words& words) {
+    constexpr std::string_view readers = "source . eval at batch ssh xargs parallel";
+    return is_listed(readers, base_name(words.front())) ||
+           std::any_of(words.begin(), words.end(), is_shell);
+}
+
+// What echo would print.
+std::string printed(const Words& words) {
+    std::string text;
+    for (std::size_t i = 1; i < words.size(); ++i)
+        text.append(words[i]).append(" ");
+    return text;
+}
+
 } // namespace
 
 std::vector<Words> literal_commands(std::string_view script) {
-    std::vector<Words> found;
-    LooseScanner(script, 0, found).scan();
-    return found;
+    Findings all;
+    LooseScanner(script, 0, all).scan();
+    if (!std::any_of(all.commands.begin(), all.commands.end(), reads_commands))
+        return std::move(all.commands);
+    const std::size_t count = all.commands.size();
+    for (std::size_t i = 0; i < count; ++i)
+        if (is_listed("echo print printf", base_name(all.commands[i].front())))
+            all.inputs.push_back(printed(all.commands[i]));
+    const std::vector<std::string> inputs = std::move(all.inputs);
+    all.inputs.clear();
+    for (const std::string& input : inputs)
+        LooseScanner(input, 1, all).scan();
+    return std::move(all.commands);
 }
 
 } // namespace ew::core

@@ -1,5 +1,7 @@
 #include "core/rule_matching.h"
 
+#include "core/program_options.h"
+
 #include <algorithm>
 
 namespace ew::core {
@@ -62,11 +64,19 @@ bool matches_around_options(const PrefixRule& rule, const Words& words) {
     return true;
 }
 
-bool is_allowed_path(const RuleSet& rules, const std::string& path, const ProgramTrust& trust) {
+// May the path in front stand for its bare name? A listed path must lead to what has that name, is
+// listed or is trusted.
+bool is_allowed_path(const RuleSet& rules, const Part& part, const ProgramTrust& trust) {
+    const std::string& path = part.command.words.front();
     const std::string_view name = base_name(path);
-    for (const HostExecutable& executable : rules.host_executables)
-        if (executable.name == name) return holds(executable.paths, path);
-    return is_straight_path(path) && trust(path);
+    for (const HostExecutable& executable : rules.host_executables) {
+        if (executable.name != name) continue;
+        const std::string& program = part.program;
+        return holds(executable.paths, path) &&
+               (program.empty() || base_name(program) == name || trust(program) ||
+                holds(executable.paths, program));
+    }
+    return is_trusted_start(part, trust);
 }
 
 bool matches_to_the_letter(const PrefixRule& rule, const Part& part, const RuleSet& rules,
@@ -77,7 +87,7 @@ bool matches_to_the_letter(const PrefixRule& rule, const Part& part, const RuleS
     if (std::find(has_glob.begin(), checked, true) != checked) return false;
     if (matches(rule, words)) return true;
     const std::string& path = words.front();
-    if (!path.starts_with('/') || !is_allowed_path(rules, path, trust)) return false;
+    if (!path.starts_with('/') || !is_allowed_path(rules, part, trust)) return false;
     Words by_name = words;
     by_name.front() = base_name(path);
     return matches(rule, by_name);
@@ -90,18 +100,69 @@ bool is_better(const PrefixRule& rule, const PrefixRule* best) {
     return rule.prefix.size() > best->prefix.size();
 }
 
-std::vector<Words> ways_to_read(const Words& words) {
-    std::vector<Words> all = with_started_commands(words);
+void add_git_without_options(std::vector<Words>& all) {
     const std::size_t count = all.size();
     for (std::size_t i = 0; i < count; ++i) {
         Words git = git_without_options(all[i]);
         if (!git.empty() && git.size() != all[i].size()) all.push_back(std::move(git));
     }
-    return all;
 }
 
-bool can_match_possibly(const PrefixRule& rule, const Part& part,
-                        const std::vector<Words>& commands) {
+// What a part runs.
+struct Readings {
+    std::vector<Words> commands; // itself, and what it starts as far as that is written
+    std::vector<Words> possible; // what it may start if a program has options that we do not know
+    bool has_alias = false;      // git's subcommands may mean something else
+};
+
+Readings readings_of(const Part& part) {
+    Readings readings;
+    readings.commands = with_started_commands(part.command.words);
+    readings.possible = possible_starts(readings.commands);
+    add_git_without_options(readings.commands);
+    add_git_without_options(readings.possible);
+    readings.commands.insert(readings.commands.end(), part.inner_shells.begin(),
+                             part.inner_shells.end());
+    const Words& words = part.command.words;
+    readings.has_alias = std::any_of(words.begin(), words.end(), holds_alias);
+    return readings;
+}
+
+bool matches_one(const PrefixRule& rule, const std::vector<Words>& commands) {
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const Words& words) { return matches_strictly(rule, words); });
+}
+
+bool is_about_aliased_git(const PrefixRule& rule, const Readings& readings) {
+    return readings.has_alias && is_same_program(rule.prefix.front(), "git") &&
+           std::any_of(readings.commands.begin(), readings.commands.end(),
+                       [](const Words& words) { return base_name(words.front()) == "git"; });
+}
+
+// xargs and parallel put words behind these, or in place of {}.
+bool could_be_completed(const PrefixRule& rule, const Words& words) {
+    if (words.empty() || !is_same_program(rule.prefix.front(), words.front())) return false;
+    for (std::size_t i = 1; i < rule.prefix.size() && i < words.size(); ++i) {
+        if (words[i].find('{') != std::string::npos) return true;
+        if (!holds(rule.prefix[i], words[i])) return false;
+    }
+    return words.size() < rule.prefix.size();
+}
+
+bool is_completed_later(const PrefixRule& rule, const std::vector<Words>& commands) {
+    for (std::size_t i = 0; i + 1 < commands.size(); ++i)
+        if (is_listed("xargs parallel", base_name(commands[i].front())) &&
+            could_be_completed(rule, commands[i + 1]))
+            return true;
+    return false;
+}
+
+bool can_match_possibly(const PrefixRule& rule, const Part& part, const Readings& readings) {
+    if (rule.prefix.empty()) return false;
+    const std::vector<Words>& commands = readings.commands;
+    if (matches_one(rule, readings.possible) || is_about_aliased_git(rule, readings) ||
+        is_completed_later(rule, commands))
+        return true;
     const auto& has_glob = part.command.has_glob;
     const bool has_pattern = std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end();
     return std::any_of(commands.begin(), commands.end(), [&](const Words& words) {
@@ -118,8 +179,7 @@ bool can_match_possibly(const PrefixRule& rule, const Part& part,
 RuleMatches find_rules(const Part& part, const RuleSet& rules, const ProgramTrust& trust) {
     RuleMatches found;
     const PrefixRule* possible = nullptr;
-    std::vector<Words> commands = ways_to_read(part.command.words);
-    commands.insert(commands.end(), part.inner_shells.begin(), part.inner_shells.end());
+    const Readings readings = readings_of(part);
     const bool can_be_allowed = part.obstacle.empty() && !part.has_left_workspace;
     for (const PrefixRule& rule : rules.rules) {
         if (rule.decision == Decision::allow) {
@@ -130,12 +190,10 @@ RuleMatches find_rules(const Part& part, const RuleSet& rules, const ProgramTrus
                 found.allow = &rule;
             continue;
         }
-        const bool is_met = std::any_of(commands.begin(), commands.end(), [&](const Words& words) {
-            return matches_strictly(rule, words);
-        });
+        const bool is_met = matches_one(rule, readings.commands);
         if (is_met && is_better(rule, found.strict))
             found.strict = &rule;
-        else if (!is_met && is_better(rule, possible) && can_match_possibly(rule, part, commands))
+        else if (!is_met && is_better(rule, possible) && can_match_possibly(rule, part, readings))
             possible = &rule;
     }
     if (!found.strict && possible) {

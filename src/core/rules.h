@@ -37,6 +37,9 @@ struct HostExecutable {
 struct RuleSet {
     std::vector<PrefixRule> rules = {};
     std::vector<HostExecutable> host_executables = {};
+    // Why rules may be missing, for a person; empty: none are. One that is missing may be about any
+    // command, so one that no rule is about and that is not known to be harmless is a question.
+    std::string gap = {};
 };
 
 // Is the rule sound: it has words, and its examples hold.

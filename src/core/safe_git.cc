@@ -142,8 +142,7 @@ bool is_safe_format(std::string_view name, std::string_view value) {
 
 bool has_safe_values(const ReadWords& read) {
     return std::all_of(read.options.begin(), read.options.end(), [](const auto& option) {
-        const bool is_format =
-            option.name == "pretty" || option.name == "format" || option.name == "sort";
+        const bool is_format = is_listed("pretty format sort group", option.name);
         // --format of log is --pretty. In other subcommands it holds %, or is harmless text.
         return !is_format ||
                is_safe_format(option.name == "format" ? "pretty" : option.name, option.value);

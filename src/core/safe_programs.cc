@@ -147,7 +147,6 @@ constexpr std::array programs = {
              true, true}},
     Program{"tr",
             {"cCdst", "complement delete squeeze-repeats truncate-set1 help version", false, true}},
-    Program{"type", {"aftpP", "", false, true}},
     Program{"uname",
             {"asnrvmpio",
              "all kernel-name nodename kernel-release kernel-version machine processor "
@@ -169,7 +168,7 @@ constexpr KnownOptions checksum_options = {
     "bctwz", "binary check tag text zero ignore-missing quiet status strict warn help version"};
 
 // They do nothing with their words but print, compute or ignore them.
-constexpr std::string_view takes_anything = ": echo exit expr false true";
+constexpr std::string_view takes_anything = ": echo expr false true";
 constexpr std::string_view checksums = "b2sum md5sum sha1sum sha224sum sha256sum sha384sum "
                                        "sha512sum";
 
@@ -178,15 +177,43 @@ struct SpecialProgram {
     bool (*is_safe)(const ShellCommand&);
 };
 
+bool is_digits(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The name of a program, and nothing in it that a shell could compute.
+bool is_plain_name(std::string_view word) {
+    return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digits({&c, 1}) ||
+               std::string_view("_./:,@%+-").find(c) != std::string_view::npos;
+    });
+}
+
+bool has_plain_names(const ShellCommand& command) {
+    return std::all_of(command.words.begin() + 1, command.words.end(), is_plain_name);
+}
+
 // `command -v NAME`: with other words the shell's script has an obstacle.
 bool is_safe_lookup(const ShellCommand& command) {
-    return command.words.size() >= 3 && (command.words[1] == "-v" || command.words[1] == "-V");
+    return command.words.size() >= 3 && (command.words[1] == "-v" || command.words[1] == "-V") &&
+           has_plain_names(command);
+}
+
+bool is_safe_type(const ShellCommand& command) {
+    const auto read = read_words(command, 1, {.shorts = "aftpP"});
+    return read && has_plain_names(command);
+}
+
+// zsh and ksh compute the status, and computing runs the commands in a subscript.
+bool is_safe_exit(const ShellCommand& command) {
+    return command.words.size() == 1 || (command.words.size() == 2 && is_digits(command.words[1]));
 }
 
 constexpr std::array special_programs = {
     SpecialProgram{"command", is_safe_lookup}, SpecialProgram{"date", is_safe_date},
-    SpecialProgram{"find", is_safe_find},      SpecialProgram{"git", is_safe_git},
-    SpecialProgram{"printf", is_safe_printf},  SpecialProgram{"sed", is_safe_sed},
+    SpecialProgram{"exit", is_safe_exit},      SpecialProgram{"find", is_safe_find},
+    SpecialProgram{"git", is_safe_git},        SpecialProgram{"printf", is_safe_printf},
+    SpecialProgram{"sed", is_safe_sed},        SpecialProgram{"type", is_safe_type},
 };
 
 bool has_safe_words(const ShellCommand& command, const KnownOptions& options,
@@ -198,10 +225,6 @@ bool has_safe_words(const ShellCommand& command, const KnownOptions& options,
         std::any_of(read->operands.begin(), read->operands.end(),
                     [&](std::size_t operand) { return command.has_glob[operand]; });
     return read->operands.size() <= most_operands && !has_pattern;
-}
-
-bool is_digits(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // N, $ or N~STEP

@@ -33,6 +33,13 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
+// Builtins that compute some of their words, in one shell or another (zsh computes the status of
+// exit, bash the subscript behind test -v). Computing expands once more, and runs the commands in
+// it.
+constexpr std::array<std::string_view, 16> computing = {
+    "[",    "break", "continue", "exit",  "fg",   "float", "integer", "jobs",
+    "kill", "print", "return",   "shift", "test", "umask", "wait",    "whence"};
+
 // What may follow an operator so that it ends there.
 bool ends_operator(std::string_view rest) {
     return rest.empty() || is_blank(rest.front()) || rest.front() == '\n' || rest.front() == ';' ||
@@ -149,7 +156,7 @@ private:
 
     void plain(char c) {
         if (c == '*' || c == '?' || c == '[') has_glob_ = true;
-        if (dialect_ == Dialect::zsh && !is_plain_in_zsh(c) && (c != '=' || !in_word_))
+        if (dialect_ == Dialect::zsh && !is_plain_in_zsh(c) && (c != '=' || word_.empty()))
             return fail("a character that may be special to zsh");
         take(c);
     }
@@ -254,10 +261,18 @@ private:
         if (program.starts_with('%')) return fail("% at the front resumes a job");
         if (holds(shell_changers, program) && !only_looks_up())
             return fail(program + " runs text or changes the shell");
+        if (holds(computing, program) && has_something_to_compute())
+            return fail(program + " may compute what its words say");
         if (script_.commands.size() >= most_commands) return fail("too many commands");
         script_.commands.push_back(std::move(command_));
         command_ = {};
         needs_command_ = false;
+    }
+
+    bool has_something_to_compute() const {
+        return std::any_of(
+            command_.words.begin() + 1, command_.words.end(),
+            [](const std::string& word) { return word.find_first_of("$`") != std::string::npos; });
     }
 
     // `command -v NAME` only tells what NAME is.

@@ -1,16 +1,17 @@
 #include "os/programs.h"
 
+#include "os/io.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 namespace ew::os {
@@ -37,13 +38,6 @@ std::string joined(const std::string& directory, const std::string& name) {
 std::string parent_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-std::optional<std::string> real_path(const std::string& path) {
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr),
-                                                               &std::free);
-    if (!resolved) return std::nullopt;
-    return std::string(resolved.get());
 }
 
 // 0, or why the file cannot be executed.
@@ -84,25 +78,15 @@ bool is_guarded(const struct stat& info, bool is_above) {
     return !others_may_write(info) || (is_above && (info.st_mode & S_ISVTX) != 0);
 }
 
-enum class Guard : std::uint8_t { good, bad, has_symlink };
+std::optional<std::string> target_of_link(const std::string& path) {
+    std::array<char, PATH_MAX> target = {};
+    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+    if (size <= 0 || static_cast<std::size_t>(size) == target.size()) return std::nullopt;
+    return std::string(target.data(), static_cast<std::size_t>(size));
+}
 
-// Looks at each directory on an absolute path without "." and "..", from the top to the last that
-// exists. What is missing is as good as the place where it could be made.
-Guard guard_of(const std::string& path) {
-    struct stat info = {};
-    if (::lstat("/", &info) != 0) return Guard::bad;
-    for (std::size_t end = 1; end < path.size();) {
-        end = std::min(path.find('/', end + 1), path.size());
-        struct stat next = {};
-        if (::lstat(path.substr(0, end).c_str(), &next) != 0) {
-            if (errno != ENOENT) return Guard::bad;
-            break;
-        }
-        if (S_ISLNK(next.st_mode)) return Guard::has_symlink;
-        if (!S_ISDIR(next.st_mode) || !is_guarded(info, true)) return Guard::bad;
-        info = next;
-    }
-    return is_guarded(info, false) ? Guard::good : Guard::bad;
+bool has_dot_dot(const std::string& path) {
+    return path.find("/../") != std::string::npos || path.ends_with("/..");
 }
 
 bool is_absolute(std::string_view path) {
@@ -155,11 +139,12 @@ bool TrustedPrograms::is_trusted(std::string_view word) const {
 }
 
 bool TrustedPrograms::is_trusted_file(const std::string& path) const {
-    const std::optional<std::string> real = real_path(path);
+    if (!is_absolute(path)) return false;
+    const std::optional<std::string> real = guarded_target(path);
     struct stat info = {};
-    if (!real || ::stat(real->c_str(), &info) != 0) return false;
-    return S_ISREG(info.st_mode) && is_ours(info.st_uid) && !others_may_write(info) &&
-           is_trusted_directory(parent_of(*real));
+    if (!real || ::lstat(real->c_str(), &info) != 0) return false;
+    return S_ISREG(info.st_mode) && is_guarded(info, false) &&
+           is_trusted_directory(parent_of(path)) && is_trusted_directory(parent_of(*real));
 }
 
 bool TrustedPrograms::is_trusted_name(const std::string& name) const {
@@ -172,26 +157,57 @@ bool TrustedPrograms::is_trusted_name(const std::string& name) const {
 }
 
 bool TrustedPrograms::is_trusted_path(const std::string& path) const {
-    const std::optional<std::string> real = real_path(path);
-    if (!real || obstacle_to_run(*real) != 0 || !is_trusted_file(*real)) return false;
-    const std::string directory = parent_of(*real);
+    if (obstacle_to_run(path) != 0 || !is_trusted_file(path)) return false;
+    const std::optional<std::string> directory = real_path(parent_of(path));
     const auto is_here = [&](std::string_view known) {
-        return is_absolute(known) && real_path(std::string(known)) == directory;
+        return is_absolute(known) && directory && real_path(std::string(known)) == directory;
     };
     return std::any_of(system_directories.begin(), system_directories.end(), is_here) ||
            std::any_of(path_.begin(), path_.end(), is_here);
 }
 
+// What is missing is as good as the place where it could be made.
 bool TrustedPrograms::is_trusted_directory(const std::string& directory) const {
     if (is_in_unsafe_place(directory)) return false;
-    const bool has_dots = directory.find("/.") != std::string::npos; // hidden ones too: no harm
-    const Guard guard = has_dots ? Guard::has_symlink : guard_of(directory);
-    if (guard != Guard::has_symlink) return guard == Guard::good;
     struct stat info = {};
     if (::lstat(directory.c_str(), &info) != 0)
-        return errno == ENOENT && is_trusted_directory(parent_of(directory));
-    const std::optional<std::string> real = real_path(directory);
-    return real && !is_in_unsafe_place(*real) && guard_of(*real) == Guard::good;
+        return errno == ENOENT && !has_dot_dot(directory) &&
+               is_trusted_directory(parent_of(directory));
+    const std::optional<std::string> real = guarded_target(directory);
+    return real && !is_in_unsafe_place(*real) && ::lstat(real->c_str(), &info) == 0 &&
+           S_ISDIR(info.st_mode) && is_guarded(info, false);
+}
+
+// Where the absolute path leads, found as path_resolution(7) says, if every directory on the way,
+// those of the symlinks too, is out of reach of others and in no unsafe place. The last one, and
+// what it leads to, is the caller's to look at.
+std::optional<std::string> TrustedPrograms::guarded_target(const std::string& path) const {
+    constexpr int max_links = 40; // the kernel's
+    std::string reached = "/";    // free of symlinks
+    std::string left = path;
+    for (int links = 0; !left.empty();) {
+        const std::size_t end = std::min(left.find('/'), left.size());
+        const std::string name = left.substr(0, end);
+        left.erase(0, end + 1);
+        if (name == "..") reached = parent_of(reached);
+        if (name.empty() || name == "." || name == "..") continue;
+
+        struct stat info = {};
+        if (is_in_unsafe_place(reached) || ::lstat(reached.c_str(), &info) != 0 ||
+            !S_ISDIR(info.st_mode) || !is_guarded(info, true))
+            return std::nullopt;
+        const std::string entry = joined(reached, name);
+        if (::lstat(entry.c_str(), &info) != 0) return std::nullopt;
+        if (!S_ISLNK(info.st_mode)) {
+            reached = entry;
+            continue;
+        }
+        const std::optional<std::string> target = target_of_link(entry);
+        if (!target || !is_ours(info.st_uid) || ++links > max_links) return std::nullopt;
+        if (is_absolute(*target)) reached = "/";
+        left = joined(*target, left);
+    }
+    return reached;
 }
 
 bool TrustedPrograms::is_in_unsafe_place(const std::string& path) const {

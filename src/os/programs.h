@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,18 +28,21 @@ struct TrustPlaces {
 
 // Trust in programs by where they are. A directory is trusted if it and those above it belong to
 // root or to us, if no others may write to it (nor, unless it is sticky, to one above it), and if
-// it is, with symlinks resolved, neither a workspace or temporary directory nor in one.
+// it is, with symlinks resolved, neither a workspace or temporary directory nor in one. The same is
+// asked of the places of all symlinks on the way, so that nobody can turn them elsewhere.
 class TrustedPrograms {
 public:
     explicit TrustedPrograms(TrustPlaces places);
 
     // A bare name: every directory of PATH up to the first that has it is absolute and trusted, and
     // so is the file it leads to. One that no directory has could be a shell's builtin; it is
-    // trusted if all of them are. An absolute path: it leads to a trusted file in a system
-    // directory such as /usr/bin or in a trusted one of PATH. Other words: never.
+    // trusted if all of them are. An absolute path: its own directory, as spelled, is one of the
+    // system's such as /usr/bin or one of PATH, and it leads to a trusted file. So the word's last
+    // part is a name that whoever looks after that directory has given. Other words: never.
     bool is_trusted(std::string_view word) const;
 
-    // Is this, symlinks resolved, a file in a trusted directory that only root or we may write to?
+    // Does this absolute path, itself in a trusted directory, lead to a file in a trusted directory
+    // that only root or we may write to?
     bool is_trusted_file(const std::string& path) const;
 
 private:
@@ -46,6 +50,7 @@ private:
     bool is_trusted_name(const std::string& name) const;
     bool is_trusted_path(const std::string& path) const;
     bool is_in_unsafe_place(const std::string& path) const;
+    std::optional<std::string> guarded_target(const std::string& path) const;
 
     std::vector<std::string> path_;
     std::vector<std::string> unsafe_; // as given and with symlinks resolved

@@ -16,7 +16,9 @@ struct ShellProgram {
 
 // Absent: the user's login shell (of $SHELL, else of the user database) if it is of a known kind
 // and lies where only root or the user can put it, else bash, else sh. A name: looked for only in
-// the system's directories. A path: absolute, executable, and named like a known shell.
+// the system's directories. A path: absolute, executable, and named like a known shell. That says
+// nothing about what it is: before its script is read as a shell would, ask whether the path is one
+// of TrustedPrograms.
 // The user database may be on a network: call it once, not for each command.
 Result<ShellProgram> find_shell(const std::optional<std::string>& wanted);
 

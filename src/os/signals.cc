@@ -26,7 +26,7 @@ void take_over_signals() {
         (void)::sigaction(signal, &action, nullptr); // the two of libc itself refuse
     }
     sigset_t blocked = taken_signals();
-    for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU})
+    for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ})
         sigaddset(&blocked, signal);
     CHECK(::sigprocmask(SIG_SETMASK, &blocked, nullptr) == 0);
 }

@@ -96,7 +96,9 @@ struct ApprovalDisplay {
     std::string reason = {};
     std::optional<std::string> justification = {};
     std::optional<std::string> stdin_text = {};
+    std::optional<std::string> prefix_rule = {};
     std::vector<std::string> environment = {}; // names that the call sets and that change programs
+    std::vector<std::string> notes = {};       // what else is special about it, a sentence each
     bool has_invisible_characters = false;
     bool has_mixed_scripts = false;
 };
@@ -109,7 +111,9 @@ void fields(Visitor& visit, ApprovalDisplay& display) {
     visit.required("reason", display.reason);
     visit.optional("justification", display.justification);
     visit.optional("stdin", display.stdin_text);
+    visit.optional("prefixRule", display.prefix_rule);
     visit.required("environment", display.environment);
+    visit.required("notes", display.notes);
     visit.required("hasInvisibleCharacters", display.has_invisible_characters);
     visit.required("hasMixedScripts", display.has_mixed_scripts);
 }

@@ -19,6 +19,9 @@ using core::SandboxPermissions;
 // The most tokens that an answer may hold; it is what a process keeps of its output.
 constexpr std::uint64_t most_output_tokens = 262144;
 
+// It is shown to a person.
+constexpr std::uint64_t longest_justification = 64 << 10; // bytes
+
 struct NetworkPermission {
     bool enabled = false;
 };
@@ -95,7 +98,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
     visit.optional("timeoutMs", params.timeout_ms);
     visit.optional("sandboxPermissions", params.sandbox_permissions);
     visit.optional("additionalPermissions", params.additional_permissions);
-    visit.optional("justification", params.justification);
+    visit.optional("justification", params.justification, Bounds{0, longest_justification});
     visit.optional("prefixRule", params.prefix_rule);
     visit.optional("env", params.env);
     visit.optional("format", params.format);

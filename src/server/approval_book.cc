@@ -139,6 +139,17 @@ Result<std::uint64_t> ApprovalBook::revoke(const protocol::ApprovalsRevokeParams
     return static_cast<std::uint64_t>(TRY(store_.revoke(which, author)));
 }
 
+// The database tells of grants itself.
+Result<void> ApprovalBook::record_removal(const std::vector<std::string>& words,
+                                          const std::string& origin,
+                                          const store::AuditRow& author) {
+    store::AuditRow row = author;
+    row.argv = json::strings_to_json(words);
+    row.rule = origin;
+    (void)TRY(store_.record(row, std::nullopt));
+    return {};
+}
+
 Result<std::uint64_t> ApprovalBook::revoke_one(const std::string& id,
                                                const store::AuditRow& author) {
     const Error unknown = {ErrorKind::unknown_approval, fmt::format("no approval '{}'", id),
@@ -146,7 +157,9 @@ Result<std::uint64_t> ApprovalBook::revoke_one(const std::string& id,
     for (const core::PrefixRule& rule : approved_rules()) {
         const std::optional<std::vector<std::string>> words = words_of(rule);
         if (!words || id_of_rule(*words) != id) continue;
-        return std::uint64_t{TRY(config::remove_rule(rules_dir_, *words)) ? 1U : 0U};
+        if (!TRY(config::remove_rule(rules_dir_, *words))) return unknown;
+        TRY(record_removal(*words, rule.origin, author));
+        return std::uint64_t{1};
     }
     std::int64_t number = 0;
     const auto parsed = std::from_chars(id.data(), id.data() + id.size(), number);
@@ -165,7 +178,9 @@ Result<std::uint64_t> ApprovalBook::revoke_everything(const store::AuditRow& aut
         if (info.scope != protocol::ApprovalScope::always || !info.prefix || info.expires_at_ms)
             continue;
         const bool is_known = info.created_at_ms.has_value(); // it is counted as a grant
-        if (TRY(config::remove_rule(rules_dir_, *info.prefix)) && !is_known) ++rules;
+        if (!TRY(config::remove_rule(rules_dir_, *info.prefix)) || is_known) continue;
+        TRY(record_removal(*info.prefix, info.origin, author));
+        ++rules;
     }
     return rules + static_cast<std::uint64_t>(TRY(store_.revoke(store::EveryGrant{}, author)));
 }

@@ -40,6 +40,8 @@ public:
 
 private:
     Result<std::uint64_t> revoke_one(const std::string& id, const store::AuditRow& author);
+    Result<void> record_removal(const std::vector<std::string>& words, const std::string& origin,
+                                const store::AuditRow& author);
     Result<std::uint64_t> revoke_everything(const store::AuditRow& author);
     std::vector<core::PrefixRule> approved_rules() const;
 

@@ -41,6 +41,25 @@ std::vector<std::vector<std::string>> words_of(const core::Judgement& judgement)
     return commands;
 }
 
+// What a person must know that the command does not show.
+std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, bool is_login) {
+    std::vector<std::string> notes;
+    if (request.kind == ApprovalKind::escalation || request.kind == ApprovalKind::retry)
+        notes.emplace_back("It runs outside the sandbox.");
+    if (request.tty)
+        notes.emplace_back("It gets a terminal: nothing typed into it later is asked about.");
+    if (is_login) notes.emplace_back("It is a login shell: start-up files of the user run first.");
+    if (!request.additional_permissions) return notes;
+    const protocol::AdditionalPermissions& more = *request.additional_permissions;
+    if (more.network && more.network->enabled) notes.emplace_back("It may use the network.");
+    if (!more.file_system) return notes;
+    for (const std::string& path : more.file_system->read)
+        notes.push_back(fmt::format("It may read {}.", core::visible(path)));
+    for (const std::string& path : more.file_system->write)
+        notes.push_back(fmt::format("It may write {}.", core::visible(path)));
+    return notes;
+}
+
 protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
                                      protocol::ExecMode mode,
                                      const std::vector<std::string>& variables) {
@@ -50,17 +69,22 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
                                     : core::visible(request.argv.back());
     display.command = command;
     display.program = core::visible(request.program);
+    if (request.proposed_prefix_rule)
+        display.prefix_rule = core::shell_quoted(*request.proposed_prefix_rule);
     display.workdir = core::visible(request.workdir);
     display.reason = core::visible(request.reason);
     if (request.justification) display.justification = core::visible(*request.justification);
     if (request.stdin_text) display.stdin_text = core::visible(*request.stdin_text);
     for (const std::string& variable : variables)
         display.environment.push_back(core::visible(variable));
+    for (const std::string& variable : variables)
+        display.has_invisible_characters |= core::has_invisible(variable);
     for (const std::string& word : request.argv) {
         display.has_invisible_characters |= core::has_invisible(word);
         display.has_mixed_scripts |= core::has_mixed_scripts(word);
     }
     display.has_invisible_characters |= core::has_invisible(request.workdir) ||
+                                        core::has_invisible(request.program) ||
                                         core::has_invisible(request.stdin_text.value_or("")) ||
                                         core::has_invisible(request.justification.value_or(""));
     return display;
@@ -133,7 +157,8 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
     if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())
         request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
     request.available_decisions = gate_.choices(call.plan, call.ruling, kind);
-    request.display = display_of(request, call.plan.mode, call.plan.risky_variables);
+    request.display = display_of(request, call.plan.mode, call.plan.own_variables);
+    request.display.notes = notes_on(request, call.plan.is_login);
     return request;
 }
 
@@ -141,8 +166,8 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
     call.asked_at = now_;
     audit(call, "question", std::string(json::name_of(kind)));
     // What is asked once must mean the same for all who wait: the same program in the same place.
-    const std::string shared = fmt::format("{} {} {} {}", json::name_of(kind), call.plan.program,
-                                           call.plan.workdir, call.ruling.key);
+    const std::string shared = json::strings_to_json(
+        {std::string(json::name_of(kind)), call.plan.workdir, call.ruling.key});
     if (questions_.join(shared, serial) != nullptr) return;
     Question* const question = questions_.open(shared, serial);
     if (question == nullptr) {
@@ -154,6 +179,8 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
         return;
     }
     question->grant_key = call.ruling.key;
+    question->project = session_.project();
+    question->workspace_root = gate_.root_of(call.plan.workdir);
     question->request = request_for(call, kind);
     question->request.approval_id = question->id;
     const Millis timeout = session_.settings().config.approval_timeout;

@@ -81,8 +81,19 @@ std::optional<TimePoint> ExecService::quiet_at(const Process& process, const Exe
 
 bool ExecService::is_due(const Process& process, const ExecWait& wait) const {
     if (wait.is_put_by || outbox_.is_full_of_answers()) return false;
-    return is_over(process) || ew::is_due(wait.deadline, now_) ||
-           ew::is_due(quiet_at(process, wait), now_);
+    if (process.exit_is_logged) return is_over(process); // and nothing less: it says how it ended
+    return ew::is_due(wait.deadline, now_) || ew::is_due(quiet_at(process, wait), now_);
+}
+
+// The call takes its wait with it, or leaves it here until a person has answered.
+void ExecService::tell_call(Process& process) {
+    const std::uint64_t serial = process.exec->call;
+    if (!is_over(process)) return deliver(serial, event::WaitOver{});
+    const bool was_denied = testing_.denial_code == process.exit->code;
+    if (was_denied) process.exec->denials = {{"test", "exit", std::nullopt}};
+    const auto at = calls_.find(serial);
+    if (at != calls_.end()) at->second.denials = process.exec->denials;
+    deliver(serial, event::Ended{was_denied});
 }
 
 void ExecService::check_waits(Process& process) {
@@ -93,18 +104,8 @@ void ExecService::check_waits(Process& process) {
             continue;
         }
         if (!waits[i].reply) {
-            // The call takes its wait with it, or puts it by until a person has answered.
             waits[i].is_put_by = true;
-            const std::uint64_t call = process.exec->call;
-            if (is_over(process)) {
-                const bool was_denied = testing_.denial_code == process.exit->code;
-                if (was_denied) process.exec->denials = {{"test", "exit", std::nullopt}};
-                if (const auto at = calls_.find(call); at != calls_.end())
-                    at->second.denials = process.exec->denials;
-                deliver(call, event::Ended{was_denied});
-            } else {
-                deliver(call, event::WaitOver{});
-            }
+            tell_call(process);
             i = 0; // waits have changed
             continue;
         }

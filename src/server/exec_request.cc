@@ -2,6 +2,7 @@
 
 #include "base/byte_buffer.h"
 #include "core/judgement.h"
+#include "core/sha256.h"
 #include "core/utf8.h"
 #include "json/writer.h"
 #include "os/io.h"
@@ -43,6 +44,10 @@ Result<std::string> resolve_directory(const std::optional<std::string>& wanted,
     return result;
 }
 
+bool is_login_call(const ExecCommandParams& params, const ExecPlace& place) {
+    return params.command && params.login.value_or(place.settings.config.login_shell);
+}
+
 Result<std::vector<std::string>> argv_of(const ExecCommandParams& params, const ExecPlace& place) {
     if (params.command.has_value() == params.argv.has_value())
         return Error{ErrorKind::invalid_params, "command: expected exactly one of command and argv",
@@ -57,8 +62,7 @@ Result<std::vector<std::string>> argv_of(const ExecCommandParams& params, const 
     }
     os::ShellProgram shell = place.login_shell;
     if (params.shell) shell = TRY(os::find_shell(params.shell));
-    const bool is_login = params.login.value_or(place.settings.config.login_shell);
-    return os::shell_argv(shell, is_login, *params.command);
+    return os::shell_argv(shell, is_login_call(params, place), *params.command);
 }
 
 ExecMode mode_of(const ExecCommandParams& params) {
@@ -72,13 +76,16 @@ Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& pla
     ExecPlan plan;
     plan.mode = mode_of(params);
     plan.argv = TRY(argv_of(params, place));
+    plan.is_login = is_login_call(params, place);
     plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
     plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
-                                              place.session_id, params.env);
-    for (const auto& variable : params.env)
-        if (core::is_risky_variable(variable.first))
-            plan.risky_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
-    std::sort(plan.risky_variables.begin(), plan.risky_variables.end());
+                                              place.session_tag, params.env);
+    for (const auto& variable : params.env) {
+        if (core::is_inert_variable(variable.first, variable.second)) continue;
+        plan.own_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
+        plan.has_risky_variable |= core::is_risky_variable(variable.first);
+    }
+    std::sort(plan.own_variables.begin(), plan.own_variables.end());
     if (plan.argv.front().empty())
         return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
                      "argv[0]"};
@@ -113,15 +120,17 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
     ByteBuffer out;
     json::FieldWriter writer(out);
     writer.required("argv", core::canonical_argv(plan.argv));
-    if (plan.mode == ExecMode::direct) writer.required("program", plan.program);
+    writer.required("program", plan.program);
+    writer.required("login", plan.is_login);
     writer.required("sandbox", sandbox);
     writer.required("permissions", params.sandbox_permissions);
     writer.optional("additional", params.additional_permissions);
-    writer.required("environment", plan.risky_variables);
+    writer.required("environment", plan.own_variables);
     if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
     writer.optional("stdin", params.stdin_text);
     writer.end();
-    return std::string(out.view());
+    // It may hold secrets, and is only compared.
+    return core::sha256(out.view());
 }
 
 } // namespace ew::server

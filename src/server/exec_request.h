@@ -22,8 +22,11 @@ struct ExecPlan {
     std::vector<std::string> argv; // as the program sees it
     std::string program;           // the absolute path that runs, symlinks resolved
     std::string workdir;           // absolute, symlinks resolved
+    bool is_login = false;         // a login shell
     core::ExecEnvironment environment;
-    std::vector<std::string> risky_variables; // that the call sets, as NAME=value, sorted
+    // What the call sets that may change what programs do, as NAME=value, sorted.
+    std::vector<std::string> own_variables;
+    bool has_risky_variable = false; // one of them is known for that
     std::optional<os::WindowSize> terminal;
 };
 
@@ -31,7 +34,7 @@ struct ExecPlan {
 struct ExecPlace {
     const SessionSettings& settings;
     const os::ShellProgram& login_shell; // the user's
-    std::string_view session_id;
+    std::string_view session_tag;
 };
 
 // All but the program. Errors: invalid_params; spawn_not_found if there is no such directory.
@@ -47,8 +50,8 @@ std::string_view search_path(const ExecPlan& plan);
 // which it is.
 os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
 
-// What a remembered approval has to agree in, as JSON: what runs, how confined, with what extras.
-// The directory is not part of it: the scope of the approval says where it counts.
+// A digest of what a remembered approval has to agree in: what runs, how confined, with what input
+// and extras. The directory is not part of it: the scope of the approval says where it counts.
 std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                          core::SandboxMode sandbox);
 

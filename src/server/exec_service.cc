@@ -3,6 +3,7 @@
 #include "server/exec_service.h"
 
 #include "core/utf8.h"
+#include "json/strings.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
 
@@ -28,9 +29,9 @@ std::uint64_t clamped(std::uint64_t wanted, Millis least, Millis most) {
 
 // A JSON id as text: what a client knows the request by.
 std::string text_of(const json::Id& id) {
-    std::string text = id.json;
-    if (text.size() < 2 || text.front() != '"') return text;
-    return text.substr(1, text.size() - 2);
+    if (id.json.empty() || id.json.front() != '"') return id.json;
+    const auto strings = json::strings_from_json(fmt::format("[{}]", id.json));
+    return strings && !strings->empty() ? strings->front() : id.json;
 }
 
 } // namespace
@@ -129,7 +130,7 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
     const std::string call_id = params.call_id.value_or(text_of(reply.id()));
     const WaitTerms terms = terms_of(params);
     Result<ExecPlan> plan =
-        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.id()});
+        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag()});
     if (!plan && plan.error().kind == ErrorKind::invalid_params) return reply.fail(plan.error());
     Error missing = plan ? Error{} : plan.error();
     if (plan)
@@ -149,7 +150,7 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
 // The only place that changes the state of a call. Effects do not come back here: what they bring
 // about waits in events_.
 void ExecService::take(std::uint64_t serial, Call& call, Step step) {
-    call.state = std::move(step.next);
+    call.state = step.next;
     for (const exec_call::Effect& effect : step.effects)
         std::visit([&](const auto& what) { carry_out(serial, call, what); }, effect);
     if (std::holds_alternative<exec_call::state::Answered>(call.state)) calls_.erase(serial);
@@ -301,6 +302,15 @@ bool ExecService::cancel(const json::Id& id) {
 void ExecService::refuse_all(const Error& error) {
     while (std::optional<Question> question = questions_.take_any())
         refuse(*question, error);
+}
+
+bool ExecService::has_ends_to_tell() {
+    bool found = false;
+    processes_.for_each([&](const Process& process) {
+        found |=
+            process.exec && process.exec->is_begun && process.exit && !process.exec->is_end_sent;
+    });
+    return found;
 }
 
 void ExecService::abandon(const Error& error) {

@@ -31,7 +31,7 @@ struct ExecTesting {
 class ExecService {
 public:
     static constexpr std::size_t most_calls = 256; // of exec/command, not answered
-    static constexpr std::size_t most_waits = 64;  // of exec/writeStdin, on one process
+    static constexpr std::size_t most_waits = 8;   // of exec/writeStdin, on one process
     static constexpr std::uint64_t first_id = 1000;
     // What a descendant holds back is waited for: by an answer, and by exec/end.
     static constexpr Millis answer_grace{50};
@@ -66,6 +66,9 @@ public:
 
     // No question will be answered any more.
     void refuse_all(const Error& error);
+
+    // Has a program ended whose exec/end was not sent yet?
+    bool has_ends_to_tell();
 
     // Answers whoever still waits: nothing will happen any more.
     void abandon(const Error& error);
@@ -126,6 +129,7 @@ private:
     void look_at(Process& process);
     void begin(Process& process);
     void check_waits(Process& process);
+    void tell_call(Process& process);
     void finish(Process& process, ExecWait wait);
     void check_end(Process& process);
     Lane lane_of_end(const Process& process) const;

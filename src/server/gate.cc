@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "config/project.h"
 #include "json/strings.h"
+#include "os/io.h"
 #include "os/programs.h"
 #include "protocol/methods.h"
 #include "server/notify.h"
@@ -37,8 +38,16 @@ core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandP
     question.is_confined = settings.is_confining();
     question.permissions = params.sandbox_permissions;
     if (params.prefix_rule) question.requested_prefix = *params.prefix_rule;
-    question.has_risky_environment = !plan.risky_variables.empty();
-    question.workspace = settings.workspace_roots.front();
+    question.has_risky_environment = plan.has_risky_variable;
+    question.program = plan.program;
+    question.workspace_roots = settings.workspace_roots;
+    question.workdir = plan.workdir;
+    question.stays_inside = [roots = settings.workspace_roots](std::string_view path) {
+        const std::optional<std::string> real = os::real_path(std::string(path));
+        return real && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+                   return is_at_or_below(*real, root);
+               });
+    };
     return question;
 }
 
@@ -55,23 +64,16 @@ void say_who_allowed(Gate::Ruling& ruling) {
 
 } // namespace
 
-store::Store* Gate::store() {
-    if (store_) return store_.get();
-    if (reopen_at_ && now_ < *reopen_at_) return nullptr;
+Gate::Gate(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {
     store::StoreSettings settings;
-    settings.audit_delay = session_.settings().config.audit_flush;
-    settings.audit_keep_days = session_.settings().config.audit_keep_days;
-    settings.session_keep_days = session_.settings().config.session_keep_days;
-    Result<std::unique_ptr<store::Store>> opened =
-        store::Store::open(session_.database(), store::Moment::now().wall, settings);
-    if (!opened) {
-        reopen_at_ = now_ + reopen_delay;
-        if (!std::exchange(has_warned_of_store_, true)) warn(opened.error());
-        return nullptr;
-    }
-    store_ = std::move(*opened);
-    has_warned_of_store_ = false;
-    return store_.get();
+    settings.audit_delay = session.settings().config.audit_flush;
+    settings.audit_keep_days = session.settings().config.audit_keep_days;
+    settings.session_keep_days = session.settings().config.session_keep_days;
+    store_ = store::Store::unopened(session.database(), settings);
+}
+
+void Gate::warn_of_store(const Error& error) {
+    if (!std::exchange(has_warned_of_store_, true)) warn(error);
 }
 
 void Gate::warn(const Error& error) {
@@ -85,12 +87,13 @@ void Gate::warn(const Error& error) {
 
 void Gate::begin_session() {
     if (is_session_begun_) return;
-    store::Store* const store = this->store();
-    if (store == nullptr) return;
     const store::UnixMs now = store::Moment::now().wall;
-    Result<void> begun = store->begin_session(session_.id(), session_.project(), now);
+    Result<void> begun = store_->begin_session(session_.id(), session_.project(), now);
     is_session_begun_ = static_cast<bool>(begun);
-    if (!begun && !std::exchange(has_warned_of_store_, true)) warn(begun.error());
+    if (begun)
+        has_warned_of_store_ = false;
+    else
+        warn_of_store(begun.error());
 }
 
 const os::ShellProgram& Gate::login_shell() {
@@ -106,10 +109,10 @@ const os::ShellProgram& Gate::login_shell() {
 }
 
 void Gate::refresh_rules() {
-    store::Store* const store = this->store();
-    Result<bool> trusted =
-        store != nullptr ? store->is_project_trusted(session_.project()) : Result<bool>(false);
-    const bool is_trusted = trusted && *trusted;
+    Result<bool> trusted = store_->is_project_trusted(session_.project());
+    // Not knowing is no reason to leave them out: they can only tighten.
+    const bool is_trusted = !trusted || *trusted;
+    if (!trusted) warn_of_store(trusted.error());
     const bool has_changed = !watch_ || watch_->take_changes();
     if (rules_ && !has_changed && is_trusted == is_project_trusted_) return;
 
@@ -145,26 +148,26 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question
     refresh_rules();
     std::vector<core::PrefixRule>& rules = rules_->rules.rules;
     const std::size_t from_files = rules.size();
-    if (store::Store* const store = this->store()) {
-        ApprovalBook book(*store, session_.setup().paths.rules_directory);
-        Result<std::vector<core::PrefixRule>> granted =
-            book.rules(session_.id(), session_.project(), store::Moment::now().wall, *rules_);
-        if (granted)
-            rules.insert(rules.end(), granted->begin(), granted->end());
-        else if (!std::exchange(has_warned_of_store_, true))
-            warn(granted.error());
-    }
+    Result<std::vector<core::PrefixRule>> granted =
+        book().rules(session_.id(), project_for(plan), store::Moment::now().wall, *rules_);
+    if (granted)
+        rules.insert(rules.end(), granted->begin(), granted->end());
+    else
+        warn_of_store(granted.error());
     core::Judgement judgement = core::judge(question, rules_->rules, is_trusted);
     rules.resize(from_files);
     return judgement;
 }
 
-void Gate::look_for_grant(Ruling& ruling, const std::string& directory) {
-    store::Store* const store = this->store();
-    if (store == nullptr) return;
-    Result<std::optional<store::Grant>> grant = store->find_command(
-        ruling.key, directory, session_.id(), session_.project(), store::Moment::now().wall);
-    if (!grant && !std::exchange(has_warned_of_store_, true)) warn(grant.error());
+// What was approved for a project counts for calls in it. Empty: this one is not.
+std::string Gate::project_for(const ExecPlan& plan) const {
+    return is_at_or_below(plan.workdir, session_.project()) ? session_.project() : std::string();
+}
+
+void Gate::look_for_grant(Ruling& ruling, const ExecPlan& plan) {
+    Result<std::optional<store::Grant>> grant = store_->find_command(
+        ruling.key, plan.workdir, session_.id(), project_for(plan), store::Moment::now().wall);
+    if (!grant) warn_of_store(grant.error());
     if (!grant || !*grant) return;
     ruling.decision = Decision::allow;
     ruling.decided_by = "grant";
@@ -185,15 +188,13 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
         ruling.is_harmless = ruling.judgement.is_safe_listed;
         say_who_allowed(ruling);
     }
-    if (ruling.decision == Decision::prompt && only_rules == nullptr)
-        look_for_grant(ruling, plan.workdir);
+    if (ruling.decision == Decision::prompt && only_rules == nullptr) look_for_grant(ruling, plan);
     return ruling;
 }
 
 void Gate::note_uses(const Ruling& ruling) {
-    store::Store* const store = this->store();
     for (const std::int64_t grant : ruling.grants)
-        if (store != nullptr) store->note_use(grant, {store::Moment::now().wall, now_});
+        store_->note_use(grant, {store::Moment::now().wall, now_});
 }
 
 Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params) {
@@ -201,6 +202,12 @@ Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandPara
     Ruling ruling = find_ruling(plan, params, session_.settings(), nullptr);
     note_uses(ruling);
     return ruling;
+}
+
+std::string Gate::root_of(const std::string& directory) const {
+    for (const std::string& root : session_.settings().workspace_roots)
+        if (is_at_or_below(directory, root)) return root;
+    return {};
 }
 
 std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ruling,
@@ -211,27 +218,29 @@ std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ru
                            std::string description) {
         choices.push_back({decision, scope, std::move(description)});
     };
-    offer(approved, {}, "run it this once");
-    const std::vector<std::string>& roots = session_.settings().workspace_roots;
-    const bool is_in_workspace =
-        std::any_of(roots.begin(), roots.end(),
-                    [&](const std::string& root) { return is_at_or_below(plan.workdir, root); });
+    offer(approved, {},
+          kind == ApprovalKind::command || kind == ApprovalKind::permissions
+              ? "run it this once"
+              : "run it this once, outside the sandbox");
+    const bool is_in_workspace = !root_of(plan.workdir).empty();
     if (kind != ApprovalKind::retry) {
         offer(approved_for_session, ApprovalScope::directory,
               "allow exactly this command in this directory, for this session");
         if (is_in_workspace)
             offer(approved_for_session, ApprovalScope::workspace,
                   "allow exactly this command anywhere in the workspace, for this session");
-        offer(approved_for_session, ApprovalScope::project,
-              "allow exactly this command in this project, also later");
+        if (!project_for(plan).empty())
+            offer(approved_for_session, ApprovalScope::project,
+                  "allow exactly this command in this project, also later");
         offer(approved_for_session, ApprovalScope::always,
               "allow exactly this command everywhere, also later");
     }
     if (kind == ApprovalKind::command && !ruling.judgement.proposed_prefix.empty()) {
         offer(approved_with_prefix_rule, ApprovalScope::session,
               "allow every command that begins so, for this session");
-        offer(approved_with_prefix_rule, ApprovalScope::project,
-              "allow every command that begins so in this project, also later");
+        if (!project_for(plan).empty())
+            offer(approved_with_prefix_rule, ApprovalScope::project,
+                  "allow every command that begins so in this project, also later");
         offer(approved_with_prefix_rule, ApprovalScope::always,
               "allow every command that begins so everywhere: add a rule");
     }
@@ -249,11 +258,9 @@ store::AuditRow Gate::row(std::string_view event) const {
 }
 
 void Gate::audit(store::AuditRow row) {
-    store::Store* const store = this->store();
-    if (store == nullptr) return;
     row.at = store::Moment::now().wall;
     row.session = session_.id();
-    store->audit(std::move(row), now_);
+    store_->audit(std::move(row), now_);
 }
 
 store::Grant Gate::grant_for(const Question& question,
@@ -270,11 +277,9 @@ store::Grant Gate::grant_for(const Question& question,
     grant.command = is_prefix ? fmt::format("{}", fmt::join(prefix, " "))
                               : fmt::format("{}", fmt::join(core::canonical_argv(argv), " "));
     grant.directory = question.request.workdir;
-    if (grant.scope == store::GrantScope::workspace)
-        for (const std::string& root : session_.settings().workspace_roots)
-            if (is_at_or_below(question.request.workdir, root)) grant.directory = root;
+    if (grant.scope == store::GrantScope::workspace) grant.directory = question.workspace_root;
     if (store::ends_with_session(grant.scope)) grant.session = session_.id();
-    grant.project = session_.project();
+    grant.project = question.project;
     grant.origin = "approval";
     grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
     grant.created_at = store::Moment::now().wall;
@@ -295,15 +300,13 @@ void Gate::keep(const Question& question, const protocol::ApprovalAnswer& answer
     if (answer.scope) decision.detail = json::name_of(*answer.scope);
     if (answer.reason)
         decision.detail += fmt::format("{}{}", answer.scope ? ": " : "", *answer.reason);
-    store::Store* const store = this->store();
-    if (store == nullptr) return;
-    ApprovalBook book(*store, session_.setup().paths.rules_directory);
     const bool is_to_be_remembered = answer.decision == ApprovalDecision::approved_for_session ||
                                      answer.decision == ApprovalDecision::approved_with_prefix_rule;
     Result<std::int64_t> kept = is_to_be_remembered
-                                    ? book.record(decision, grant_for(question, answer))
-                                    : store->record(decision, std::nullopt);
+                                    ? book().record(decision, grant_for(question, answer))
+                                    : store_->record(decision, std::nullopt);
     if (kept) return;
+    store_->audit(decision, now_); // later, then
     Error error = kept.error();
     error.message = fmt::format("the answer to {} counts this once and is not remembered: {}",
                                 question.id, error.message);
@@ -311,24 +314,21 @@ void Gate::keep(const Question& question, const protocol::ApprovalAnswer& answer
 }
 
 void Gate::on_time() {
-    if (store_ && is_due(store_->flush_at(), now_)) flush();
+    if (is_due(store_->flush_at(), now_)) flush();
 }
 
 std::optional<TimePoint> Gate::next_deadline() const {
-    return store_ ? store_->flush_at() : std::nullopt;
+    return store_->flush_at();
 }
 
 void Gate::flush_all() {
-    if (!store_) return;
     Result<void> flushed = store_->flush_all({store::Moment::now().wall, now_});
     if (!flushed) log::warning("gate", "{}", flushed.error().message);
 }
 
 void Gate::flush() {
-    if (!store_ || !store_->flush_at()) return;
     Result<void> flushed = store_->flush({store::Moment::now().wall, now_});
-    if (!flushed && !std::exchange(has_warned_of_store_, true)) warn(flushed.error());
-    if (flushed) has_warned_of_store_ = false;
+    if (!flushed) warn_of_store(flushed.error());
 }
 
 } // namespace ew::server

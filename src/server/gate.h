@@ -25,9 +25,6 @@ namespace ew::server {
 
 class Gate {
 public:
-    // After the database could not be opened it is tried again so much later.
-    static constexpr Millis reopen_delay{5000};
-
     struct Ruling {
         core::Judgement judgement = {};
         core::Decision decision = core::Decision::forbidden; // with what was approved before
@@ -39,7 +36,7 @@ public:
         bool is_harmless = false; // it runs unasked only because it is known to be harmless
     };
 
-    Gate(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {}
+    Gate(const Session& session, Outbox& outbox);
 
     Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params);
 
@@ -50,6 +47,9 @@ public:
     // What may be answered to a question about this call.
     std::vector<protocol::ApprovalChoice> choices(const ExecPlan& plan, const Ruling& ruling,
                                                   protocol::ApprovalKind kind) const;
+
+    // The workspace root that a directory is in; empty: in none.
+    std::string root_of(const std::string& directory) const;
 
     // A row of the audit, written later in a batch. Its time and session are filled in.
     void audit(store::AuditRow row);
@@ -73,14 +73,18 @@ public:
 
 private:
     void flush();
-    store::Store* store();
+
+    ApprovalBook book() { return {*store_, session_.setup().paths.rules_directory}; }
+
+    void warn_of_store(const Error& error);
     void warn(const Error& error);
     void refresh_rules();
     Ruling find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                        const SessionSettings& settings, const core::RuleSet* only_rules);
     core::Judgement judge(const ExecPlan& plan, const core::Question& question,
                           const core::RuleSet* only_rules);
-    void look_for_grant(Ruling& ruling, const std::string& directory);
+    void look_for_grant(Ruling& ruling, const ExecPlan& plan);
+    std::string project_for(const ExecPlan& plan) const;
     void note_uses(const Ruling& ruling);
     store::AuditRow row(std::string_view event) const;
     store::Grant grant_for(const Question& question, const protocol::ApprovalAnswer& answer) const;
@@ -88,8 +92,7 @@ private:
     const Session& session_;
     Outbox& outbox_;
     TimePoint now_ = clock_now();
-    std::unique_ptr<store::Store> store_;
-    std::optional<TimePoint> reopen_at_;
+    std::unique_ptr<store::Store> store_; // opens its file when it is needed, and again
     bool has_warned_of_store_ = false;
     bool is_session_begun_ = false;
     std::optional<config::LoadedRules> rules_;

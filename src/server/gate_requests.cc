@@ -8,9 +8,6 @@ namespace ew::server {
 
 namespace {
 
-const Error no_store = {ErrorKind::store_unavailable, "the database of approvals cannot be used",
-                        "a warning told why when it was tried; the log has it too"};
-
 Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
     core::RuleSet rules;
     for (const protocol::RuleInput& input : inputs) {
@@ -29,11 +26,8 @@ Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
 } // namespace
 
 void Gate::list(Reply reply) {
-    store::Store* const store = this->store();
-    if (store == nullptr) return reply.fail(no_store);
-    ApprovalBook book(*store, session_.setup().paths.rules_directory);
-    (void)store->flush({store::Moment::now().wall, now_}); // or the counts of uses are old
-    Result<std::vector<protocol::ApprovalInfo>> approvals = book.list(store::Moment::now().wall);
+    (void)store_->flush({store::Moment::now().wall, now_}); // or the counts of uses are old
+    Result<std::vector<protocol::ApprovalInfo>> approvals = book().list(store::Moment::now().wall);
     if (!approvals) return reply.fail(approvals.error());
     // The id of another session is all it takes to resume it.
     for (protocol::ApprovalInfo& approval : *approvals)
@@ -42,12 +36,9 @@ void Gate::list(Reply reply) {
 }
 
 void Gate::handle(Reply reply, const protocol::ApprovalsRevokeParams& params) {
-    store::Store* const store = this->store();
-    if (store == nullptr) return reply.fail(no_store);
     store::AuditRow author = row("revocation");
     author.decided_by = "client";
-    ApprovalBook book(*store, session_.setup().paths.rules_directory);
-    Result<std::uint64_t> revoked = book.revoke(params, author);
+    Result<std::uint64_t> revoked = book().revoke(params, author);
     if (!revoked) return reply.fail(revoked.error());
     reply.send(protocol::ApprovalsRevokeResult{*revoked});
 }
@@ -67,11 +58,10 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
         return reply.fail({ErrorKind::invalid_params,
                            "scope: expected one of session, project and always", "", "scope"});
     begin_session();
-    store::Store* const store = this->store();
-    if (store == nullptr) return reply.fail(no_store);
     Question question;
     question.request.argv = params.prefix;
     question.request.proposed_prefix_rule = params.prefix;
+    question.project = session_.project();
     protocol::ApprovalAnswer answer;
     answer.decision = protocol::ApprovalDecision::approved_with_prefix_rule;
     answer.scope = params.scope;
@@ -83,8 +73,7 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     author.argv = json::strings_to_json(params.prefix);
     author.decision = json::name_of(params.scope);
     author.decided_by = "client";
-    ApprovalBook book(*store, session_.setup().paths.rules_directory);
-    Result<std::int64_t> id = book.record(author, grant);
+    Result<std::int64_t> id = book().record(author, grant);
     if (!id) return reply.fail(id.error());
     reply.send(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
 }
@@ -127,7 +116,7 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     changes.approval_policy = params.approval_policy;
     changes.sandbox = params.sandbox;
     apply(settings, changes);
-    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.id()});
+    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.tag()});
     if (!plan) return reply.fail(plan.error());
     core::RuleSet only_rules;
     if (params.rules) {

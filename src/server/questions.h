@@ -18,6 +18,9 @@ struct Question {
     std::string id;             // of the request that asks it
     std::string key;            // what is asked: equal for calls that can share the answer
     std::string grant_key = {}; // of an approval that is remembered
+    // As they were when it was asked: an answer does not cover what is set later.
+    std::string project = {};
+    std::string workspace_root = {}; // that the directory is in; empty: in none
     protocol::ApprovalRequest request = {};
     std::vector<std::uint64_t> calls = {};
     std::optional<TimePoint> deadline = {};

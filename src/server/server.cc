@@ -422,7 +422,8 @@ bool Server::is_over() {
     if (ending_->deadline <= clock_now()) return true;
     const bool has_children =
         processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
-    return !has_children && !outbox_.has_unsent();
+    const bool has_ends = exec_ && exec_->has_ends_to_tell();
+    return !has_children && !has_ends && !outbox_.has_unsent();
 }
 
 std::optional<TimePoint> Server::next_deadline() {

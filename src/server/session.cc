@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "config/project.h"
+#include "core/sha256.h"
 #include "protocol/methods.h"
 #include "store/store.h"
 #include "version.h"
@@ -83,7 +84,7 @@ const std::string& Session::database() const {
 
 // The session must be known to the database. It is only looked at: a connection to it must not be
 // taken over a fork (SQLite: "How To Corrupt", section 2.6).
-Result<void> Session::resume(const std::string& id) {
+Result<void> Session::resume(const std::string& id) const {
     const store::UnixMs now = store::Moment::now().wall;
     std::unique_ptr<store::Store> store = TRY(store::Store::open(database(), now));
     if (!TRY(store->resume_session(id, now)))
@@ -118,6 +119,7 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     answers_questions_ = params.capabilities && params.capabilities->approvals;
     (void)configure(params.settings.value_or(protocol::Settings{}));
     id_ = params.resume_session_id.value_or(has_test_ids_ ? "session-1" : random_session_id());
+    tag_ = core::sha256(id_);
     phase_ = Phase::answered;
 
     protocol::InitializeResult result;

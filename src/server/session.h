@@ -48,6 +48,9 @@ public:
 
     const std::string& id() const { return id_; }
 
+    // What programs may know it by: who has the id can resume the session.
+    const std::string& tag() const { return tag_; }
+
     // The project that the first workspace root is in.
     const std::string& project() const { return project_; }
 
@@ -67,7 +70,7 @@ public:
     std::optional<pid_t> client_process() const { return client_process_; }
 
 private:
-    Result<void> resume(const std::string& id);
+    Result<void> resume(const std::string& id) const;
 
     Phase phase_ = Phase::new_connection;
     bool has_test_ids_;
@@ -76,6 +79,7 @@ private:
     SessionSetup setup_;
     SessionSettings settings_;
     std::string id_;
+    std::string tag_;
     std::string project_;
     std::optional<pid_t> client_process_;
     protocol::EnvironmentInfo environment_;

@@ -57,8 +57,7 @@ std::string cause_of(int code, sqlite3* connection) {
     case SQLITE_FULL: return "the disk is full";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL:
-        return fmt::format("it was locked for longer than {} ms", Database::patience.count());
+    case SQLITE_PROTOCOL: return fmt::format("another process has it locked");
     case SQLITE_READONLY: return "it is read-only";
     case SQLITE_CORRUPT: return "it is damaged";
     case SQLITE_NOTADB: return "it is not a database";
@@ -138,8 +137,9 @@ std::optional<std::int64_t> Statement::maybe_integer(int column) const {
 
 Database::Database(std::string path) : path_(std::move(path)) {}
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Millis patience) {
     std::unique_ptr<Database> database(new Database(path));
+    database->usual_patience_ = patience;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     const int code = sqlite3_open_v2(path.c_str(), &database->connection_, flags, nullptr);
     if (code != SQLITE_OK) return database->error(code);
@@ -172,7 +172,7 @@ Result<void> Database::configure() {
 
 Result<void> Database::use_write_ahead_log() {
     if (path_ == in_memory) return {};
-    start_patience(patience);
+    start_patience(patience_now());
     for (int count = 0;; ++count) {
         const int code =
             sqlite3_exec(connection_, "pragma journal_mode = wal", nullptr, nullptr, nullptr);
@@ -185,7 +185,7 @@ Result<void> Database::use_write_ahead_log() {
 
 Result<Statement> Database::prepare(std::string_view sql) {
     const bool is_inside_transaction = sqlite3_get_autocommit(connection_) == 0;
-    if (!is_inside_transaction) start_patience(patience);
+    if (!is_inside_transaction) start_patience(patience_now());
     for (Kept& kept : kept_) {
         if (kept.is_on_loan || kept.sql != sql) continue;
         kept.is_on_loan = true;
@@ -256,12 +256,22 @@ Result<void> Database::set_durability(Durability durability) {
 }
 
 void Database::start_patience(Millis length) {
+    patience_length_ = length;
     patience_end_ = clock_now() + length;
+}
+
+Millis Database::patience_now() const {
+    return clock_now() < hasty_until_ ? std::min(hasty_patience, usual_patience_) : usual_patience_;
 }
 
 // Asked again and again while another process has the lock. Not 0: try once more.
 int Database::on_busy(void* self, int count) {
-    if (clock_now() >= static_cast<Database*>(self)->patience_end_) return 0;
+    Database& database = *static_cast<Database*>(self);
+    const TimePoint now = clock_now();
+    if (now >= database.patience_end_) {
+        if (database.patience_length_ >= patience) database.hasty_until_ = now + hasty_time;
+        return 0;
+    }
     constexpr int first_wait = 300; // microseconds: less than writing takes a disk
     constexpr int longest_wait = 5000;
     ::usleep(static_cast<useconds_t>(std::min(first_wait * (count + 1), longest_wait)));
@@ -274,7 +284,8 @@ int Database::on_commit(void* self, sqlite3*, const char*, int pages) {
 }
 
 Result<Transaction> Transaction::begin(Database& database, Durability durability) {
-    std::optional<Transaction> begun = TRY(try_begin(database, durability, Database::patience));
+    std::optional<Transaction> begun =
+        TRY(try_begin(database, durability, database.patience_now()));
     if (!begun) return database.locked();
     return std::move(*begun);
 }

@@ -70,11 +70,18 @@ public:
     // A statement or transaction waits at most so long, in all, for other processes.
     static constexpr Millis patience{2000};
 
+    // When that was not enough, a while of hasty_time follows in which it waits less: who has to
+    // answer requests must not wait again and again for a process that hangs with the lock.
+    static constexpr Millis hasty_patience{50};
+    static constexpr Millis hasty_time{5000};
+
     // At least so many pages in the write-ahead log make wants_checkpoint() true.
     static constexpr int checkpoint_pages = 1000;
 
     // The file must exist, see prepare_file(), or be ":memory:". Nothing in it is changed.
-    static Result<std::unique_ptr<Database>> open(const std::string& path);
+    // Until it is in use, see be_patient(), it waits at most `patience` for other processes.
+    static Result<std::unique_ptr<Database>> open(const std::string& path,
+                                                  Millis patience = Database::patience);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
@@ -84,6 +91,8 @@ public:
 
     // From now on readers do not wait for writers. The file remembers it.
     Result<void> use_write_ahead_log();
+
+    void be_patient() { usual_patience_ = patience; }
 
     // Several statements without parameters or rows.
     Result<void> execute(const char* sql);
@@ -129,13 +138,17 @@ private:
     Result<void> set_durability(Durability durability);
     void take_back(sqlite3_stmt* handle);
     void start_patience(Millis length);
+    Millis patience_now() const;
     static int on_busy(void* self, int count);
     static int on_commit(void* self, sqlite3* connection, const char* name, int pages);
 
     std::string path_;
     sqlite3* connection_ = nullptr;
     std::vector<Kept> kept_;
+    Millis usual_patience_ = patience;
+    Millis patience_length_ = patience; // of the wait that is allowed now
     TimePoint patience_end_ = {};
+    TimePoint hasty_until_ = {};
     int pages_in_log_ = 0;
     Durability durability_ = Durability::full;
     dev_t device_ = 0; // of the file at open()

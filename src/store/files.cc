@@ -101,10 +101,11 @@ Result<bool> check_file(const std::string& path, const std::string& name) {
     return true;
 }
 
-Result<UniqueFd> lock_directory(const std::string& path, const std::string& directory) {
+Result<UniqueFd> lock_directory(const std::string& path, const std::string& directory,
+                                Millis patience) {
     UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return failed(path, "open " + directory, errno);
-    const TimePoint end = clock_now() + Database::patience;
+    const TimePoint end = clock_now() + patience;
     constexpr useconds_t pause = 1000;
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) break; // no locks here: SQLite's have to do
@@ -131,11 +132,11 @@ Result<void> make_file(const std::string& path) {
 
 } // namespace
 
-Result<UniqueFd> prepare_file(const std::string& path) {
+Result<UniqueFd> prepare_file(const std::string& path, Millis patience) {
     const std::string directory = directory_of(path);
     TRY(make_directories(path, directory));
     TRY(check_directory(path, directory));
-    UniqueFd lock = TRY(lock_directory(path, directory));
+    UniqueFd lock = TRY(lock_directory(path, directory, patience));
     // An existing file is not opened here: closing it would give up the locks of a connection that
     // this process may have (https://www.sqlite.org/howtocorrupt.html, 2.2).
     const bool exists = TRY(check_file(path, path));

@@ -1,6 +1,7 @@
 // The database's file: made for this user alone, and refused where others could have written to it.
 #pragma once
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -13,7 +14,7 @@ namespace ew::store {
 // and -wal, -shm, -journal, must be no symbolic links. Where others may only read, that is ended.
 //
 // The lock holds up other processes that prepare a file in this directory: it is kept until the
-// database has its tables. Waits for it at most Database::patience.
-Result<UniqueFd> prepare_file(const std::string& path);
+// database has its tables. Waits for it at most `patience`.
+Result<UniqueFd> prepare_file(const std::string& path, Millis patience = Millis(2000));
 
 } // namespace ew::store

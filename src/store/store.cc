@@ -17,13 +17,14 @@ namespace {
 
 constexpr UnixMs a_day = 24LL * 3600 * 1000;
 
-Result<std::unique_ptr<Database>> open_database(const std::string& path) {
+Result<std::unique_ptr<Database>> open_database(const std::string& path, Millis patience) {
     UniqueFd lock;
-    if (path != ":memory:") lock = TRY(prepare_file(path));
-    std::unique_ptr<Database> database = TRY(Database::open(path));
+    if (path != ":memory:") lock = TRY(prepare_file(path, patience));
+    std::unique_ptr<Database> database = TRY(Database::open(path, patience));
     TRY(check_identity(*database));
     TRY(database->use_write_ahead_log());
     TRY(migrate(*database));
+    database->be_patient();
     return database;
 }
 
@@ -50,7 +51,9 @@ Result<Database*> Store::database() {
     if (database_ && !database_->was_replaced()) return database_.get();
     database_.reset();
     if (open_failure_ && clock_now() < next_attempt_) return *open_failure_;
-    Result<std::unique_ptr<Database>> opened = open_database(path_);
+    // The second time it is not waited for: who asks has others to serve.
+    const Millis patience = open_failure_ ? Database::hasty_patience : Database::patience;
+    Result<std::unique_ptr<Database>> opened = open_database(path_, patience);
     if (!opened) {
         open_failure_ = opened.error();
         next_attempt_ = clock_now() + reopen_delay;
@@ -58,11 +61,13 @@ Result<Database*> Store::database() {
     }
     open_failure_.reset();
     database_ = std::move(*opened);
+    is_clean_ = false;
     return database_.get();
 }
 
 Result<void> Store::clean_up(UnixMs now) {
     Database& database = *TRY(this->database());
+    if (std::exchange(is_clean_, true)) return {};
     Transaction transaction = TRY(Transaction::begin(database, Durability::normal));
     TRY(delete_old_sessions(database, now - settings_.session_keep_days * a_day));
     TRY(delete_expired_grants(database, now));
@@ -88,11 +93,14 @@ void Store::remember(const std::string& session, const std::string& project) {
 
 Result<void> Store::begin_session(const std::string& session, const std::string& project,
                                   UnixMs now) {
-    remember(session, project); // even if it cannot be written now: it will be with a grant
+    remember(session, project); // even if it cannot be written now: it will be with the next rows
     Database& database = *TRY(this->database());
-    Transaction transaction = TRY(Transaction::begin(database, Durability::normal));
+    std::optional<Transaction> transaction =
+        TRY(Transaction::try_begin(database, Durability::normal, flush_patience));
+    if (!transaction) return {};
     TRY(touch_session(database, session, project, now));
-    return transaction.commit();
+    TRY(transaction->commit());
+    return clean_up(now);
 }
 
 Result<bool> Store::resume_session(const std::string& session, UnixMs now) {

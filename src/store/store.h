@@ -118,6 +118,7 @@ private:
     TimePoint next_attempt_ = {};
     std::vector<BegunSession> begun_;
     AuditQueue queue_;
+    bool is_clean_ = false; // what is too old was deleted since the file was opened
     UnixMs next_prune_ = 0;
     std::int64_t skipped_rows_ = 0;
 };

@@ -18,7 +18,9 @@ struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
 
-    bool operator==(const Place&) const = default;
+    bool operator==(const Place& other) const {
+        return line == other.line && column == other.column;
+    }
 
     bool operator<(const Place& other) const {
         return line != other.line ? line < other.line : column < other.column;
@@ -61,7 +63,9 @@ struct Problem {
     Place place; // line 0: the file as a whole
     std::string message;
 
-    bool operator==(const Problem&) const = default;
+    bool operator==(const Problem& other) const {
+        return file == other.file && place == other.place && message == other.message;
+    }
 };
 
 // "FILE:LINE:COL: message", or "FILE: message" when it is about the whole file.

@@ -156,6 +156,42 @@ def mistakes_in_rules_are_warnings_of_explain(scene):
 
 
 @test
+def explain_tells_that_rules_may_be_missing(scene):
+    path = user_rules(scene, BAN + "x = 1\n")
+    gap = "%s:7:1 has a mistake, and a rule in it may be about this" % path
+    done = run(scene, "policy", "explain", "--", "touch", "x")
+    check(gap in done.stdout.splitlines()[0], done.stdout)
+    equal(done.stdout.count(gap), 1, "how often it is told")
+    done = run(scene, "policy", "explain", "--", "git", "push")
+    check("Rules may be missing: " + gap in done.stdout.splitlines(), done.stdout)
+    user_rules(scene, BAN)
+    done = run(scene, "policy", "explain", "--", "touch", "x")
+    check("missing" not in done.stdout, done.stdout)
+
+
+@test
+def what_a_broken_file_may_forbid_is_asked_about(scene):
+    for text in (
+        "[[rule]]\njustification = 'unclosed\nprefix = ['touch']\ndecision = 'forbidden'\n",
+        "[[Rule]]\nprefix = ['touch']\ndecision = 'forbidden'\n",
+        "[[rule]]\rprefix = ['touch']\rdecision = 'forbidden'\rx\r",
+    ):
+        user_rules(scene, text)
+        answer = explained(scene, "--", "touch", "x")
+        equal(answer["decision"], "prompt", "decision with %r" % text)
+        equal(explained(scene, "--", "ls")["decision"], "allow", "decision of what is harmless")
+
+
+@test
+def a_project_cannot_switch_off_a_ban_of_the_user(scene):
+    user_rules(scene, BAN)
+    inside = project_with_a_rule(scene, "[[rule]]\nprefix=['x']\ndecision='prompt'\n" * 10_001)
+    equal(run(scene, "project", "trust", inside).returncode, 0, "exit status of trust")
+    answer = explained(scene, "--", "git", "push", cwd=inside)
+    equal(answer["decision"], "forbidden", "decision")
+
+
+@test
 def check_finds_nothing_wrong_with_good_rules(scene):
     user_rules(scene, BAN + ALLOW)
     done = run(scene, "policy", "check")
@@ -224,6 +260,15 @@ def rules_of_a_project_count_while_it_is_trusted(scene):
     done = run(scene, "policy", "explain", "--", "git", "push", cwd=inside)
     check(done.stdout.startswith("allow"), done.stdout)
     check("project trust" in done.stderr, done.stderr)
+
+
+@test
+def rules_of_a_project_count_while_nobody_knows_whether_it_is_trusted(scene):
+    inside = project_with_a_rule(scene)
+    os.chmod(os.path.dirname(scene.file("state/execward/execward.db", "garbage", 0o600)), 0o700)
+    done = run(scene, "policy", "explain", "--", "git", "push", cwd=inside)
+    check(done.stdout.startswith("forbidden"), done.stdout)
+    check(done.stderr.startswith("execward: "), done.stderr)
 
 
 @test

@@ -30,6 +30,9 @@ RuleText read(std::string_view text, RuleLayer layer, bool may_allow) {
     }
     for (const core::PrefixRule& rule : rules.rules)
         require(!rule.prefix.empty() && rule.layer == layer);
+    require(!rules.mistake || !rules.problems.empty());
+    // Nothing of the user's is without effect, so any problem may hide a rule.
+    require(layer != RuleLayer::user || rules.mistake.has_value() == !rules.problems.empty());
     const bool is_powerful = may_allow && rules.problems.empty() && layer == RuleLayer::user;
     require(is_powerful || !allows(rules));
     return rules;

@@ -242,7 +242,7 @@ TEST_CASE("a file is read, and mistakes name it") {
 TEST_CASE("a file that somebody else could have written is refused") {
     const TempDirectory place;
     const std::string path = place.write("config.toml", "");
-    for (const mode_t mode : {0620, 0602, 0666}) {
+    for (const mode_t mode : {0620U, 0602U, 0666U}) {
         ::chmod(path.c_str(), mode);
         Result<ConfigFile> file = load_config(path, WhenMissing::use_defaults);
         REQUIRE_FALSE(file);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,13 @@ std::vector<std::string> problems_of(const LoadedRules& loaded, const TempDirect
         texts.push_back(text);
     }
     return texts;
+}
+
+// What explains that rules may be missing, with the directory of the test left out.
+std::string gap_of(const LoadedRules& loaded, const TempDirectory& directory) {
+    std::string gap = loaded.rules.gap;
+    if (gap.starts_with(directory.path())) gap.erase(0, directory.path().size() + 1);
+    return gap;
 }
 
 } // namespace
@@ -193,6 +201,137 @@ TEST_CASE("the system says first which programs are the real ones") {
     CHECK(problems_of(loaded, directory) ==
           std::vector<std::string>{
               "user/u.toml: host_executable 'git' is there already, and this one has no effect"});
+}
+
+TEST_CASE("no rule is missing where all could be read, or there are none") {
+    const TempDirectory directory;
+    directory.write("rules.d/a.toml", rule("a", "allow"));
+    directory.write("project/a.toml", rule("a", "allow"));
+    const std::string path = directory.write("rules.d/b.toml", rule("b", "forbidden"));
+    REQUIRE(::chmod(path.c_str(), 0666) == 0);
+    std::filesystem::create_symlink("a.toml", directory.path("rules.d/c.toml"));
+    const LoadedRules loaded =
+        load_rules({directory.path("rules.d"), directory.path("none"), directory.path("project")});
+
+    CHECK(loaded.problems.size() == 3);
+    CHECK(loaded.rules.gap.empty());
+}
+
+TEST_CASE("a mistake in a file of any place is a gap in the rules") {
+    for (const std::string place : {"user", "system", "project"}) {
+        CAPTURE(place);
+        const TempDirectory directory;
+        directory.write(place + "/a.toml", rule("a", "prompt"));
+        directory.write(place + "/x.toml", "\n\n" + rule("b", "deny"));
+        directory.write(place + "/y.toml", "x = 1\n");
+        const LoadedRules loaded = load_rules(
+            {directory.path("user"), directory.path("system"), directory.path("project")});
+
+        CHECK(gap_of(loaded, directory) ==
+              place + "/x.toml:5:12 has a mistake, and a rule in it may be about this");
+    }
+}
+
+TEST_CASE("what is there and cannot be read is a gap in the rules") {
+    const auto gap_with = [](const std::function<void(const TempDirectory&)>& prepare) {
+        const TempDirectory directory;
+        prepare(directory);
+        return gap_of(load_rules({directory.path("rules.d"), "", ""}), directory);
+    };
+    const std::string rest = ", and a rule in it may be about this";
+
+    CHECK(gap_with([](const TempDirectory& directory) { directory.make("rules.d/a.toml"); }) ==
+          "rules.d/a.toml is no regular file" + rest);
+    CHECK(gap_with([](const TempDirectory& directory) {
+              directory.make("rules.d");
+              std::filesystem::create_symlink("nowhere", directory.path("rules.d/a.toml"));
+          }) == "rules.d/a.toml cannot be opened: No such file or directory" + rest);
+    CHECK(gap_with([](const TempDirectory& directory) {
+              directory.write("rules.d/a.toml",
+                              std::string(ew::config::longest_rule_file + 1, '#'));
+          }) == "rules.d/a.toml is larger than 1048576 bytes" + rest);
+    CHECK(gap_with([](const TempDirectory& directory) {
+              std::filesystem::create_symlink("nowhere", directory.path("rules.d"));
+          }) == "rules.d cannot be read: No such file or directory" + rest);
+    CHECK(gap_with([](const TempDirectory& directory) { directory.write("rules.d", ""); }) ==
+          "rules.d cannot be read: Not a directory" + rest);
+}
+
+TEST_CASE("a project with too many files keeps the rules of the user and the system") {
+    const TempDirectory directory;
+    for (std::size_t i = 0; i <= ew::config::most_rule_files; ++i)
+        directory.write("project/" + std::to_string(i) + ".toml", "");
+    directory.write("user/u.toml", rule("u", "forbidden") + rule("v", "allow"));
+    directory.write("system/s.toml", rule("s", "forbidden"));
+    const LoadedRules loaded =
+        load_rules({directory.path("user"), directory.path("system"), directory.path("project")});
+
+    CHECK(shown(loaded) == "forbidden s; forbidden u; allow v");
+    CHECK(gap_of(loaded, directory) ==
+          "project: has more than 1000 files, and a rule among the others may be about this");
+    CHECK(problems_of(loaded, directory) ==
+          std::vector<std::string>{"project: has more than 1000 files: the others are not read"});
+}
+
+TEST_CASE("a project with too many rules keeps the rules of the user and the system") {
+    const TempDirectory directory;
+    std::string many;
+    for (std::size_t i = 0; i <= ew::config::most_rules; ++i)
+        many += rule("x", "prompt");
+    directory.write("project/a.toml", many);
+    directory.write("user/u.toml", rule("u", "forbidden") + rule("v", "allow"));
+    directory.write("system/s.toml", rule("s", "forbidden"));
+    const LoadedRules loaded =
+        load_rules({directory.path("user"), directory.path("system"), directory.path("project")});
+
+    CHECK(loaded.rules.rules.size() == ew::config::most_rules + 3);
+    CHECK(loaded.rules.rules.back().decision == Decision::allow);
+    CHECK(!loaded.rules.gap.empty());
+}
+
+TEST_CASE("a project with too many bytes keeps the rules of the user and the system") {
+    const TempDirectory directory;
+    const std::string large(ew::config::longest_rule_file, '#');
+    for (std::size_t i = 0; i <= ew::config::most_rule_bytes / large.size(); ++i)
+        directory.write("project/" + std::to_string(10 + i) + ".toml", large);
+    directory.write("project/a.toml", rule("a", "forbidden"));
+    directory.write("user/u.toml", rule("u", "forbidden") + rule("v", "allow"));
+    const LoadedRules loaded = load_rules({directory.path("user"), "", directory.path("project")});
+
+    CHECK(shown(loaded) == "forbidden u; allow v");
+    CHECK(problems_of(loaded, directory) ==
+          std::vector<std::string>{
+              "project/26.toml: there are more than 16777216 bytes: the others are not read"});
+    CHECK(!loaded.rules.gap.empty());
+}
+
+TEST_CASE("a project cannot use up a file of the user") {
+    const TempDirectory directory;
+    std::string many;
+    for (std::size_t i = 0; i < ew::config::most_rules; ++i)
+        many += rule("x", "prompt");
+    directory.write("user/u.toml", rule("u", "forbidden"));
+    directory.write("project/a.toml", many);
+    std::filesystem::create_symlink("../user/u.toml", directory.path("project/b.toml"));
+    const LoadedRules loaded = load_rules({directory.path("user"), "", directory.path("project")});
+
+    CHECK(loaded.rules.rules.back().decision == Decision::forbidden);
+    CHECK(loaded.rules.rules.back().layer == RuleLayer::user);
+}
+
+TEST_CASE("with too many rules of the user, the system still forbids, and rules are missing") {
+    const TempDirectory directory;
+    std::string many;
+    for (std::size_t i = 0; i <= ew::config::most_rules; ++i)
+        many += rule("x", "forbidden");
+    directory.write("user/a.toml", many);
+    directory.write("system/s.toml", rule("s", "forbidden"));
+    const LoadedRules loaded = load_rules({directory.path("user"), directory.path("system"), ""});
+
+    CHECK(loaded.rules.rules.front().prefix.front().front() == "s");
+    CHECK(loaded.rules.rules.size() == ew::config::most_rules + 1);
+    CHECK(gap_of(loaded, directory) == "user/a.toml: there are more than 10000 rules, and a rule "
+                                       "among the others may be about this");
 }
 
 TEST_CASE("with more rules than there may be nothing is allowed") {

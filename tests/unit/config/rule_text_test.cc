@@ -156,6 +156,74 @@ TEST_CASE("of a block with a mistake in it, what stands before it still asks") {
     CHECK(shown(read("[[rule]]\nprefix = ['a', \ndecision = 'forbidden'\n")).empty());
 }
 
+TEST_CASE("a prefix that is a string counts as one word") {
+    CHECK(shown(read("[[rule]]\nprefix = 'touch'\ndecision = 'forbidden'\n")) == "forbidden touch");
+    CHECK(shown(read("[[rule]]\nprefix = 'touch'\ndecision = 'allow'\n")).empty());
+    CHECK(shown(read("[[rule]]\nprefix = ''\ndecision = 'forbidden'\n")).empty());
+}
+
+TEST_CASE("a prefix of which only the beginning can be read asks") {
+    CHECK(shown(read("[[rule]]\nprefix = ['touch', 3]\ndecision = 'forbidden'\n")) ==
+          "prompt touch");
+    CHECK(shown(read("[[rule]]\nprefix = ['git', ['push', 3]]\ndecision = 'forbidden'\n")) ==
+          "prompt git");
+    CHECK(shown(read("[[rule]]\nprefix = ['touch', 3]\ndecision = 'allow'\n")).empty());
+    CHECK(shown(read("[[rule]]\nprefix = [3, 'touch']\ndecision = 'forbidden'\n")).empty());
+}
+
+TEST_CASE("a single table in place of a list is a mistake and still a rule") {
+    const RuleText text = read("[rule]\nprefix = ['rm']\ndecision = 'forbidden'\n");
+
+    CHECK(shown(text) == "forbidden rm");
+    CHECK(problem_of(text).starts_with("r.toml:1:1: key 'rule': expected tables"));
+}
+
+TEST_CASE("of a text that is no TOML, rules count however their headers are spelled") {
+    for (const std::string_view header :
+         {"[[ rule ]]", "  [[rule]] # mine", "[[\"rule\"]]", "[['rule']]", "[rule]"}) {
+        CAPTURE(header);
+        const std::string rule =
+            std::string(header) + "\nprefix = ['rm']\ndecision = 'forbidden'\n";
+
+        CHECK(shown(read(rule + "[[rule]]\nx = \n")) == "forbidden rm");
+    }
+    CHECK(shown(read("rule = [{prefix = ['rm'], decision = 'forbidden'},\n"
+                     "        {prefix = ['dd'], decision = 'prompt'}]\nx = \n")) ==
+          "forbidden rm; prompt dd");
+}
+
+TEST_CASE("of a text that is no TOML, only so many rules are looked for, and more may be missing") {
+    std::string many;
+    for (int i = 0; i < 10'001; ++i)
+        many += forbid_rm;
+    const RuleText text = read(many + "x = \n");
+
+    CHECK(text.rules.size() == 10'000);
+    CHECK(text.mistake);
+}
+
+TEST_CASE("whatever may hide a rule is a mistake, and the first place is told") {
+    for (const std::string_view text :
+         {"[[rule]\n", "\n[[Rule]]\n", "x = 1\n", "[[rule]]\nprefix = 'a'\ndecision = 'prompt'\n",
+          "[[rule]]\nprefix = ['a']\n", "rule = [1]\n", "[[host_executable]]\nname = 'a/b'\n"}) {
+        CAPTURE(text);
+        const RuleText read_text = read(text);
+
+        REQUIRE(read_text.mistake);
+        CHECK(*read_text.mistake == read_text.problems.front().place);
+    }
+    CHECK(!read(allow_ls).mistake);
+}
+
+TEST_CASE("what is understood and has no effect is no mistake") {
+    const RuleText text = read(
+        std::string(allow_ls).append("[[host_executable]]\nname = 'git'\npaths = ['/x/git']\n"),
+        RuleLayer::project);
+
+    CHECK(text.problems.size() == 2);
+    CHECK(!text.mistake);
+}
+
 TEST_CASE("the system and projects cannot allow, and are told so") {
     for (const RuleLayer layer : {RuleLayer::system, RuleLayer::project}) {
         const RuleText text = read(std::string(forbid_rm).append(allow_ls), layer);

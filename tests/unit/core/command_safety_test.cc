@@ -146,9 +146,11 @@ TEST_CASE("a format of git that starts the signature program is not safe") {
     check_all(false,
               {"git log --format=%G?", "git log --pretty=format:%GK", "git show --format=%+GS",
                "git log --format='%- G?'", "git branch --format='%(signature)'",
-               "git branch --sort=signature", "git log --pretty=mine", "git log --show-signature"});
+               "git branch --sort=signature", "git log --pretty=mine", "git log --show-signature",
+               "git shortlog --group=format:%G?", "git shortlog --group=%GS"});
     check_all(true,
-              {"git log --format=%h", "git log --pretty=oneline", "git log --pretty=tformat:%an"});
+              {"git log --format=%h", "git log --pretty=oneline", "git log --pretty=tformat:%an",
+               "git shortlog --group=author", "git shortlog --group=format:%an"});
 }
 
 TEST_CASE("names that a pattern brings in must not be options that matter") {
@@ -162,6 +164,12 @@ TEST_CASE("printf is safe with text alone") {
     check_all(true, {"printf '%s\\n' a b", "printf hello", "printf '%-5s|%%' a", "printf '%b' a"});
     check_all(false, {"printf", "printf -v x a", "printf %n a", "printf '%s%n' a b", "printf %d a",
                       "printf %*s 1 a", "printf *"});
+}
+
+TEST_CASE("what a shell's own commands are given is not computed") {
+    check_all(true, {"exit", "exit 1", "type ls", "type -a ls /usr/bin/ls", "command -v ls"});
+    check_all(false, {"exit 'path[1]'", "exit x", "exit 1 2", "exit -1", "exit *", "type 'a[1]'",
+                      "type -a 'a[$(x)]'", "command -v 'a[1]'", "type -Z a"});
 }
 
 TEST_CASE("a program must be trusted, and its name is taken literally") {
@@ -205,6 +213,15 @@ TEST_CASE("forced removal is dangerous however it is written") {
                                 "git -C a reset --hard",
                                 "git clean -fdx",
                                 "dd if=a of=/dev/sda",
+                                "dd of=//dev/sda",
+                                "dd of=/./dev/sda",
+                                "dd of=/tmp/../dev/sda",
+                                "env --s='rm -rf a'",
+                                "env - rm -rf a",
+                                "sudo --us root rm -rf a",
+                                "git -c alias.x='!rm -rf a' x",
+                                "bash <<< 'rm -rf a'",
+                                "/lib64/ld-linux-x86-64.so.2 /bin/rm -rf a",
                                 "mkfs.ext4 a"}) {
         CAPTURE(command);
         CHECK(is_dangerous_text(command));
@@ -212,9 +229,10 @@ TEST_CASE("forced removal is dangerous however it is written") {
 }
 
 TEST_CASE("what only looks like forced removal is not dangerous") {
-    for (const char* command : {"rm a", "rm -r a", "rm -- -f", "echo rm -rf a", "echo 'rm -rf a'",
-                                "$x -rf a", "grep 'rm -rf' a", "git reset a", "git clean -n",
-                                "dd if=a of=/dev/null", "cat <<E\nrm -rf a\nE"}) {
+    for (const char* command :
+         {"rm a", "rm -r a", "rm -- -f", "echo rm -rf a", "echo 'rm -rf a'", "$x -rf a",
+          "grep 'rm -rf' a", "git reset a", "git clean -n", "dd of=/dev/../tmp/a",
+          "dd if=a of=/dev/null", "cat <<E\nrm -rf a\nE"}) {
         CAPTURE(command);
         CHECK_FALSE(is_dangerous_text(command));
     }

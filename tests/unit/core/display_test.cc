@@ -103,14 +103,14 @@ TEST_CASE("a backslash is doubled, so that an escape cannot be imitated") {
 TEST_CASE("what reorders text is an escape") {
     CHECK(visible(bytes_of({'a', 0x202e, 'b', 0x202c})) == "a\\u{202e}b\\u{202c}");
     for (const std::uint32_t control :
-         {0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202d, 0x2066, 0x2067, 0x2068, 0x2069})
+         {0x61cU, 0x200eU, 0x200fU, 0x202aU, 0x202bU, 0x202dU, 0x2066U, 0x2067U, 0x2068U, 0x2069U})
         CHECK(visible(encoded(control)).starts_with("\\u{"));
 }
 
 TEST_CASE("what has no width is an escape") {
     CHECK(visible(bytes_of({'r', 0x200b, 'm'})) == "r\\u{200b}m");
     for (const std::uint32_t nothing :
-         {0xad, 0x34f, 0x180e, 0x200c, 0x200d, 0x2060, 0x2064, 0xfeff})
+         {0xadU, 0x34fU, 0x180eU, 0x200cU, 0x200dU, 0x2060U, 0x2064U, 0xfeffU})
         CHECK(visible(encoded(nothing)).starts_with("\\u{"));
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("variation selectors and tag characters are escapes") {
 
 TEST_CASE("blanks other than the space are escapes") {
     CHECK(visible(bytes_of({'a', 0xa0, 'b'})) == "a\\u{a0}b");
-    for (const std::uint32_t blank :
-         {0x115f, 0x1160, 0x1680, 0x2000, 0x200a, 0x202f, 0x205f, 0x2800, 0x3000, 0x3164, 0xffa0})
+    for (const std::uint32_t blank : {0x115fU, 0x1160U, 0x1680U, 0x2000U, 0x200aU, 0x202fU, 0x205fU,
+                                      0x2800U, 0x3000U, 0x3164U, 0xffa0U})
         CHECK(visible(encoded(blank)).starts_with("\\u{"));
 }
 

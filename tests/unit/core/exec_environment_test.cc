@@ -8,13 +8,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using ew::core::EnvironmentPolicy;
 using ew::core::exec_environment;
 using ew::core::ExecEnvironment;
 using ew::core::hardened;
+using ew::core::is_inert_variable;
 using ew::core::is_risky_variable;
 using ew::core::Variables;
 
@@ -24,6 +28,11 @@ std::string value_of(const Variables& variables, std::string_view name) {
     const auto at = std::find_if(variables.begin(), variables.end(),
                                  [&](const auto& variable) { return variable.first == name; });
     return at == variables.end() ? "(absent)" : at->second;
+}
+
+std::vector<std::string> words(const std::string& text) {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::string>(in), {}};
 }
 
 // What a script prints to both streams, in a directory and with these variables.
@@ -114,95 +123,138 @@ TEST_CASE("what a call brings back was not dropped") {
 }
 
 TEST_CASE("variables that change what programs do are risky") {
-    for (const char* name : {"LD_PRELOAD",
-                             "LD_LIBRARY_PATH",
-                             "DYLD_INSERT_LIBRARIES",
-                             "GCONV_PATH",
-                             "LOCPATH",
-                             "NLSPATH",
-                             "BASH_ENV",
-                             "ENV",
-                             "BASH_FUNC_ls%%",
-                             "BASH_FUNC_ls()",
-                             "SHELLOPTS",
-                             "BASHOPTS",
-                             "BASH_XTRACEFD",
-                             "IFS",
-                             "PS4",
-                             "PROMPT_COMMAND",
-                             "CDPATH",
-                             "GLOBIGNORE",
-                             "EXECIGNORE",
-                             "PATH",
-                             "HOME",
-                             "XDG_CONFIG_HOME",
-                             "XDG_CONFIG_DIRS",
-                             "GIT_DIR",
-                             "GIT_EXTERNAL_DIFF",
-                             "GIT_SSH_COMMAND",
-                             "PAGER",
-                             "MANPAGER",
-                             "SYSTEMD_PAGER",
-                             "EDITOR",
-                             "SUDO_EDITOR",
-                             "VISUAL",
-                             "LESS",
-                             "LESSOPEN",
-                             "RIPGREP_CONFIG_PATH",
-                             "GREP_OPTIONS",
-                             "TAR_OPTIONS",
-                             "POSIXLY_CORRECT",
-                             "TMPDIR",
-                             "PYTHONPATH",
-                             "PYTHONSTARTUP",
-                             "PERL5OPT",
-                             "PERL5LIB",
-                             "PERLLIB",
-                             "RUBYOPT",
-                             "NODE_OPTIONS",
-                             "JAVA_TOOL_OPTIONS",
-                             "_JAVA_OPTIONS",
-                             "ZDOTDIR",
-                             "FPATH",
-                             "SHELL",
-                             "GLIBC_TUNABLES",
-                             "OPENSSL_CONF",
-                             "DBUS_SESSION_BUS_ADDRESS",
-                             "npm_config_script_shell",
-                             "MAKEFLAGS",
-                             "RUSTC_WRAPPER",
-                             "SSH_ASKPASS",
-                             "bash_env",
-                             "",
-                             "a b"})
+    for (const char* name : {"", "a b"})
+        CHECK_MESSAGE(is_risky_variable(name), name);
+    for (const std::string& name :
+         words("LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES GCONV_PATH LOCPATH "
+               "NLSPATH BASH_ENV ENV BASH_FUNC_ls%% BASH_FUNC_ls() SHELLOPTS BASHOPTS "
+               "BASH_XTRACEFD IFS PS4 PROMPT_COMMAND CDPATH GLOBIGNORE EXECIGNORE PATH "
+               "HOME XDG_CONFIG_HOME XDG_CONFIG_DIRS GIT_DIR GIT_EXTERNAL_DIFF "
+               "GIT_SSH_COMMAND PAGER MANPAGER SYSTEMD_PAGER EDITOR SUDO_EDITOR VISUAL "
+               "LESS LESSOPEN RIPGREP_CONFIG_PATH GREP_OPTIONS TAR_OPTIONS POSIXLY_CORRECT "
+               "TMPDIR PYTHONPATH PYTHONSTARTUP PERL5OPT PERL5LIB PERLLIB RUBYOPT "
+               "NODE_OPTIONS JAVA_TOOL_OPTIONS _JAVA_OPTIONS ZDOTDIR FPATH SHELL "
+               "GLIBC_TUNABLES OPENSSL_CONF DBUS_SESSION_BUS_ADDRESS "
+               "npm_config_script_shell MAKEFLAGS RUSTC_WRAPPER SSH_ASKPASS bash_env"))
+        CHECK_MESSAGE(is_risky_variable(name), name);
+}
+
+TEST_CASE("families of names that make programs load, run, read or write something are risky") {
+    for (const std::string& name :
+         words("PYTEST_ADDOPTS PYTEST_PLUGINS MPLBACKEND VIMINIT EXINIT CCACHE_PREFIX "
+               "CCACHE_COMPILER DJANGO_SETTINGS_MODULE IPYTHONDIR ANSIBLE_LIBRARY "
+               "TF_CLI_ARGS CTEST_OUTPUT_ON_FAILURE MESON_TESTTHREADS SBT_OPTS ANT_ARGS "
+               "VK_ICD_FILENAMES LIBGL_DRIVERS_PATH GST_PLUGIN_PATH EMACSLOADPATH "
+               "GS_OPTIONS KRB5_CONFIG http_proxy HTTPS_PROXY SSL_CERT_FILE "
+               "REQUESTS_CA_BUNDLE HOSTCC LD YACC OBJCOPY ANYTHING_OPTS ANYTHING_OPTIONS "
+               "EXTRAFLAGS MY_PREFIX MY_COMMAND MY_CMD MY_ARGS MY_CONFIG_FILE MY_PLUGINS "
+               "FOORC MY_PRELOAD_LIST MY_SHELL MY_MODULES TOOL_HOME LANG LANGUAGE LC_ALL "
+               "LC_CTYPE ARGV0 STTY OLDPWD SHLVL TZDIR"))
         CHECK_MESSAGE(is_risky_variable(name), name);
 }
 
 TEST_CASE("variables that only name or format something are not risky") {
-    for (const char* name : {"LC_ALL", "LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "CI",
-                             "DEBUG", "USER", "LOGNAME", "LS_COLORS", "MY_APP_MODE", "PORT", "FOO",
-                             "EXECWARD_EXEC", "http_proxy", "RUN_ID"})
+    for (const char* name :
+         {"NO_COLOR", "CI", "DEBUG", "USER", "LOGNAME", "LS_COLORS", "MY_APP_MODE", "PORT", "FOO",
+          "EXECWARD_EXEC", "EXECWARD_SESSION_ID", "RUN_ID", "BUILD", "MY_VAR", "TEXT_ID", "LEVEL"})
         CHECK_MESSAGE(!is_risky_variable(name), name);
+}
+
+TEST_CASE("a few plain values of well-known names are inert") {
+    for (const auto& variable : Variables{{"CI", "true"},
+                                          {"CI", ""},
+                                          {"NO_COLOR", "1"},
+                                          {"FORCE_COLOR", "0"},
+                                          {"CLICOLOR", "1"},
+                                          {"CLICOLOR_FORCE", "1"},
+                                          {"COLUMNS", "120"},
+                                          {"LINES", "40"},
+                                          {"TERM", "dumb"},
+                                          {"TERM", "screen.xterm-256color"},
+                                          {"TZ", "UTC"},
+                                          {"TZ", "America/Argentina/Buenos_Aires"},
+                                          {"LC_ALL", "C"},
+                                          {"LANG", "C.UTF-8"},
+                                          {"PAGER", "cat"},
+                                          {"GIT_PAGER", "cat"},
+                                          {"LC_COLLATE", "POSIX"}})
+        CHECK_MESSAGE(is_inert_variable(variable.first, variable.second), variable.first, "=",
+                      variable.second);
+}
+
+TEST_CASE("a name that nobody knows is not inert, nor a value that says more than it should") {
+    for (const auto& variable : Variables{{"FOO", "1"},
+                                          {"US_MARK", "1"},
+                                          {"DEBUG", "1"},
+                                          {"ci", "1"},
+                                          {"", ""},
+                                          {"PATH", "/bin"},
+                                          {"LD_PRELOAD", ""},
+                                          {"PAGER", "less"},
+                                          {"PAGER", "cat "},
+                                          {"GIT_PAGER", ""},
+                                          {"CI", "a[$(touch x)]"},
+                                          {"CI", "-x"},
+                                          {"CI", "a b"},
+                                          {"CI", "a\nb"},
+                                          {"CI", "\xc3\xa9"},
+                                          {"CI", std::string(65, 'a')},
+                                          {"COLUMNS", "a[$(touch x)]"},
+                                          {"COLUMNS", "x"},
+                                          {"LINES", "-1"},
+                                          {"LINES", "12345678"},
+                                          {"TERM", "/tmp/x"},
+                                          {"TERM", "../x"},
+                                          {"TZ", "/etc/passwd"},
+                                          {"TZ", ":x"},
+                                          {"TZ", "../../tmp/x"},
+                                          {"TZ", "a/../../x"},
+                                          {"LC_ALL", "zh_CN.GBK"},
+                                          {"LC_ALL", "C.GBK"},
+                                          {"LANGUAGE", "C"},
+                                          {"LC_ALL", "/tmp/x"}})
+        CHECK_MESSAGE(!is_inert_variable(variable.first, variable.second), variable.first, "=",
+                      variable.second);
 }
 
 TEST_CASE("a hardened environment keeps what is plain, PATH and HOME, and nothing risky") {
     const Variables got = hardened({{"PATH", "/bin"},
                                     {"HOME", "/home/me"},
-                                    {"LC_ALL", "C"},
+                                    {"TERM", "dumb"},
+                                    {"COLUMNS", "120"},
+                                    {"LINES", "a[$(touch x)]"},
+                                    {"ARGV0", "rm"},
+                                    {"PYTEST_ADDOPTS", "-p evil"},
                                     {"LD_PRELOAD", "x"},
                                     {"BASH_FUNC_ls%%", "() { evil; }"},
                                     {"GIT_DIR", "/elsewhere"},
                                     {"PAGER", "less"},
-                                    {"EXECWARD_EXEC", "1"}});
+                                    {"EXECWARD_EXEC", "1"},
+                                    {"EXECWARD_SESSION_ID", "s"}});
 
     CHECK(value_of(got, "PATH") == "/bin");
     CHECK(value_of(got, "HOME") == "/home/me");
-    CHECK(value_of(got, "LC_ALL") == "C");
+    CHECK(value_of(got, "TERM") == "dumb");
+    CHECK(value_of(got, "COLUMNS") == "120");
     CHECK(value_of(got, "EXECWARD_EXEC") == "1");
+    CHECK(value_of(got, "EXECWARD_SESSION_ID") == "s");
     CHECK(value_of(got, "PAGER") == "cat");
     CHECK(value_of(got, "GIT_PAGER") == "cat");
-    for (const char* name : {"LD_PRELOAD", "BASH_FUNC_ls%%", "GIT_DIR"})
-        CHECK(value_of(got, name) == "(absent)");
+    for (const char* name :
+         {"LD_PRELOAD", "BASH_FUNC_ls%%", "GIT_DIR", "LINES", "ARGV0", "PYTEST_ADDOPTS"})
+        CHECK_MESSAGE(value_of(got, name) == "(absent)", name);
+}
+
+TEST_CASE("a hardened environment is in UTF-8, whatever locale a call asks for") {
+    const Variables got = hardened({{"LC_ALL", "zh_CN.GBK"},
+                                    {"LANG", "ja_JP.SJIS"},
+                                    {"LANGUAGE", "de"},
+                                    {"LC_CTYPE", "zh_TW.Big5"}});
+
+    CHECK(value_of(got, "LC_ALL") == "C.UTF-8");
+    CHECK(value_of(got, "LANG") == "C.UTF-8");
+    CHECK(value_of(got, "LC_CTYPE") == "(absent)");
+    CHECK(value_of(got, "LANGUAGE") == "(absent)");
 }
 
 TEST_CASE("a hardened environment fixes the settings of git that start programs") {
@@ -218,6 +270,9 @@ TEST_CASE("a hardened environment fixes the settings of git that start programs"
     CHECK(value_of(settings, "safe.bareRepository") == "explicit");
     CHECK(value_of(settings, "core.fsmonitor") == "false");
     CHECK(value_of(settings, "core.hooksPath") == "/dev/null");
+    CHECK(value_of(settings, "format.pretty") == "medium");
+    for (const char* name : {"gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"})
+        CHECK(value_of(settings, name) == "/bin/false");
     CHECK(value_of(got, "GIT_OPTIONAL_LOCKS") == "0");
     CHECK(value_of(got, "GIT_TERMINAL_PROMPT") == "0");
 }
@@ -248,6 +303,56 @@ TEST_CASE("under a hardened environment git starts nothing that a repository nam
 
     CHECK(output.starts_with("one\none\n"));
     CHECK_FALSE(output.ends_with("started\n"));
+}
+
+TEST_CASE("under a hardened environment git checks no signature that a repository asks about") {
+    if (::access("/usr/bin/git", X_OK) != 0) return;
+    const ew::test::TempDirectory place;
+    const std::string made = run(R"sh(
+        git init -q repo && cd repo && git config user.email a@b && git config user.name n &&
+        echo 1 > file && git add file && git commit -qm one &&
+        printf '#!/bin/sh\ntouch %s/started\n' "$PLACE" > ../program && chmod +x ../program &&
+        git config format.pretty '%s %G?' && git config core.alternateRefsCommand "$PLACE/program" &&
+        for kind in openpgp x509 ssh; do git config gpg.$kind.program "$PLACE/program"; done &&
+        git config gpg.ssh.allowedSignersFile "$PLACE/program" &&
+        git clone -q --bare . ../other && echo "$PLACE/other/objects" > .git/objects/info/alternates &&
+        sign() { git cat-file commit HEAD |
+            sed "s/^committer.*/&\\ngpgsig -----BEGIN $1-----\\n AAAA\\n -----END $1-----/" > ../signed &&
+            git update-ref "refs/heads/$2" "$(git hash-object -t commit -w --stdin < ../signed)"; } &&
+        sign 'PGP SIGNATURE' pgp && sign 'SSH SIGNATURE' ssh && sign 'SIGNED MESSAGE' x509 &&
+        echo made)sh",
+                                 place, {});
+    REQUIRE(made == "made\n");
+    for (const char* look : {"git log -1 pgp", "git log -1 ssh", "git log -1 x509", "git show ssh",
+                             "git show x509", "git log --alternate-refs"}) {
+        const std::string script = std::string("cd repo && ") + look;
+        (void)run(script, place, {});
+        CHECK_MESSAGE(std::filesystem::remove(place.path("started")), look);
+
+        const std::string output = run(script, place, hardened({}));
+
+        CHECK_MESSAGE(output.starts_with("commit "), output);
+        CHECK_MESSAGE(!std::filesystem::remove(place.path("started")), look);
+    }
+}
+
+TEST_CASE("under a hardened environment git shows an ordinary repository as ever") {
+    if (::access("/usr/bin/git", X_OK) != 0) return;
+    const ew::test::TempDirectory place;
+    REQUIRE(run("git init -q -b main repo && cd repo && git config user.email a@b && "
+                "git config user.name n && echo 1 > file && git add file && git commit -qm one && "
+                "git branch side && git tag v2 && git tag v1 && echo 2 >> file && echo made",
+                place, {}) == "made\n");
+
+    for (const char* look :
+         {"git log", "git log --oneline", "git log --format='%h %an %s' --stat", "git show",
+          "git show --stat HEAD", "git status", "git status --short --branch", "git branch",
+          "git branch -v", "git tag -l", "git tag", "git diff", "git rev-parse HEAD"}) {
+        const std::string script = std::string("cd repo && ") + look;
+        const std::string output = run(script, place, hardened({}));
+        CHECK_FALSE(output.empty());
+        CHECK(output == run(script, place, {}));
+    }
 }
 
 TEST_SUITE_END();

@@ -28,6 +28,8 @@ Question asked(std::string script, ApprovalPolicy policy = ApprovalPolicy::untru
     Question question;
     question.argv = {"bash", "-lc", std::move(script)};
     question.policy = policy;
+    question.workspace_roots = {"/work/tree"};
+    question.workdir = "/work/tree";
     return question;
 }
 
@@ -280,6 +282,61 @@ TEST_CASE("a ban is found wherever the command is written out") {
     }
 }
 
+TEST_CASE("a ban is found behind whatever starts programs, however its options are written") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"})});
+
+    for (const char* script : {"env --split='git push'",
+                               "env --s 'git push'",
+                               "env - git push",
+                               "env --argv0 x git push",
+                               "env -a x git push",
+                               "env --chd / git push",
+                               "env -S'-u X git push'",
+                               "sudo --us root git push",
+                               "xargs --delim x git push",
+                               "bash -co pipefail 'git push'",
+                               "bash --rcfile x -c 'git push'",
+                               "script --comm 'git push'",
+                               "script --comm='git push'",
+                               "script -qc'git push'",
+                               "bash <<< 'git push'",
+                               "source /dev/stdin <<< 'git push'",
+                               "cat <<E | sh\ngit push\nE",
+                               "sudo bash <<'E'\ngit push\nE",
+                               "echo git push | sh | cat >x",
+                               "git -c alias.p=push p",
+                               "git -c ALIAS.p='!git push' p",
+                               "/lib64/ld-linux-x86-64.so.2 --library-path x /usr/bin/git push",
+                               "parallel git ::: push",
+                               "parallel -j4 git {} ::: pull push",
+                               "parallel ::: 'git push'",
+                               "noglob git push",
+                               "repeat 2 git push",
+                               "emulate sh -c 'git push'",
+                               "test -v 'a[$(git push)]'",
+                               "exit 'a[`git push`]'"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == forbidden);
+    }
+}
+
+TEST_CASE("what may be forbidden behind something that starts programs is a question") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"}), rule(allow, {"sudo"})});
+
+    for (const char* script : {"sudo --unknown x git push", "nice --unknown x git -C a push",
+                               "git --config-env=alias.p=P p", "git -c include.path=x p",
+                               "git config alias.p push", "xargs git", "xargs -I{} git {}"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
+    }
+    for (const char* script :
+         {"sudo apt install git", "git log", "xargs grep push", "cat <<E >x\ngit push\nE",
+          "echo git push", "[ git = push ]", "env -u A git log", "bash -c ls 'git push'"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
+    }
+}
+
 TEST_CASE("options between the words of a ban make it a question") {
     const RuleSet set = rules({rule(forbidden, {"npm", "publish"}), rule(allow, {"npm"})});
 
@@ -299,20 +356,149 @@ TEST_CASE("a rule for a bare name is one for a path that is trusted or listed") 
     CHECK(decided("/usr/bin/make test", set) == prompt);
 }
 
-TEST_CASE("a rule that allows ends where cd leaves the workspace") {
+TEST_CASE("a rule that allows ends where cd may leave the workspace") {
     const RuleSet set = rules({rule(allow, {"make"})});
     Question question = asked("cd sub && make");
-    question.workspace = "/work/tree";
-    CHECK(decided(question, set) == allow);
-
-    question.argv[2] = "cd /work/tree/sub; make";
-    CHECK(decided(question, set) == allow);
-    for (const char* script : {"cd /work/treehouse; make", "cd ..; make", "cd -; make", "cd; make",
-                               "cd -P /etc; make", "cd /work/tree/../x; make", "cd a*; make"}) {
+    question.stays_inside = [](std::string_view path) {
+        return path == "/work/tree/sub" || path == "/work/tree/sub/";
+    };
+    for (const char* script :
+         {"cd sub && make", "cd /work/tree/sub; make", "cd .; make", "cd -P -- sub/ && make"}) {
+        CAPTURE(script);
+        question.argv[2] = script;
+        CHECK(decided(question, set) == allow);
+    }
+    for (const char* script :
+         {"cd link; make", "cd /work/treehouse; make", "cd ..; make", "cd -; make", "cd; make",
+          "cd -P /etc; make", "cd /work/tree/../x; make", "cd a*; make", "cd tree sub; make",
+          "cd sub && cd sub && make", "false && cd sub; cd sub; make", "cd +1; make",
+          "cd ''; make"}) {
         CAPTURE(script);
         question.argv[2] = script;
         CHECK(decided(question, set) == prompt);
     }
+}
+
+TEST_CASE("nobody knows where cd leads without looking") {
+    const RuleSet set = rules({rule(allow, {"make"})});
+
+    CHECK(decided("cd sub && make", set) == prompt);
+    CHECK(decided("cd . && make", set) == allow);
+}
+
+TEST_CASE("rules that allow count in the workspace alone, whatever their layer") {
+    for (const RuleLayer layer : {RuleLayer::user, RuleLayer::session}) {
+        const RuleSet set = rules({rule(allow, {"make"}, layer)});
+        Question question = asked("make");
+        question.workspace_roots = {"/work/a", "/work/tree"};
+        question.workdir = "/work/tree/sub";
+        CHECK(decided(question, set) == allow);
+        question.argv = {"make"};
+        CHECK(decided(question, set) == allow);
+        for (const char* directory : {"/work/treehouse", "/work", "/evil", ""}) {
+            CAPTURE(directory);
+            question.workdir = directory;
+            CHECK(decided(question, set) == prompt);
+        }
+        question.workdir = "/work/tree";
+        question.workspace_roots.clear();
+        CHECK(decided(question, set) == prompt);
+        question.workspace_roots = {"/"};
+        CHECK(decided(question, set) == allow);
+    }
+}
+
+TEST_CASE("no prefix is proposed that would not count where the command runs") {
+    Question question = asked("npm test");
+    question.workdir = "/evil";
+
+    CHECK(proposed(question).empty());
+}
+
+TEST_CASE("a path is known by its name only if what runs is trusted too") {
+    const RuleSet set = rules({rule(allow, {"git", "status"})});
+    Question question = asked("");
+    question.argv = {"/usr/bin/cat", "a"};
+    question.program = "/usr/bin/cat.real";
+    CHECK(decided(question) == allow);
+    for (const char* program : {"/tree/evil", "/usr/bin/bash"}) {
+        CAPTURE(program);
+        question.program = program;
+        question.argv = {"/usr/bin/cat", "a"};
+        CHECK(decided(question) == prompt);
+        question.argv = {"/usr/bin/git", "status"};
+        CHECK(decided(question, set) == prompt);
+    }
+    question.argv = {"cat", "a"};
+    CHECK(decided(question) == prompt);
+    question.program = "/opt/coreutils/cat";
+    CHECK(decided(question) == allow);
+}
+
+TEST_CASE("a path listed for a program must lead to it") {
+    RuleSet set = rules({rule(allow, {"make", "test"})});
+    set.host_executables = {{"make", {"/opt/make", "/opt/make-4"}}};
+    Question question = asked("");
+    question.argv = {"/opt/make", "test"};
+    for (const char* program : {"", "/opt/make", "/opt/make-4", "/opt/x/make", "/usr/bin/gmake"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question, set) == allow);
+    }
+    question.program = "/opt/bash";
+    CHECK(decided(question, set) == prompt);
+}
+
+TEST_CASE("a shell is known by what runs, not by its name alone") {
+    Question question = asked("ls *");
+    question.argv[0] = "/usr/bin/bash";
+    CHECK(decided(question) == allow);
+    question.program = "/tree/evil";
+    CHECK(decided(question) == prompt);
+    question.program = "/usr/bin/python3";
+    CHECK(decided(question) == prompt);
+
+    question.argv[0] = "sh";
+    for (const char* program : {"/usr/bin/dash", "/usr/bin/bash", "/bin/busybox"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question) == allow);
+    }
+    for (const char* program : {"/usr/bin/zsh-5.9", "/bin/mksh", "/usr/bin/ksh93"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question) == prompt);
+    }
+}
+
+TEST_CASE("letters beyond ASCII are only read where nobody reads them otherwise") {
+    Question question = asked("echo '\xe4\xbd\xa0'");
+    CHECK(decided(question) == allow);
+    question.has_utf8_locale = false;
+    CHECK(decided(question) == prompt);
+    question.argv[2] = "echo a; sh -c \"echo '\xe4\xbd\xa0'\"";
+    CHECK(decided(question) == prompt);
+    question.argv[2] = "echo a";
+    CHECK(decided(question) == allow);
+}
+
+TEST_CASE("while rules are missing, what has none and is not harmless is a question") {
+    RuleSet set = rules({rule(allow, {"make"})});
+    set.gap = "user.toml cannot be read";
+    for (const auto policy : {ApprovalPolicy::untrusted, ApprovalPolicy::on_failure,
+                              ApprovalPolicy::on_request, ApprovalPolicy::granular}) {
+        const Judgement judgement = judge(asked("ls; touch a", policy), set, is_trusted);
+        CHECK(judgement.decision == prompt);
+        CHECK(has(judgement.reason, "`touch a`"));
+        CHECK(has(judgement.reason, set.gap));
+        CHECK(decided(asked("touch $X", policy), set) == prompt);
+        CHECK(decided(asked("ls", policy), set) == allow);
+        CHECK(decided(asked("make", policy), set) == allow);
+    }
+    const Judgement refused = judge(asked("touch a", ApprovalPolicy::never), set, is_trusted);
+    CHECK(refused.decision == forbidden);
+    CHECK(has(refused.reason, set.gap));
+    CHECK(decided(asked("ls", ApprovalPolicy::never), set) == allow);
 }
 
 TEST_CASE("shells in shells are taken apart, and only the system's") {
@@ -352,10 +538,10 @@ TEST_CASE("what is no command is refused") {
 }
 
 TEST_CASE("the first command that needs a question is proposed as a rule") {
-    CHECK(proposed(asked("ls && npm test -- -x; make")) == "npm test -- -x");
+    CHECK(proposed(asked("ls && npm test -- -x; touch a")) == "npm test -- -x");
     CHECK(proposed(asked("ls | head")).empty());
     CHECK(proposed(asked("npm test", ApprovalPolicy::on_request)) == "npm test");
-    CHECK(proposed(asked("npm test; make"), rules({rule(allow, {"npm", "test"})})) == "make");
+    CHECK(proposed(asked("npm test; touch a"), rules({rule(allow, {"npm", "test"})})) == "touch a");
 }
 
 TEST_CASE("nothing is proposed that would allow too much or could not be read") {
@@ -383,14 +569,106 @@ TEST_CASE("the caller's prefix is proposed if it would answer the question") {
     question.argv[2] = "npm test && ls";
     CHECK(proposed(question) == "npm test");
 
-    question.argv[2] = "npm test && make all";
+    question.argv[2] = "npm test && touch all";
     CHECK(proposed(question) == "npm test");
-    question.requested_prefix = {"make"};
+    question.requested_prefix = {"touch"};
     CHECK(proposed(question) == "npm test");
 
     question.argv[2] = "python3 x.py";
     question.requested_prefix = {"python3"};
     CHECK(proposed(question) == "python3 x.py");
+}
+
+TEST_CASE("a prefix that the caller asks for is held to the same") {
+    Question question = asked("");
+    question.argv = {"prog", "a\xe2\x80\xae"
+                             "b\x1b[2J"};
+    question.requested_prefix = question.argv;
+    CHECK(proposed(question).empty());
+
+    for (const char* script : {"rm -rf build", "rm -r build", "find . -delete"}) {
+        CAPTURE(script);
+        question = asked(script);
+        for (const Words& prefix : {Words{"rm", "-rf"}, Words{"rm", "-r"},
+                                    Words{"rm", "-rf", "build"}, Words{"find", "."}}) {
+            question.requested_prefix = prefix;
+            CHECK(proposed(question) != (prefix[0] + " " + prefix[1]));
+        }
+    }
+    question = asked("rm -rf build");
+    question.requested_prefix = {"rm", "-rf", "build"};
+    CHECK(proposed(question).empty());
+}
+
+TEST_CASE("a prefix is banned until it says what is run") {
+    for (const Words& prefix : {Words{"python3.11"},
+                                Words{"python3.11", "-c"},
+                                Words{"python3", "-u"},
+                                Words{"python3", "-m"},
+                                Words{"python3", "-W", "x"},
+                                Words{"nodejs"},
+                                Words{"perl5.36"},
+                                Words{"node", "--eval"},
+                                Words{"perl", "-E"},
+                                Words{"tclsh8.6"},
+                                Words{"make"},
+                                Words{"make", "-C", "x"},
+                                Words{"rm", "-rf"},
+                                Words{"rm", "-r"},
+                                Words{"find", "."},
+                                Words{"find", ".", "-exec"},
+                                Words{"git", "-c"},
+                                Words{"git", "-C"},
+                                Words{"git", "-C", "x"},
+                                Words{"git", "rebase", "-x"},
+                                Words{"git", "reset"},
+                                Words{"docker", "-H"},
+                                Words{"docker", "-H", "x"},
+                                Words{"docker", "run", "-it", "x"},
+                                Words{"ssh", "-p", "22"},
+                                Words{"ssh", "-p", "22", "host"},
+                                Words{"npm", "run"},
+                                Words{"npm", "run", "-s"},
+                                Words{"npx"},
+                                Words{"npx", "-y"},
+                                Words{"npx", "-p", "x"},
+                                Words{"uvx"},
+                                Words{"pipx", "run"},
+                                Words{"go", "run"},
+                                Words{"gdb"},
+                                Words{"gdb", "a"},
+                                Words{"vim"},
+                                Words{"vim", "a"},
+                                Words{"sed"},
+                                Words{"sed", "-i"},
+                                Words{"expect"},
+                                Words{"Rscript", "--vanilla"},
+                                Words{"julia"},
+                                Words{"kubectl", "-n", "x"},
+                                Words{"kubectl", "get", "-o"},
+                                Words{"sudo", "python3.11"},
+                                Words{"env", "A=1", "npx", "-y"}}) {
+        std::string text;
+        for (const std::string& word : prefix)
+            text += word + " ";
+        CAPTURE(text);
+        CHECK(is_banned_prefix(prefix));
+    }
+    for (const Words& prefix :
+         {Words{"python3.11", "x.py"}, Words{"python3", "-m", "pytest"},
+          Words{"python3", "-u", "x.py"}, Words{"make", "test"}, Words{"make", "-C", "x", "test"},
+          Words{"npm", "run", "build"}, Words{"npm", "install"}, Words{"npx", "-y", "eslint"},
+          Words{"go", "run", "./cmd"}, Words{"go", "test"}, Words{"git", "-C", "x", "push"},
+          Words{"git", "commit", "--amend"}, Words{"ssh", "-p", "22", "host", "uptime"},
+          Words{"docker", "ps"}, Words{"docker", "exec", "box", "ls"},
+          Words{"kubectl", "get", "pods"}, Words{"rm", "a"},
+          Words{"find", ".", "-exec", "touch", "{}", ";"}, Words{"sed", "-i", "s/a/b/", "x"}}) {
+        std::string text;
+        for (const std::string& word : prefix)
+            text += word + " ";
+        CAPTURE(text);
+        CHECK_FALSE(is_banned_prefix(prefix));
+    }
 }
 
 TEST_CASE("shells, interpreters and launchers are banned as rules while nothing follows") {

@@ -191,6 +191,17 @@ TEST_CASE("a builtin that runs text or changes the shell is an obstacle") {
     CHECK(taken_apart("echo eval") == "[echo] [eval]");
 }
 
+TEST_CASE("what a builtin would compute is an obstacle") {
+    for (const char* script :
+         {"exit 'path[$(id)]'", "test -v 'a[$(id)]'", "[ -v 'a[`id`]' ]", "return 'a[$(id)]'",
+          "shift 'a[$(id)]'", "break 'a[$(id)]'", "kill -0 'a[$(id)]'", "umask 'a[$(id)]'"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+        CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
+    }
+    CHECK(taken_apart("test -f a; exit 1") == "[test] [-f] [a]; [exit] [1]");
+}
+
 TEST_CASE("text that hides what is written is an obstacle") {
     CHECK(taken_apart("ls\ta") == "[ls] [a]");
     CHECK(taken_apart("cat 'r\xc3\xa9sum\xc3\xa9'") == "[cat] [r\xc3\xa9sum\xc3\xa9]");
@@ -216,8 +227,9 @@ TEST_CASE("zsh gets only words that mean the same to it") {
     CHECK(taken_apart("git status && ls -l a.c", Dialect::zsh) ==
           "[git] [status]; [ls] [-l] [a.c]");
     CHECK(taken_apart("grep 'a*' \"b c\" --x=y", Dialect::zsh) == "[grep] [a*] [b c] [--x=y]");
-    for (const char* script : {"ls *", "ls =ls", "ls ^a", "ls a#", "ls a~b", "ls {a}", "ls a$",
-                               "ls # a", "ls \"a$\"", "ls ]"}) {
+    for (const char* script :
+         {"ls *", "ls =ls", "ls ^a", "ls a#", "ls a~b", "ls {a}", "ls a$", "ls # a", "ls \"a$\"",
+          "ls ]", "ls **", "ls a(.)", "ls ''=ls", "ls ~+", "=ls"}) {
         CAPTURE(script);
         CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
     }

@@ -209,7 +209,7 @@ TEST_CASE("a directory that others may write to is not trusted, sticky or not") 
     const TempDirectory place;
     (void)program(place, "bin/tool");
     const std::string directory = place.path("bin");
-    for (const mode_t mode : {0775, 0757, 0777, 01777}) {
+    for (const mode_t mode : {0775U, 0757U, 0777U, 01777U}) {
         ::chmod(directory.c_str(), mode);
         CHECK_FALSE(trust(directory).is_trusted("tool"));
     }
@@ -247,6 +247,79 @@ TEST_CASE("an absolute path is trusted only in a directory of the system or of P
     CHECK(trust("/usr/bin").is_trusted_file(tool));
 }
 
+TEST_CASE("a link to a trusted program is trusted only where its name was given by trusted hands") {
+    const TempDirectory place;
+    for (const char* name : {"work/cat", "work/bash", "other/cat"}) {
+        (void)place.make(std::filesystem::path(name).parent_path().string());
+        link("/bin/sh", place.path(name));
+    }
+    const TrustedPrograms programs = trust("/usr/bin:/bin", {place.path("work")});
+
+    CHECK_FALSE(programs.is_trusted(place.path("work/cat")));
+    CHECK_FALSE(programs.is_trusted(place.path("work/bash")));
+    CHECK_FALSE(programs.is_trusted_file(place.path("work/bash")));
+    CHECK_FALSE(programs.is_trusted(place.path("other/cat")));
+    CHECK(trust(place.path("other")).is_trusted(place.path("other/cat")));
+    CHECK(trust(place.path("other")).is_trusted("cat"));
+    CHECK_FALSE(trust(place.path("work"), {place.path("work")}).is_trusted("cat"));
+}
+
+TEST_CASE("a directory that is reached by a link in an untrusted one is not trusted") {
+    const TempDirectory place;
+    (void)place.make("work");
+    (void)place.make("open");
+    link("/usr/bin", place.path("work/bin"));
+    link("/usr/bin", place.path("open/bin"));
+    link("/usr/bin", place.path("good"));
+    link("work/bin", place.path("over"));
+    ::chmod(place.path("open").c_str(), 0777);
+    const std::string path = "/usr/bin:/bin";
+    const TrustedPrograms programs = trust(path, {place.path("work")});
+
+    for (const char* directory : {"work/bin", "open/bin", "over", "good/../work/bin"}) {
+        CAPTURE(directory);
+        CHECK_FALSE(programs.is_trusted(place.path(directory) + "/env"));
+        CHECK_FALSE(trust(place.path(directory), {place.path("work")}).is_trusted("env"));
+    }
+    CHECK(programs.is_trusted(place.path("good/env")));
+    CHECK(trust(place.path("good")).is_trusted("env"));
+}
+
+TEST_CASE("links between trusted directories lead to a program that is trusted under their name") {
+    const TempDirectory place;
+    (void)program(place, "real/tool-1.0");
+    (void)place.make("bin");
+    (void)place.make("alternatives");
+    link("../real/tool-1.0", place.path("alternatives/tool"));
+    link(place.path("alternatives/tool"), place.path("bin/tool"));
+    const TrustedPrograms programs = trust(place.path("bin"));
+
+    CHECK(programs.is_trusted("tool"));
+    CHECK(programs.is_trusted(place.path("bin/tool")));
+    ::chmod(place.path("alternatives").c_str(), 0777);
+    CHECK_FALSE(programs.is_trusted("tool"));
+    CHECK_FALSE(programs.is_trusted(place.path("bin/tool")));
+}
+
+TEST_CASE("links that lead in a circle or nowhere are not trusted") {
+    const TempDirectory place;
+    link("b", place.path("a"));
+    link("a", place.path("b"));
+    link("nowhere", place.path("c"));
+
+    for (const char* name : {"a", "c", "a/tool", "missing"}) {
+        CHECK_FALSE(trust(place.path()).is_trusted(place.path(name)));
+        CHECK_FALSE(trust(place.path()).is_trusted_file(place.path(name)));
+    }
+}
+
+TEST_CASE("a missing directory behind .. is not trusted") {
+    const TempDirectory place;
+    const std::string behind = place.path("missing/../work/bin") + ":/usr/bin:/bin";
+
+    CHECK_FALSE(trust(behind, {place.path("work")}).is_trusted("env"));
+}
+
 TEST_CASE("what belongs to somebody else is not trusted") {
     if (::geteuid() != 0) return; // only root can give a file away
     const TempDirectory place;
@@ -260,6 +333,12 @@ TEST_CASE("what belongs to somebody else is not trusted") {
     CHECK(trust(place.path("bin")).is_trusted("tool"));
     REQUIRE(::chown(place.path("bin").c_str(), stranger, 0) == 0);
     CHECK_FALSE(trust(place.path("bin")).is_trusted("tool"));
+
+    ::chmod(place.make("shared").c_str(), 01777);
+    link("/usr/bin", place.path("shared/bin"));
+    CHECK(trust(place.path("shared/bin")).is_trusted("env"));
+    REQUIRE(::lchown(place.path("shared/bin").c_str(), stranger, 0) == 0);
+    CHECK_FALSE(trust(place.path("shared/bin")).is_trusted("env"));
 }
 
 TEST_SUITE_END();

@@ -1,3 +1,4 @@
+#include "os/programs.h"
 #include "os/shells.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
@@ -12,6 +13,7 @@ using ew::Result;
 using ew::os::find_shell;
 using ew::os::shell_argv;
 using ew::os::ShellProgram;
+using ew::os::TrustedPrograms;
 using ew::test::TempDirectory;
 
 TEST_SUITE_BEGIN("os/shells");
@@ -42,6 +44,35 @@ TEST_CASE("a login shell where anybody could have put it is not taken") {
     REQUIRE(shell);
     CHECK(shell->path != fake);
     CHECK(shell->path == (::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"));
+}
+
+TEST_CASE("a link to a shell where anybody could have put it is no login shell either") {
+    const TempDirectory place;
+    const std::string open = place.make("open");
+    ::chmod(open.c_str(), 0777);
+    REQUIRE(::symlink("/bin/sh", (open + "/zsh").c_str()) == 0);
+    REQUIRE(::symlink("/bin/sh", place.path("zsh").c_str()) == 0);
+
+    for (const std::string& fake : {open + "/zsh", place.path("zsh")}) {
+        Result<ShellProgram> shell = find_shell(std::nullopt, {fake, "/bin/sh"});
+        REQUIRE(shell);
+        CHECK(shell->path == "/bin/sh");
+    }
+}
+
+TEST_CASE("a shell that is asked for by its path is found, and trusted only in its own place") {
+    const TempDirectory place;
+    const std::string own = place.path("bash");
+    REQUIRE(::symlink("/bin/sh", own.c_str()) == 0);
+    const TrustedPrograms programs({"/usr/bin:/bin", {place.path()}});
+
+    Result<ShellProgram> linked = find_shell(own);
+    Result<ShellProgram> system = find_shell("/bin/sh");
+
+    REQUIRE(linked);
+    REQUIRE(system);
+    CHECK_FALSE(programs.is_trusted(linked->path));
+    CHECK(programs.is_trusted(system->path));
 }
 
 TEST_CASE("a shell that is asked for by name is the system's") {

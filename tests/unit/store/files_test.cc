@@ -76,7 +76,7 @@ TEST_CASE("a file that others could write to is refused, with the command that h
 
 TEST_CASE("a directory that others can write to is refused, with the command that helps") {
     const Scratch scratch;
-    for (const mode_t mode : {0770, 0702, 01777}) {
+    for (const mode_t mode : {0770U, 0702U, 01777U}) {
         ::chmod(scratch.directory().c_str(), mode);
         CHECK(says(refusal(scratch.path()), "chmod go-w '" + scratch.directory() + "'"));
     }

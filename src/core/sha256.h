@@ -1,0 +1,12 @@
+// SHA-256 (FIPS 180-4), for values that must be compared later and not be kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ew::core {
+
+// 64 hexadecimal digits.
+std::string sha256(std::string_view bytes);
+
+} // namespace ew::core
