@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace ew::config {
 
@@ -126,6 +128,21 @@ Result<bool> RuleWatch::watch(const std::string& directory, Watched what,
     }
     if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) return false;
     return os::system_error(fmt::format("watch {}", directory), errno);
+}
+
+bool has_links(const RulePlaces& places) {
+    namespace fs = std::filesystem;
+    for (const std::string& directory : {places.user_dir, places.system_dir, places.project_dir}) {
+        std::error_code error;
+        if (directory.empty() || !fs::exists(directory, error)) continue;
+        if (fs::canonical(directory, error) != fs::path(directory).lexically_normal()) return true;
+        for (fs::directory_iterator at(directory, error), end; !error && at != end;
+             at.increment(error)) {
+            std::error_code unknown;
+            if (at->is_symlink(unknown) || unknown) return true;
+        }
+    }
+    return false;
 }
 
 } // namespace ew::config

@@ -15,6 +15,10 @@ struct inotify_event;
 
 namespace ew::config {
 
+// Is a directory of rules, one on the way to it, or a file in it a symbolic link? What such a link
+// leads to can change without anything to see here.
+bool has_links(const RulePlaces& places);
+
 class RuleWatch {
 public:
     // Error: the system has no watch left; rules can still be loaded again on request.

@@ -14,6 +14,8 @@ using Words = std::vector<std::string>;
 constexpr int deepest = 6; // of programs that start each other
 constexpr std::size_t most_found = 4096;
 constexpr std::size_t most_words = 1 << 17; // in all that is found
+constexpr std::size_t most_text = 1 << 20;  // of scripts in scripts, in bytes
+constexpr int most_aliases = 16;            // of one git
 constexpr std::size_t most_arguments = 256; // behind ::: of parallel
 constexpr std::size_t most_starts = 256;    // that are possible in one command
 constexpr std::size_t longest_start = 32;   // words of each
@@ -145,6 +147,8 @@ public:
 
 private:
     void add_script(std::string_view script, int depth) {
+        if (script.size() > text_left_) return;
+        text_left_ -= script.size();
         for (const Words& command : literal_commands(script))
             add(command, depth + 1);
     }
@@ -183,11 +187,13 @@ private:
 
     // git -c alias.NAME=WORDS NAME, where WORDS behind a ! are for a shell
     void add_git_alias(const Words& words, int depth) {
-        for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+        int aliases = 0;
+        for (std::size_t i = 1; i + 1 < words.size() && aliases < most_aliases; ++i) {
             if (words[i] != "-c") continue;
             const std::string_view setting = words[i + 1];
             const std::size_t equals = setting.find('=');
             if (!holds_alias(setting) || equals == std::string_view::npos) continue;
+            ++aliases;
             const std::string_view value = setting.substr(equals + 1);
             if (value.starts_with('!')) add_script(value.substr(1), depth);
             const std::size_t rest = std::min(i + 3, words.size());
@@ -287,6 +293,7 @@ private:
 
     std::vector<Words>& found_;
     std::size_t words_left_ = most_words;
+    std::size_t text_left_ = most_text;
 };
 
 bool has_short_option(const std::string& word, char letter) {

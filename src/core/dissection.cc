@@ -120,8 +120,14 @@ private:
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // The outermost shell is only how the script is run: no rule is about that.
         if (depth > 0) inner_shells_.push_back(command.words);
-        for (const ShellCommand& inner : script.commands)
+        bool is_fed = script.commands.size() < 2; // once, to the first shell, will do
+        for (const ShellCommand& inner : script.commands) {
+            const std::size_t first = parts_.size();
             add(inner, depth + 1);
+            if (is_fed || std::none_of(inner.words.begin(), inner.words.end(), is_shell)) continue;
+            parts_[first].fed = literal_commands(call.script);
+            is_fed = true;
+        }
         if (depth > 0) inner_shells_.pop_back();
     }
 
@@ -155,6 +161,14 @@ private:
 
 std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust) {
     return Dissection(question, trust).take_apart();
+}
+
+Words words_of_program(const Part& part) {
+    const std::string_view name = base_name(part.program);
+    if (name.empty() || name == base_name(part.command.words.front())) return {};
+    Words words = part.command.words;
+    words.front() = part.program;
+    return words;
 }
 
 bool is_trusted_start(const Part& part, const ProgramTrust& trust) {

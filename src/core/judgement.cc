@@ -54,7 +54,10 @@ public:
         if (matches.strict && !matches.is_possible_only)
             return {matches.strict->decision, Cause::rule, matches.strict};
         if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
-        const bool is_dangerous_here = is_dangerous(part.command.words);
+        const Words by_program = words_of_program(part);
+        const bool is_dangerous_here = is_dangerous(part.command.words) ||
+                                       (!by_program.empty() && is_dangerous(by_program)) ||
+                                       std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
         if (matches.allow && !question_.has_risky_environment &&
             (!is_dangerous_here || covers_danger(*matches.allow)))
             return {Decision::allow, Cause::rule, matches.allow};
@@ -348,7 +351,10 @@ Words canonical_argv(const Words& argv) {
     if (!directory.empty() && !is_listed("/bin/ /usr/bin/ /usr/local/bin/", directory)) return argv;
     const ShellCall call = shell_call(argv);
     Script script = decompose(call.script, call.dialect);
-    if (script.obstacle.empty() && script.commands.size() == 1) {
+    // Letters that are not ASCII are not the same to a shell in every locale.
+    const bool is_ascii = std::all_of(call.script.begin(), call.script.end(),
+                                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    if (is_ascii && script.obstacle.empty() && script.commands.size() == 1) {
         ShellCommand& only = script.commands.front();
         if (std::find(only.has_glob.begin(), only.has_glob.end(), true) == only.has_glob.end())
             return std::move(only.words);

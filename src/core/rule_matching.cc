@@ -118,6 +118,10 @@ struct Readings {
 Readings readings_of(const Part& part) {
     Readings readings;
     readings.commands = with_started_commands(part.command.words);
+    if (const Words words = words_of_program(part); !words.empty())
+        for (Words& command : with_started_commands(words))
+            readings.commands.push_back(std::move(command));
+    readings.commands.insert(readings.commands.end(), part.fed.begin(), part.fed.end());
     readings.possible = possible_starts(readings.commands);
     add_git_without_options(readings.commands);
     add_git_without_options(readings.possible);

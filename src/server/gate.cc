@@ -113,7 +113,7 @@ void Gate::refresh_rules() {
     // Not knowing is no reason to leave them out: they can only tighten.
     const bool is_trusted = !trusted || *trusted;
     if (!trusted) warn_of_store(trusted.error());
-    const bool has_changed = !watch_ || watch_->take_changes();
+    const bool has_changed = !watch_ || watch_->take_changes() || has_linked_rules_;
     if (rules_ && !has_changed && is_trusted == is_project_trusted_) return;
 
     config::RulePlaces places;
@@ -129,6 +129,7 @@ void Gate::refresh_rules() {
     std::vector<config::RuleProblem> before;
     if (rules_) before = std::move(rules_->problems);
     rules_ = config::load_rules(places);
+    has_linked_rules_ = config::has_links(places);
     for (const config::RuleProblem& problem : rules_->problems)
         if (std::find(before.begin(), before.end(), problem) == before.end())
             warn({ErrorKind::config_invalid, toml::describe(problem),

@@ -97,6 +97,7 @@ private:
     bool is_session_begun_ = false;
     std::optional<config::LoadedRules> rules_;
     std::optional<config::RuleWatch> watch_; // absent: they are loaded for each call
+    bool has_linked_rules_ = false;          // whose changes cannot be seen: loaded for each call
     bool is_project_trusted_ = false;
     std::optional<os::ShellProgram> login_shell_;
 };

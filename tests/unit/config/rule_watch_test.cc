@@ -171,3 +171,21 @@ TEST_CASE("several directories are watched by one descriptor") {
 }
 
 TEST_SUITE_END();
+
+TEST_CASE("links among the rules are found: what they lead to can change unseen") {
+    using ew::config::has_links;
+    const TempDirectory directory;
+    directory.make("rules.d");
+    directory.write("rules.d/a.toml", "");
+    const std::string plain = std::filesystem::canonical(directory.path("rules.d"));
+    CHECK_FALSE(has_links({plain, "", ""}));
+    CHECK_FALSE(has_links({directory.path("missing"), "", ""}));
+
+    directory.write("elsewhere.toml", "");
+    std::filesystem::create_symlink(directory.path("elsewhere.toml"), plain + "/b.toml");
+    CHECK(has_links({plain, "", ""}));
+    std::filesystem::remove(plain + "/b.toml");
+
+    std::filesystem::create_symlink(plain, directory.path("linked"));
+    CHECK(has_links({directory.path("linked"), "", ""}));
+}

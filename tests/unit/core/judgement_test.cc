@@ -304,6 +304,8 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
                                "cat <<E | sh\ngit push\nE",
                                "sudo bash <<'E'\ngit push\nE",
                                "echo git push | sh | cat >x",
+                               "echo git push | sh",
+                               "printf 'git push' | sudo bash -s",
                                "git -c alias.p=push p",
                                "git -c ALIAS.p='!git push' p",
                                "/lib64/ld-linux-x86-64.so.2 --library-path x /usr/bin/git push",
@@ -433,6 +435,17 @@ TEST_CASE("a path is known by its name only if what runs is trusted too") {
     CHECK(decided(question) == prompt);
     question.program = "/opt/coreutils/cat";
     CHECK(decided(question) == allow);
+}
+
+TEST_CASE("a program with another name is what its file is called, when it makes things stricter") {
+    Question question = asked("", ApprovalPolicy::on_request);
+    question.argv = {"./tool", "push"};
+    question.program = "/usr/bin/git";
+    CHECK(decided(question) == allow);
+    CHECK(decided(question, rules({rule(forbidden, {"git", "push"})})) == forbidden);
+    question.argv = {"./tool", "-rf", "x"};
+    question.program = "/usr/bin/rm";
+    CHECK(decided(question) == prompt);
 }
 
 TEST_CASE("a path listed for a program must lead to it") {
@@ -717,6 +730,8 @@ TEST_CASE("other scripts are approved as they are written") {
     CHECK(script != canonical_argv({"bash", "-lc", "npm test &&  ls"}));
     CHECK(script.front().empty());
     CHECK(canonical_argv({"bash", "-c", "ls *"}) != canonical_argv({"ls", "*"}));
+    CHECK(canonical_argv({"bash", "-c", "ls '\xe4\xbd\xa0'"}) !=
+          canonical_argv({"ls", "\xe4\xbd\xa0"}));
 }
 
 TEST_CASE("a shell from elsewhere never shares an approval with the system's") {
