@@ -97,6 +97,17 @@ std::string_view search_path(const ExecPlan& plan) {
     return value_of(plan.environment.variables, "PATH");
 }
 
+bool has_utf8_locale(const ExecPlan& plan) {
+    for (const std::string_view name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const std::string_view locale = value_of(plan.environment.variables, name);
+        if (locale.empty()) continue; // locale(7): the first that is set and not empty
+        const std::string_view charset = locale.substr(std::min(locale.find('.'), locale.size()));
+        return locale == "C" || locale == "POSIX" || charset.starts_with(".UTF-8") ||
+               charset.starts_with(".utf8");
+    }
+    return true;
+}
+
 Result<void> find_program(ExecPlan& plan) {
     plan.program = TRY(os::resolve_program(plan.argv.front(), search_path(plan), plan.workdir));
     return {};

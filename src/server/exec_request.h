@@ -46,6 +46,9 @@ Result<void> find_program(ExecPlan& plan);
 // The PATH that the program will have.
 std::string_view search_path(const ExecPlan& plan);
 
+// Will it read its text as UTF-8, or byte by byte? Elsewhere a backslash can be half a character.
+bool has_utf8_locale(const ExecPlan& plan);
+
 // `is_harmless`: it runs unasked because it is known to be harmless, so it gets an environment in
 // which it is.
 os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);

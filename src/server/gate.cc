@@ -39,6 +39,7 @@ core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandP
     question.permissions = params.sandbox_permissions;
     if (params.prefix_rule) question.requested_prefix = *params.prefix_rule;
     question.has_risky_environment = plan.has_risky_variable;
+    question.has_utf8_locale = has_utf8_locale(plan);
     question.program = plan.program;
     question.workspace_roots = settings.workspace_roots;
     question.workdir = plan.workdir;

@@ -124,10 +124,11 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
         if (!given) return reply.fail(given.error());
         only_rules = std::move(*given);
     }
+    // What is not there can be judged all the same.
+    const bool has_program = static_cast<bool>(find_program(*plan));
     const Ruling ruling = find_ruling(*plan, call, settings, params.rules ? &only_rules : nullptr);
     protocol::PolicyExplainResult result = to_wire(ruling);
-    // What is not there can be judged all the same.
-    if (find_program(*plan)) result.program = plan->program;
+    if (has_program) result.program = plan->program;
     reply.send(result);
 }
 

@@ -137,9 +137,9 @@ std::optional<std::int64_t> Statement::maybe_integer(int column) const {
 
 Database::Database(std::string path) : path_(std::move(path)) {}
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, Millis patience) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Millis first_patience) {
     std::unique_ptr<Database> database(new Database(path));
-    database->usual_patience_ = patience;
+    database->usual_patience_ = first_patience;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     const int code = sqlite3_open_v2(path.c_str(), &database->connection_, flags, nullptr);
     if (code != SQLITE_OK) return database->error(code);

@@ -79,9 +79,9 @@ public:
     static constexpr int checkpoint_pages = 1000;
 
     // The file must exist, see prepare_file(), or be ":memory:". Nothing in it is changed.
-    // Until it is in use, see be_patient(), it waits at most `patience` for other processes.
+    // Until it is in use, see be_patient(), it waits at most `first_patience` for other processes.
     static Result<std::unique_ptr<Database>> open(const std::string& path,
-                                                  Millis patience = Database::patience);
+                                                  Millis first_patience = patience);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
