@@ -18,7 +18,10 @@ Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
         rule.justification = input.justification.value_or("");
         rule.layer = core::RuleLayer::user;
         rule.origin = fmt::format("rules[{}]", rules.rules.size() - 1);
-        TRY(core::check(rule));
+        if (Result<void> sound = core::check(rule); !sound)
+            return Error{ErrorKind::invalid_params,
+                         fmt::format("{}: {}", rule.origin, sound.error().message), "",
+                         rule.origin};
     }
     return rules;
 }
@@ -48,7 +51,7 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     Result<core::RuleSet> sound = rules_of({{params.prefix, core::Decision::allow, {}}});
     if (!sound)
         return reply.fail({ErrorKind::invalid_params,
-                           fmt::format("prefix: {}", sound.error().message), "", "prefix"});
+                           "prefix: expected the name of a program first", "", "prefix"});
     if (core::is_banned_prefix(params.prefix))
         return reply.fail({ErrorKind::invalid_params,
                            fmt::format("prefix: '{}' would allow nearly everything",

@@ -1,5 +1,6 @@
 """Questions to a person: when they are asked, what they show, and what each answer does."""
 
+import json
 import os
 import sys
 
@@ -55,7 +56,9 @@ def approve(server, what, decision, answer=None, **params):
 @test
 def harmless_commands_run_unasked_and_others_do_not(scene):
     server = untrusting(scene)
-    for what in ("ls", "pwd; echo a", "cat /etc/passwd | head -1", ["ls", "-l"], "true && wc /dev/null"):
+    for what in (
+        "ls", "pwd; echo a", "cat /etc/passwd | head -1", ["ls", "-l"], "true && wc /dev/null"
+    ):
         runs_unasked(server, what)
     equal(decided_by(server, str(2)), "safe list", "who decided")
     for what in ("touch made", "ls > made", "ls; touch made", "$(touch made)", ["touch", "made"]):
@@ -226,7 +229,6 @@ def an_approval_for_the_directory_counts_for_this_command_there(scene):
     os.makedirs(server.home.project + "/sub")
     approve(server, "touch a", SESSION, {"scope": "directory"})
     runs_unasked(server, "touch a")
-    runs_unasked(server, ["touch", "a"]) if False else None
     asks(server, "touch a", workdir="sub")
     asks(server, "touch b")
     asks(server, "touch a b")
@@ -309,7 +311,7 @@ def an_expired_approval_is_a_question_again(scene):
 
 
 @test
-def the_same_command_as_argv_and_as_script_are_approved_apart_or_together_but_safely(scene):
+def an_approval_is_for_the_program_that_was_shown(scene):
     server = untrusting(scene)
     approve(server, "touch a", SESSION, {"scope": "directory"})
     runs_unasked(server, "touch   'a'")
@@ -401,15 +403,16 @@ def a_prefix_for_always_is_a_rule_and_counts_at_once_in_every_server(scene):
     first, second = untrusting(scene, home=home), untrusting(scene, home=home)
     asks(second, "touch a")
     approve(first, "touch a", PREFIX, {"scope": "always"}, prefixRule=["touch"])
-    runs_unasked(second, "touch b")
+    result = runs_unasked(second, "touch b")
     runs_unasked(first, "touch c")
-    with open(os.path.join(home.rules_directory, "approved.toml")) as file:
+    path = os.path.join(home.rules_directory, "approved.toml")
+    with open(path) as file:
         now = file.read()
     check(now.startswith(text), "the person's text was changed: %r" % now)
     check("touch" in now[len(text):], "no rule was added: %r" % now)
-    equal(os.stat(os.path.join(home.rules_directory, "approved.toml")).st_mode & 0o777, 0o600, "mode")
+    equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
     home.good_cli("policy", "check")
-    begin = second.program_of_call(str(second.replies and max(map(int, second.replies)))).begin
+    begin = second.program_of_call(result["callId"]).begin
     equal(begin["decidedBy"], "rule", "who decided")
     check("approved.toml" in begin["rule"], "rule %r" % begin["rule"])
 
@@ -542,12 +545,11 @@ def nothing_that_is_shown_can_hide(scene):
     tricks = "\x1b[2J\u202etxt\u200b\u00a0\u2066\x07\r\n\tend"
     workdir = os.path.join(server.home.project, "dir\nTrusted: yes\u202e")
     os.makedirs(workdir)
-    scene_command = "touch 'a%s'" % tricks
-    for what in (scene_command, ["touch", "a" + tricks]):
+    for what in ("touch 'a%s'" % tricks, ["touch", "a" + tricks]):
         question = asks(server, what, workdir=workdir, justification="ok?" + tricks)
         display = question["display"]
-        texts = [display[name] for name in ("command", "program", "workdir", "reason", "justification")]
-        for text in texts:
+        for name in ("command", "program", "workdir", "reason", "justification"):
+            text = display[name]
             bad = [c for c in text if ord(c) < 32 or c in "\x7f\u202e\u200b\u00a0\u2066"]
             equal(bad, [], "characters in %r" % text)
         check("\\x1b" in display["command"], "command %r" % display["command"])
@@ -561,7 +563,8 @@ def nothing_that_is_shown_can_hide(scene):
 @test
 def look_alike_letters_are_pointed_out(scene):
     server = untrusting(scene)
-    equal(asks(server, "touch p\u0430ypal")["display"]["hasMixedScripts"], True, "Cyrillic in Latin")
+    display = asks(server, "touch p\u0430ypal")["display"]
+    equal(display["hasMixedScripts"], True, "Cyrillic in Latin")
     display = asks(server, "touch plain")["display"]
     equal((display["hasMixedScripts"], display["hasInvisibleCharacters"]), (False, False), "plain")
 
@@ -664,21 +667,16 @@ def escalation_is_asked_for_where_the_policy_lets_a_call_ask(scene):
             message_id = server.exec_later(
                 what, sandboxPermissions="requireEscalated", justification="needs the network"
             )
-            server.wait(lambda i=message_id: server.is_answered(i) or server.questions, "a question")
-            check(server.questions, "%s ran unasked under %s" % (what, policy))
-            question = server.question()
+            question = server.question_about(message_id)
+            check(question, "%s ran unasked under %s" % (what, policy))
             equal(question["kind"], "escalation", "kind")
             check("sandbox" in question["reason"], "reason %r" % question["reason"])
             server.answer(question, "denied")
             denied(server, message_id)
             equal(exists(server, "made"), made, "whether it ran")
-            server.questions.clear()
-            server.taken_questions = 0
             message_id = server.exec_later(what, sandboxPermissions="requireEscalated")
             server.answer(server.question(), "approved")
             ran(server, message_id)
-            server.questions.clear()
-            server.taken_questions = 0
 
 
 @test
@@ -708,9 +706,9 @@ def an_allow_does_not_take_a_command_out_of_the_sandbox(scene):
     error = server.exec_refused("touch made", "sandboxUnavailable")
     check(not exists(server, "made"), "it ran: %s" % error)
     message_id = server.exec_later("touch made", sandboxPermissions="requireEscalated")
-    server.wait(lambda: server.is_answered(message_id) or server.questions, "a question")
-    check(server.questions, "an allow rule let it leave the sandbox unasked")
-    server.answer(server.question(), "denied")
+    question = server.question_about(message_id)
+    check(question, "an allow rule let it leave the sandbox unasked")
+    server.answer(question, "denied")
     denied(server, message_id)
 
 
@@ -983,8 +981,6 @@ def some_prefixes_are_not_granted(scene):
 
 @test
 def the_command_line_sees_and_changes_the_same_approvals(scene):
-    import json
-
     server = untrusting(scene)
     home = server.home
     approve(server, "touch a", SESSION, {"scope": "directory"})

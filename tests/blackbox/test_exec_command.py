@@ -1,4 +1,4 @@
-"""exec/command: when it answers, what a command is given, and what comes back when it cannot run."""
+"""exec/command: when it answers, what a command gets, and what comes back if it cannot run."""
 
 import hashlib
 import json
@@ -195,7 +195,8 @@ def time_out_ends_the_tree_with_code_124(scene):
     server = exec_server(scene)
     script = "echo kept; (setsid sleep 600 &); trap '' TERM INT HUP; sleep 600 & sleep 600"
     result = server.exec(script, timeoutMs=300, yieldTimeMs=30000)
-    equal((result["state"], result["exitCode"], result["timedOut"]), ("completed", 124, True), "end")
+    got = (result["state"], result["exitCode"], result["timedOut"])
+    equal(got, ("completed", 124, True), "state, code and timedOut")
     equal(result["output"], "kept\n", "output")
     check("signal" not in result, "a signal that nobody sent: %s" % result.get("signal"))
     eventually(lambda: not server.programs(), "the end of the tree", within(3))

@@ -1,4 +1,4 @@
-"""The events of exec/*, and what else can be done with a process: list, end, signal, resize, cancel."""
+"""The events of exec/*, and what can be done with a process: list, end, signal, resize, cancel."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What answers and deltas show of a command's output: beginning and end, exact counts, valid UTF-8."""
+"""What answers and deltas show of a command's output: both ends, exact counts, valid UTF-8."""
 
 import os
 import re
@@ -173,7 +173,8 @@ def a_poll_after_a_flood_shows_its_end(scene):
     server = exec_server(scene)
     gate = scene.path("gate")
     os.mkfifo(gate)
-    script = "echo first; read x < %s; seq -f %%07.0f 1 300000; echo LAST; read x < %s" % (gate, gate)
+    wait = "read x < " + gate
+    script = "echo first; %s; seq -f %%07.0f 1 300000; echo LAST; %s" % (wait, wait)
     process_id = server.left_running(script)
     with open(gate, "w") as file:
         file.write("\n")

@@ -1,9 +1,9 @@
-"""A client of the exec layer: it runs commands, answers questions, and holds the server to the order
-of its events.
+"""A client of the exec layer: it runs commands, answers questions, and holds the server to the
+order of its events.
 
-For every process: one exec/begin, after an exec/attempt of its call; deltas between it and exec/end,
-with rising seqs; at most one exec/end, which shows what the deltas showed. What breaks that is a
-violation, as in client.py.
+For every process: one exec/begin, after an exec/attempt of its call; deltas between it and
+exec/end, with rising seqs; at most one exec/end, which shows what the deltas showed. What breaks
+that is a violation, as in client.py.
 """
 
 import json
@@ -152,6 +152,15 @@ class ExecServer(Server):
         self.taken_questions += 1
         self.wait(lambda: len(self.questions) > at, what)
         return self.questions[at]
+
+    def question_about(self, message_id):
+        """Waits for the next question, or the answer to this call without one: then None."""
+        at = self.taken_questions
+        self.wait(
+            lambda: len(self.questions) > at or self.is_answered(message_id),
+            "a question or an answer to request %s" % message_id,
+        )
+        return self.question() if len(self.questions) > at else None
 
     def answer_raw(self, question_id, **members):
         self.send({"jsonrpc": "2.0", "id": question_id, **members})
@@ -399,6 +408,18 @@ def decided_by(server, call_id):
 def denied(server, message_id):
     """The call must have been denied; returns the message."""
     return server.error(message_id, kind="denied")["message"]
+
+
+def is_asked(server, what, **params):
+    """Whether there is a question about this. It is denied; without a question it must run."""
+    message_id = server.exec_later(what, **params)
+    question = server.question_about(message_id)
+    if not question:
+        ran(server, message_id)
+        return False
+    server.answer(question, "denied")
+    denied(server, message_id)
+    return True
 
 
 def ran(server, message_id):
