@@ -149,7 +149,7 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
 
 // The only place that changes the state of a call. Effects do not come back here: what they bring
 // about waits in events_.
-void ExecService::take(std::uint64_t serial, Call& call, Step step) {
+void ExecService::take(std::uint64_t serial, Call& call, const Step& step) {
     call.state = step.next;
     for (const exec_call::Effect& effect : step.effects)
         std::visit([&](const auto& what) { carry_out(serial, call, what); }, effect);

@@ -100,7 +100,7 @@ private:
     WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
     void deliver(std::uint64_t call, Event event);
     void work();
-    void take(std::uint64_t serial, Call& call, Step step);
+    void take(std::uint64_t serial, Call& call, const Step& step);
     bool escalates(const Call& call) const;
 
     // effects
