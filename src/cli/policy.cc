@@ -13,6 +13,7 @@
 #include "os/io.h"
 #include "os/programs.h"
 #include "protocol/approval.h"
+#include "server/explanation.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -188,23 +189,6 @@ std::optional<core::Question> question_of(const Options& options, const config::
     return question;
 }
 
-protocol::PolicyExplainResult to_wire(const core::Judgement& judgement) {
-    protocol::PolicyExplainResult result;
-    result.decision = judgement.decision;
-    result.reason = judgement.reason;
-    if (!judgement.obstacle.empty()) result.obstacle = judgement.obstacle;
-    for (const core::CommandVerdict& from : judgement.commands) {
-        protocol::CommandVerdict& to = result.commands.emplace_back();
-        to.words = from.words;
-        to.decision = from.decision;
-        to.why = from.why;
-        if (!from.rule_origin.empty()) to.rule = from.rule_origin;
-        if (!from.justification.empty()) to.justification = from.justification;
-    }
-    if (!judgement.proposed_prefix.empty()) result.proposed_prefix_rule = judgement.proposed_prefix;
-    return result;
-}
-
 std::string_view meaning_of(core::Decision decision) {
     switch (decision) {
     case core::Decision::allow: return "it runs";
@@ -269,7 +253,7 @@ int explain(const Options& options) {
         return finish(status_ok);
     }
     ByteBuffer text;
-    json::write_value(text, to_wire(judgement));
+    json::write_value(text, server::explanation_of(judgement));
     print_line(text.view());
     return finish(status_ok);
 }

@@ -1,5 +1,6 @@
 // The requests about approvals and rules.
 #include "json/strings.h"
+#include "server/explanation.h"
 #include "server/gate.h"
 
 #include <fmt/format.h>
@@ -81,29 +82,6 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     reply.send(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
 }
 
-namespace {
-
-protocol::PolicyExplainResult to_wire(const Gate::Ruling& ruling) {
-    const core::Judgement& judgement = ruling.judgement;
-    protocol::PolicyExplainResult result;
-    result.decision = ruling.decision;
-    result.reason = ruling.decided_by == "grant" ? fmt::format("allowed before: {}", ruling.rule)
-                                                 : judgement.reason;
-    if (!judgement.obstacle.empty()) result.obstacle = judgement.obstacle;
-    for (const core::CommandVerdict& from : judgement.commands) {
-        protocol::CommandVerdict& to = result.commands.emplace_back();
-        to.words = from.words;
-        to.decision = from.decision;
-        to.why = from.why;
-        if (!from.rule_origin.empty()) to.rule = from.rule_origin;
-        if (!from.justification.empty()) to.justification = from.justification;
-    }
-    if (!judgement.proposed_prefix.empty()) result.proposed_prefix_rule = judgement.proposed_prefix;
-    return result;
-}
-
-} // namespace
-
 void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     protocol::ExecCommandParams call;
     call.command = params.command;
@@ -130,7 +108,10 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     // What is not there can be judged all the same.
     const bool has_program = static_cast<bool>(find_program(*plan));
     const Ruling ruling = find_ruling(*plan, call, settings, params.rules ? &only_rules : nullptr);
-    protocol::PolicyExplainResult result = to_wire(ruling);
+    protocol::PolicyExplainResult result = explanation_of(ruling.judgement);
+    result.decision = ruling.decision;
+    if (ruling.decided_by == "grant")
+        result.reason = fmt::format("allowed before: {}", ruling.rule);
     if (has_program) result.program = plan->program;
     reply.send(result);
 }
