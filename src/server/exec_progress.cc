@@ -115,14 +115,16 @@ void ExecService::check_waits(Process& process) {
     }
 }
 
+void ExecService::tell_interaction(const Process& process, const std::string& chars) {
+    protocol::ExecInteractionEvent interaction;
+    interaction.call_id = process.exec->begin.call_id;
+    interaction.process_id = process.id;
+    interaction.stdin_text = chars;
+    notify(outbox_, "exec/terminalInteraction", interaction);
+}
+
 void ExecService::finish(Process& process, ExecWait wait) {
-    if (!wait.chars.empty() || !process.exit_is_logged) {
-        protocol::ExecInteractionEvent interaction;
-        interaction.call_id = process.exec->begin.call_id;
-        interaction.process_id = process.id;
-        interaction.stdin_text = wait.chars;
-        notify(outbox_, "exec/terminalInteraction", interaction);
-    }
+    if (!wait.chars.empty() || !process.exit_is_logged) tell_interaction(process, wait.chars);
     wait.reply->send(make_result(process, wait, now_));
 }
 

@@ -291,6 +291,7 @@ bool ExecService::cancel(const json::Id& id) {
         });
         if (at == waits.end()) return;
         found = true;
+        if (!at->chars.empty()) tell_interaction(process, at->chars);
         at->reply->fail({ErrorKind::cancelled,
                          fmt::format("the wait was cancelled; process '{}' goes on", process.id),
                          "exec/writeStdin waits for it again", "", process.id});

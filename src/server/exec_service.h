@@ -131,6 +131,7 @@ private:
     void check_waits(Process& process);
     void tell_call(Process& process);
     void finish(Process& process, ExecWait wait);
+    void tell_interaction(const Process& process, const std::string& chars);
     void check_end(Process& process);
     Lane lane_of_end(const Process& process) const;
     bool can_send_end(const Process& process) const;

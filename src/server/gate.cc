@@ -216,14 +216,14 @@ std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ru
                                           ApprovalKind kind) const {
     using enum ApprovalDecision;
     std::vector<ApprovalChoice> choices;
+    const bool leaves = kind == ApprovalKind::escalation || kind == ApprovalKind::retry;
     const auto offer = [&](ApprovalDecision decision, std::optional<ApprovalScope> scope,
                            std::string description) {
+        const bool allows = decision != denied && decision != abort;
+        if (leaves && allows) description += ", outside the sandbox";
         choices.push_back({decision, scope, std::move(description)});
     };
-    offer(approved, {},
-          kind == ApprovalKind::command || kind == ApprovalKind::permissions
-              ? "run it this once"
-              : "run it this once, outside the sandbox");
+    offer(approved, {}, "run it this once");
     const bool is_in_workspace = !root_of(plan.workdir).empty();
     if (kind != ApprovalKind::retry) {
         offer(approved_for_session, ApprovalScope::directory,
