@@ -113,15 +113,6 @@ def a_shell_behind_a_link_is_not_exchanged_after_an_approval(scene):
 
 
 @test
-def zsh_does_not_compute_an_exit_status_unasked(scene):
-    if not shutil.which("zsh"):
-        return
-    server = untrusting(scene)
-    asks(server, "exit 'path[$(touch made)]'", shell="zsh")
-    check(not exists(server, "made"), "it ran")
-
-
-@test
 def another_language_of_the_shell_is_asked_about(scene):
     server = untrusting(scene)
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
