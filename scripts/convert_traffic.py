@@ -24,6 +24,9 @@ WORKSPACE = "/ROOT/ws"
 WORKSPACE_URI = "file://" + WORKSPACE
 # The recorded server had this variable in its environment. Ours gets it with the start.
 VARIABLE, VALUE = ("RIG_TOKEN", "TOKEN"), ("RIGTOKEN", "token-1")
+# A file that the sandbox must not let a program make. The run has no /ROOT; it has a /var/tmp, where
+# nothing but the sandbox is in the way.
+OUTSIDE, OUR_OUTSIDE = "/ROOT/outside.txt", "/var/tmp/execward-outside.txt"
 
 
 class Dots:
@@ -51,7 +54,7 @@ def is_served(method):
 # ------------------------------------------------------------------ texts
 
 def renamed(text):
-    return text.replace(*VARIABLE).replace(*VALUE)
+    return text.replace(*VARIABLE).replace(*VALUE).replace(OUTSIDE, OUR_OUTSIDE)
 
 
 def localized(value):
@@ -72,7 +75,10 @@ def text_of(chunk):
     """The bytes of a chunk, renamed; None if the recording left them out."""
     if CHUNK_LEFT_OUT.match(chunk):
         return None
-    return base64.b64decode(chunk).replace(VALUE[0].encode(), VALUE[1].encode())
+    content = base64.b64decode(chunk)
+    for recorded, ours in (VALUE, (OUTSIDE, OUR_OUTSIDE)):
+        content = content.replace(recorded.encode(), ours.encode())
+    return content
 
 
 def chunk_member(content):
@@ -90,7 +96,6 @@ class Conversion:
         self.requests = {}  # id to request, of the recording
         self.dropped = {}  # method to count, since the last line
         self.open = set()  # processes some of whose output was left out
-        self.refused = set()  # processes that execward does not start
         self.ended = set()  # processes that were terminated or have exited
         self.calls = [row["msg"] for row in rows if "msg" in row and row["dir"] == "c2s"]
         self.says = [row["msg"] for row in rows if "msg" in row and row["dir"] == "s2c"]
@@ -147,8 +152,6 @@ class Conversion:
         params["env"] = dict(params["env"], HOME="$dir")
         if any("$" + VARIABLE[1] in argument for argument in params["argv"]):
             params["env"] = dict(params["env"], **{VARIABLE[1]: VALUE[1]})
-        if params.get("sandbox"):
-            self.refused.add(params["processId"])
         return params
 
     def runnable(self, process, argv):
@@ -189,8 +192,6 @@ class Conversion:
         if not is_served(method):
             return self.drop(method)
         params = dict(message["params"])
-        if params["processId"] in self.refused:
-            return self.drop(method)
         del params["seq"]  # the player counts
         if method == "process/output":
             return self.server_prints(params)
@@ -238,10 +239,6 @@ class Conversion:
             # RULE: the words of an error are for people, and execward tells a missing program
             # (spawnNotFound) from a missing directory (spawnFailed).
             message = {"id": message["id"], "error": {"code": message["error"]["code"], "...": DOTS}}
-        elif method == "process/start" and request["params"]["processId"] in self.refused:
-            # RULE: execward confines nothing yet, and then it does not run what asks for it.
-            message = {"id": message["id"], "error": {
-                "code": -32603, "data": {"kind": "sandboxUnavailable", "...": DOTS}, "...": DOTS}}
         elif method == "process/terminate":
             message = self.terminate_answer(message, request["params"]["processId"])
         self.put("<", message)

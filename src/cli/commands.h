@@ -10,10 +10,12 @@ constexpr int status_usage = 2;
 int approvals(int argc, char** argv);
 int audit(int argc, char** argv);
 int config(int argc, char** argv);
+int doctor(int argc, char** argv);
 int policy(int argc, char** argv);
 int project(int argc, char** argv);
 int serve(int argc, char** argv);
 int replay(int argc, char** argv);
+int run(int argc, char** argv);
 int schema(int argc, char** argv);
 
 } // namespace ew::cli

@@ -42,6 +42,8 @@ stops them. When stdin ends, or this process is ended, every program is ended to
   --utf8-hold=MS                hold back the start of an unfinished character so long (500)
   --close-grace=MS              tell that a process is closed so long after its exit even if somebody
                                 still holds its output open (wait as long as it takes)
+  --sandbox=auto|require|forbid programs are started with or without a sandbox, as each start asks
+                                for; only with one; only without (auto)
   --config=FILE                 settings, instead of $XDG_CONFIG_HOME/execward/config.toml
   --database=FILE               approvals and audit, instead of
                                 $XDG_STATE_HOME/execward/execward.db; :memory: keeps nothing
@@ -91,6 +93,8 @@ bool apply(Options& options, std::string_view name, std::string_view value) {
     constexpr std::array<std::string_view, 5> levels = {"error", "warning", "info", "debug",
                                                         "trace"};
     constexpr std::array<std::string_view, 2> formats = {"text", "json"};
+    constexpr std::array<std::string_view, 3> selections = {"auto", "require", "forbid"};
+    if (name == "sandbox") return parse_name(value, selections, options.server.processes.selection);
     if (name == "framing") return parse_name(value, framings, options.server.framing);
     if (name == "log-level") return parse_name(value, levels, options.log.level);
     if (name == "log-format") return parse_name(value, formats, options.log.format);
@@ -98,11 +102,6 @@ bool apply(Options& options, std::string_view name, std::string_view value) {
     if (name == "record") options.record = value;
     if (name == "config") options.config = value;
     if (name == "database") options.database = value;
-    if (name == "test-denial") {
-        const auto code = parse_number(value, 1);
-        options.server.testing.denial_code = code;
-        return code.has_value();
-    }
     if (name == "test-ids") options.server.has_test_ids = value != "0";
     if (name == "client-process-id") {
         const auto pid = parse_number(value, 1);
@@ -127,10 +126,10 @@ constexpr std::array<option, 14> long_options = {{
     {"client-process-id", required_argument, nullptr, 0},
     {"utf8-hold", required_argument, nullptr, 0},
     {"close-grace", required_argument, nullptr, 0},
+    {"sandbox", required_argument, nullptr, 0},
     {"record", required_argument, nullptr, 0},
     {"config", required_argument, nullptr, 0},
     {"database", required_argument, nullptr, 0},
-    {"test-denial", required_argument, nullptr, 0},
     {"log-level", required_argument, nullptr, 0},
     {"log-format", required_argument, nullptr, 0},
     {"log-file", required_argument, nullptr, 0},
@@ -189,6 +188,8 @@ Result<server::SessionSetup> set_up(const Options& options) {
                                                         : config::WhenMissing::use_defaults))
                        .config;
     if (!options.database.empty()) setup.config.database = options.database;
+    if (is_asked_for) // for those who have to keep programs away from it
+        setup.paths.config_file = os::real_path(options.config).value_or(options.config);
     return setup;
 }
 

@@ -20,11 +20,21 @@ using toml::Problem;
 using toml::Table;
 using toml::TableReader;
 
+bool is_absolute(const std::string& path) {
+    return path.starts_with('/') && path.find('\0') == std::string::npos;
+}
+
+bool is_absolute_or_pattern(const std::string& path) {
+    const bool is_pattern = path.find_first_of("*?[") != std::string::npos;
+    return is_absolute(path) || (is_pattern && path.find('\0') == std::string::npos);
+}
+
 // Takes each setting that the file has, and notes which those are.
 class Loader {
 public:
     Loader(const Table& top, const std::string& file)
         : top_(top, file, problems_),
+          confinement_(find(top_, "confinement"), file, problems_, "confinement"),
           granular_(find(top_, "granular"), file, problems_, "granular"),
           environment_(find(top_, "environment"), file, problems_, "environment") {}
 
@@ -85,7 +95,13 @@ public:
         const std::string& database = config.database;
         if (!database.empty() && database.front() != '/' && database != ":memory:")
             top_.complain("database", "expected an absolute path or \":memory:\"");
-        for (TableReader* table : {&top_, &granular_, &environment_})
+        const Confinement& confinement = config.confinement;
+        if (!std::ranges::all_of(confinement.writable_roots, is_absolute))
+            confinement_.complain("writable_roots", "expected absolute paths without NUL");
+        if (!std::ranges::all_of(confinement.deny_read, is_absolute_or_pattern))
+            confinement_.complain("deny_read",
+                                  "expected absolute paths and patterns with * ? [, without NUL");
+        for (TableReader* table : {&top_, &confinement_, &granular_, &environment_})
             table->finish();
     }
 
@@ -105,6 +121,7 @@ private:
     }
 
     TableReader& reader(const Setting& setting) {
+        if (setting.table == "confinement") return confinement_;
         if (setting.table == "granular") return granular_;
         return setting.table == "environment" ? environment_ : top_;
     }
@@ -134,6 +151,7 @@ private:
     std::vector<std::string> given_;
     Table nothing_;
     TableReader top_;
+    TableReader confinement_;
     TableReader granular_;
     TableReader environment_;
 };

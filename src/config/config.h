@@ -13,11 +13,30 @@
 
 namespace ew::config {
 
+// What happens to a command if its confinement cannot be had in full.
+enum class Enforcement : std::uint8_t {
+    require,     // it does not run
+    best_effort, // it runs, and what is missing is told
+};
+
+// What the confinement of read-only and workspace-write allows and denies beyond the mode.
+struct Confinement {
+    std::vector<std::string> writable_roots = {}; // absolute
+    std::vector<std::string> deny_read = {};      // absolute; patterns if they hold * ? [
+    bool network_access = false;
+    bool shared_tmp = false; // /tmp and $TMPDIR are the machine's
+    bool exclude_slash_tmp = false;
+    bool exclude_tmpdir_env_var = false;
+    Enforcement enforcement = Enforcement::require;
+    bool report_writes = false;
+};
+
 struct Config {
     core::ApprovalPolicy approval_policy = core::ApprovalPolicy::on_request;
     core::GranularFlags granular = {};
     Millis approval_timeout{0}; // 0: none
     core::SandboxMode sandbox = core::SandboxMode::workspace_write;
+    Confinement confinement = {};
 
     std::string shell = {}; // empty: the user's
     bool login_shell = false;

@@ -39,6 +39,9 @@ template <>
 inline constexpr std::array<std::string_view, 3> names_of<core::EnvironmentPolicy::Inherit> = {
     "all", "core", "none"};
 
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<Enforcement> = {"require", "best-effort"};
+
 template <class Visitor>
 void visit_approval_settings(Visitor& visit, Config& config) {
     visit({"", "approval_policy",
@@ -52,6 +55,36 @@ void visit_approval_settings(Visitor& visit, Config& config) {
     visit({"", "sandbox",
            "How commands are confined. What cannot be confined as asked for is not run."},
           config.sandbox);
+}
+
+template <class Visitor>
+void visit_confinement_settings(Visitor& visit, Config& config) {
+    Confinement& confinement = config.confinement;
+    visit({"confinement", "writable_roots",
+           "Directories that commands may change with workspace-write, beside the workspace. "
+           "Absolute paths."},
+          confinement.writable_roots);
+    visit({"confinement", "deny_read",
+           "What commands cannot read, with read-only and workspace-write: absolute paths, and "
+           "patterns of them with * ? [."},
+          confinement.deny_read);
+    visit({"confinement", "network_access", "Let confined commands use the network."},
+          confinement.network_access);
+    visit({"confinement", "shared_tmp",
+           "With workspace-write: /tmp and $TMPDIR are the machine's, and writable. Otherwise a "
+           "command has a /tmp of its own, which goes when it ends."},
+          confinement.shared_tmp);
+    visit({"confinement", "exclude_slash_tmp", "With shared_tmp: /tmp is not writable."},
+          confinement.exclude_slash_tmp);
+    visit({"confinement", "exclude_tmpdir_env_var", "With shared_tmp: $TMPDIR is not writable."},
+          confinement.exclude_tmpdir_env_var);
+    visit({"confinement", "enforcement",
+           "What happens if the machine cannot keep a promise of the confinement. require: the "
+           "command does not run. best-effort: it runs, and what is missing is told."},
+          confinement.enforcement);
+    visit({"confinement", "report_writes",
+           "Tell refused changes of files as denials. It makes each opening for writing slower."},
+          confinement.report_writes);
 }
 
 template <class Visitor>
@@ -148,6 +181,7 @@ void visit_settings(Visitor& visit, Config& config) {
     visit_approval_settings(visit, config);
     visit_exec_settings(visit, config);
     visit_store_settings(visit, config);
+    visit_confinement_settings(visit, config);
     visit_granular_settings(visit, config);
     visit_environment_settings(visit, config);
 }

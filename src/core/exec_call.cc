@@ -12,84 +12,119 @@ Step answered(Effect answer) {
     return {Answered{}, {std::move(answer)}};
 }
 
-Step start(bool may_retry, Confinement confinement) {
-    return {Starting{may_retry}, {effect::Start{confinement}}};
+// What runs unconfined cannot be stopped by a sandbox.
+Step start(RetryRule retry, Bounds bounds) {
+    if (bounds == Bounds::none) retry = RetryRule::never;
+    return {Starting{retry}, {effect::Start{bounds}}};
+}
+
+Step start_again(Bounds bounds) {
+    return {Starting{RetryRule::never, true}, {effect::Start{bounds}}};
+}
+
+bool covers(RetryRule retry, Refusals refusals) {
+    switch (retry) {
+    case RetryRule::never: return false;
+    case RetryRule::after_network: return refusals == Refusals::network;
+    case RetryRule::after_any: return refusals != Refusals::none;
+    }
+    return false;
 }
 
 // The rows of the table. What has no row is late, and changes nothing.
 
-Step row(const Asking& now, const event::Approved&, bool escalates) {
-    return start(now.may_retry && !escalates,
-                 escalates ? Confinement::none : Confinement::as_configured);
+Step row(const Asking& now, const event::Approved&) {
+    return start(now.retry, now.bounds);
 }
 
-Step row(const Asking&, const event::Refused& refused, bool) {
+Step row(const Asking&, const event::Refused& refused) {
     return answered(effect::AnswerRefused{refused.error});
 }
 
-Step row(const Asking&, const event::Cancelled&, bool) {
+Step row(const Asking&, const event::Cancelled&) {
     return {Answered{}, {effect::WithdrawQuestion{}, effect::AnswerCancelled{false}}};
 }
 
-Step row(const Starting& now, const event::Started&, bool) {
-    return {Running{now.may_retry}, {}};
+Step row(const Starting& now, const event::Started&) {
+    return {Running{now.retry}, {}};
 }
 
-Step row(const Starting&, const event::StartFailed& failed, bool) {
+// Without the confinement that was asked for, not having run is a refusal.
+Step row(const Starting& now, const event::StartFailed& failed) {
+    if (now.is_again) return answered(effect::AnswerResult{failed.error});
+    if (failed.error.kind == ErrorKind::sandbox_unavailable)
+        return answered(effect::AnswerRefused{failed.error});
     return answered(effect::AnswerFailed{failed.error});
 }
 
 // There is nothing yet that could go on.
-Step row(const Starting&, const event::Cancelled&, bool) {
+Step row(const Starting&, const event::Cancelled&) {
     return {Answered{}, {effect::EndProgram{}, effect::AnswerCancelled{false}}};
 }
 
-Step row(const Running& now, const event::Ended& ended, bool) {
-    if (ended.was_denied && now.may_retry) return {AskingToRetry{}, {effect::AskToRetry{}}};
+Step row(const Running& now, const event::Ended& ended) {
+    if (!covers(now.retry, ended.refusals)) return answered(effect::AnswerResult{});
+    if (ended.allowed) return start_again(*ended.allowed);
+    return {AskingToRetry{}, {effect::AskToRetry{}}};
+}
+
+Step row(const Running&, const event::WaitOver&) {
     return answered(effect::AnswerResult{});
 }
 
-Step row(const Running&, const event::WaitOver&, bool) {
-    return answered(effect::AnswerResult{});
-}
-
-Step row(const Running&, const event::Cancelled& cancelled, bool) {
+Step row(const Running&, const event::Cancelled& cancelled) {
     if (!cancelled.ends_program) return answered(effect::AnswerCancelled{true});
     return {Answered{}, {effect::EndProgram{}, effect::AnswerCancelled{false}}};
 }
 
-Step row(const AskingToRetry&, const event::Approved&, bool) {
-    return start(false, Confinement::none);
+Step row(const AskingToRetry&, const event::Approved& approved) {
+    return start_again(approved.again);
 }
 
 // The first attempt did run: its result is the answer, with what it was stopped from doing.
-Step row(const AskingToRetry&, const event::Refused&, bool) {
+Step row(const AskingToRetry&, const event::Refused&) {
     return answered(effect::AnswerResult{});
 }
 
-Step row(const AskingToRetry&, const event::Cancelled&, bool) {
+Step row(const AskingToRetry&, const event::Cancelled&) {
     return {Answered{}, {effect::WithdrawQuestion{}, effect::AnswerCancelled{false}}};
 }
 
 template <class StateType, class EventType>
-Step row(const StateType& now, const EventType&, bool) {
+Step row(const StateType& now, const EventType&) {
     return {now, {}};
 }
 
 } // namespace
 
+RetryRule retry_rule(ApprovalPolicy policy, const GranularFlags& granular) {
+    switch (policy) {
+    case ApprovalPolicy::untrusted:
+    case ApprovalPolicy::on_failure: return RetryRule::after_any;
+    case ApprovalPolicy::on_request: return RetryRule::after_network;
+    case ApprovalPolicy::granular:
+        return granular.sandbox_approval ? RetryRule::after_any : RetryRule::never;
+    case ApprovalPolicy::never: return RetryRule::never;
+    }
+    return RetryRule::never;
+}
+
 Step begin(const Verdict& verdict) {
     switch (verdict.kind) {
-    case Verdict::Kind::run: return start(verdict.may_retry, verdict.confinement);
-    case Verdict::Kind::ask: return {Asking{verdict.may_retry}, {effect::Ask{}}};
+    case Verdict::Kind::run: return start(verdict.retry, verdict.bounds);
+    case Verdict::Kind::ask: return {Asking{verdict.retry, verdict.bounds}, {effect::Ask{}}};
     case Verdict::Kind::refuse: break;
     }
     return answered(effect::AnswerRefused{verdict.refusal});
 }
 
-Step on(const State& now, const Event& event, bool escalates) {
-    return std::visit([&](const auto& s, const auto& e) { return row(s, e, escalates); }, now,
-                      event);
+Step on(const State& now, const Event& event) {
+    return std::visit([](const auto& s, const auto& e) { return row(s, e); }, now, event);
+}
+
+bool may_run_again(const State& now, Refusals refusals) {
+    const auto* const running = std::get_if<Running>(&now);
+    return running != nullptr && covers(running->retry, refusals);
 }
 
 } // namespace ew::core::exec_call

@@ -3,34 +3,54 @@
 //
 //            allowed                    started              ended, or the wait is over
 //   begin ─────────────▶ Starting ─────────────▶ Running ──────────────────────▶ Answered
-//     │ must ask            ▲                      │ ended, stopped by the sandbox, may ask
-//     ▼          approved   │            approved  ▼
-//   Asking ─────────────────┴──────────── AskingToRetry
+//     │ must ask            ▲ ▲                    │ ended, the sandbox refused it something, may
+//     ask ▼          approved   │ └─ allowed before ───┤
+//   Asking ─────────────────┤                      ▼
+//                           └─ approved ───── AskingToRetry
 //
-// Every way through ends in Answered, and on it exactly one effect is an answer.
+// Every way through ends in Answered, and on it exactly one effect is an answer. A command is run
+// again at most once.
 #pragma once
 
 #include "base/error.h"
+#include "core/policy_types.h"
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
 namespace ew::core::exec_call {
 
+// How an attempt is confined.
+enum class Bounds : std::uint8_t {
+    as_asked, // by the policy of the session, with what the call was granted beyond it
+    widened,  // the same, with what was refused allowed as well
+    none,
+};
+
+// What a sandbox has refused to a program that failed.
+enum class Refusals : std::uint8_t { none, some, network };
+
+// After which of them a person may be asked to run the command again.
+enum class RetryRule : std::uint8_t { never, after_network, after_any };
+
+RetryRule retry_rule(ApprovalPolicy policy, const GranularFlags& granular);
+
 namespace state {
 
-// `may_retry`: when the sandbox stops the program, a person may be asked to run it unconfined.
 struct Asking {
-    bool may_retry = false;
+    RetryRule retry = RetryRule::never;
+    Bounds bounds = Bounds::as_asked; // that an approval means
 };
 
 struct Starting {
-    bool may_retry = false;
+    RetryRule retry = RetryRule::never;
+    bool is_again = false; // an attempt that ran is there already
 };
 
 struct Running {
-    bool may_retry = false;
+    RetryRule retry = RetryRule::never;
 };
 
 struct AskingToRetry {};
@@ -44,7 +64,9 @@ using State = std::variant<state::Asking, state::Starting, state::Running, state
 
 namespace event {
 
-struct Approved {};
+struct Approved {
+    Bounds again = Bounds::none; // that the answer to a second question means
+};
 
 // By a person, or because the question found no answer.
 struct Refused {
@@ -59,7 +81,8 @@ struct StartFailed {
 
 // The program is over and its output is complete, or a descendant holds it back too long.
 struct Ended {
-    bool was_denied = false; // the sandbox stopped it
+    Refusals refusals = Refusals::none;
+    std::optional<Bounds> allowed = {}; // an earlier approval lets it run again so
 };
 
 // The time that the caller was ready to wait is over.
@@ -74,11 +97,6 @@ struct Cancelled {
 using Event = std::variant<event::Approved, event::Refused, event::Started, event::StartFailed,
                            event::Ended, event::WaitOver, event::Cancelled>;
 
-enum class Confinement : std::uint8_t {
-    as_configured,
-    none, // what a person was asked for
-};
-
 namespace effect {
 
 struct Ask {};
@@ -88,12 +106,15 @@ struct AskToRetry {};
 struct WithdrawQuestion {};
 
 struct Start {
-    Confinement confinement = Confinement::as_configured;
+    Bounds bounds = Bounds::as_asked;
 };
 
 struct EndProgram {};
 
-struct AnswerResult {}; // what the program has put out so far, and whether it has ended
+// What the program of the last attempt that ran has put out so far, and whether it has ended.
+struct AnswerResult {
+    std::optional<Error> trouble = {}; // why it could not be run again
+};
 
 struct AnswerRefused {
     Error error = {};
@@ -123,14 +144,16 @@ struct Verdict {
     enum class Kind : std::uint8_t { run, ask, refuse };
 
     Kind kind = Kind::refuse;
-    bool may_retry = false;
-    Confinement confinement = Confinement::as_configured;
+    RetryRule retry = RetryRule::never;
+    Bounds bounds = Bounds::as_asked;
     Error refusal = {};
 };
 
 Step begin(const Verdict& verdict);
 
-// `escalates`: an approval of the first question means unconfined.
-Step on(const State& now, const Event& event, bool escalates);
+Step on(const State& now, const Event& event);
+
+// Would an end with these refusals lead to a second attempt, if it is allowed?
+bool may_run_again(const State& now, Refusals refusals);
 
 } // namespace ew::core::exec_call

@@ -61,6 +61,15 @@ Outcome read_value(Element element, Path& out, Bounds) {
     return {};
 }
 
+Outcome read_value(Element element, FileUri& out, Bounds) {
+    std::string_view text;
+    if (element.get(text) != SUCCESS || text.starts_with('/')) return Mismatch{"", "a file URI"};
+    std::optional<std::string> path = path_from_text(text);
+    if (!path) return Mismatch{"", "a file URI of this host"};
+    out.native = std::move(*path);
+    return {};
+}
+
 Outcome read_value(Element element, Id& out, Bounds) {
     std::string_view text;
     std::int64_t number = 0;

@@ -35,6 +35,7 @@ Outcome read_value(Element element, std::uint64_t& out, Bounds bounds);
 Outcome read_value(Element element, std::int64_t& out, Bounds bounds);
 Outcome read_value(Element element, Bytes& out, Bounds bounds);
 Outcome read_value(Element element, Path& out, Bounds bounds);
+Outcome read_value(Element element, FileUri& out, Bounds bounds);
 Outcome read_value(Element element, Id& out, Bounds bounds);
 Outcome read_value(Element element, StringMap& out, Bounds bounds);
 Outcome read_name(Element element, std::size_t& index, const std::string_view* names,

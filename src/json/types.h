@@ -20,7 +20,7 @@ struct Path {
     std::string native = {};
 };
 
-// An absolute native path that is written as a file URI.
+// An absolute native path that is read and written as a file URI only.
 struct FileUri {
     std::string native = {};
 };

@@ -22,7 +22,10 @@ enum class Source : std::uint8_t {
     start,  // the report of a start that is under way
     output, // of a process: stdout, or the terminal
     error_output,
-    input, // of a process: its stdin takes bytes again
+    input,      // of a process: its stdin takes bytes again
+    machine,    // what can be enforced here is known
+    supervisor, // of a sandbox: it asks whether it may
+    clearing,   // of a sandbox: what held places for it is gone
 };
 
 struct Token {

@@ -40,6 +40,7 @@ std::vector<pid_t> numbers_in(const std::string& text) {
 // What /proc/PID/stat tells (proc(5)).
 struct Status {
     bool is_zombie = false;
+    pid_t parent = 0;
     std::uint64_t threads = 1;
     std::uint64_t start_time = 0;
 };
@@ -60,7 +61,8 @@ std::optional<Status> status_of(pid_t pid) {
     if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
     const std::string_view after_name = std::string_view(stat).substr(name_end + 2);
     const char state = after_name.front();
-    return Status{state == 'Z' || state == 'X', field(after_name, 20), field(after_name, 22)};
+    return Status{state == 'Z' || state == 'X', static_cast<pid_t>(field(after_name, 4)),
+                  field(after_name, 20), field(after_name, 22)};
 }
 
 // Children belong to the thread that made them.
@@ -97,6 +99,11 @@ std::optional<ProcessIdentity> living_process(pid_t pid) {
     const std::optional<Status> status = status_of(pid);
     if (!status || status->is_zombie) return std::nullopt;
     return ProcessIdentity{pid, status->start_time};
+}
+
+pid_t parent_of(pid_t pid) {
+    const std::optional<Status> status = status_of(pid);
+    return status ? status->parent : 0;
 }
 
 std::vector<pid_t> children_of(pid_t pid) {

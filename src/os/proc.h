@@ -24,6 +24,9 @@ std::string read_proc_file(const std::string& path);
 // Absent: there is no such process, or it is a zombie.
 std::optional<ProcessIdentity> living_process(pid_t pid);
 
+// 0: there is no such process.
+pid_t parent_of(pid_t pid);
+
 // The direct children of a process, zombies included.
 std::vector<pid_t> children_of(pid_t pid);
 

@@ -28,40 +28,10 @@ Error spawn_error(std::string message) {
     return {ErrorKind::spawn_failed, std::move(message)};
 }
 
-Result<void> check_strings(const SpawnRequest& request) {
-    for (const std::string& argument : request.argv)
-        if (has_nul(argument)) return spawn_error("an argument holds a NUL byte");
-    if (request.arg0 && has_nul(*request.arg0)) return spawn_error("arg0 holds a NUL byte");
-    for (const auto& [name, value] : request.environment)
-        if (name.empty() || has_nul(name) || has_nul(value) || name.find('=') != std::string::npos)
-            return spawn_error(fmt::format(
-                "the environment variable '{}' cannot be passed on: a name may not be empty or "
-                "hold '=', and nothing may hold a NUL byte",
-                name.substr(0, name.find('\0'))));
-    return {};
-}
-
 std::string_view path_of(const SpawnRequest& request) {
     for (const auto& [name, value] : request.environment)
         if (name == "PATH") return value;
     return default_path;
-}
-
-// Where the program may be, in order. One with a slash is a path already; an empty element of PATH
-// means the working directory.
-std::vector<std::string> candidates(const SpawnRequest& request) {
-    const std::string& program = request.argv.front();
-    if (program.find('/') != std::string::npos || program.empty()) return {program};
-    std::vector<std::string> found;
-    std::string_view path = path_of(request);
-    for (;;) {
-        const std::size_t colon = path.find(':');
-        const std::string_view directory = path.substr(0, colon);
-        found.push_back(directory.empty() ? "./" + program
-                                          : fmt::format("{}/{}", directory, program));
-        if (colon == std::string_view::npos) return found;
-        path.remove_prefix(colon + 1);
-    }
 }
 
 std::string_view step_name(StartStep step) {
@@ -79,8 +49,37 @@ std::string_view step_name(StartStep step) {
 
 } // namespace
 
+Result<void> check_strings(const SpawnRequest& request) {
+    for (const std::string& argument : request.argv)
+        if (has_nul(argument)) return spawn_error("an argument holds a NUL byte");
+    if (request.arg0 && has_nul(*request.arg0)) return spawn_error("arg0 holds a NUL byte");
+    for (const auto& [name, value] : request.environment)
+        if (name.empty() || has_nul(name) || has_nul(value) || name.find('=') != std::string::npos)
+            return spawn_error(fmt::format(
+                "the environment variable '{}' cannot be passed on: a name may not be empty or "
+                "hold '=', and nothing may hold a NUL byte",
+                name.substr(0, name.find('\0'))));
+    return {};
+}
+
+// One with a slash is a path already; an empty element of PATH means the working directory.
+std::vector<std::string> program_candidates(const SpawnRequest& request) {
+    const std::string& program = request.argv.front();
+    if (program.find('/') != std::string::npos || program.empty()) return {program};
+    std::vector<std::string> found;
+    std::string_view path = path_of(request);
+    for (;;) {
+        const std::size_t colon = path.find(':');
+        const std::string_view directory = path.substr(0, colon);
+        found.push_back(directory.empty() ? "./" + program
+                                          : fmt::format("{}/{}", directory, program));
+        if (colon == std::string_view::npos) return found;
+        path.remove_prefix(colon + 1);
+    }
+}
+
 PendingStart::~PendingStart() {
-    CHECK(is_over() || spawned_.pid == 0); // the child would run on a stack that is gone
+    CHECK(is_over() || descriptors_.ours.pid == 0); // the child would run on a stack that is gone
     if (stack_ != nullptr) ::munmap(stack_, stack_size);
 }
 
@@ -89,14 +88,18 @@ Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& re
     TRY(check_strings(request));
     std::unique_ptr<PendingStart> start(new PendingStart);
     TRY(start->prepare(request, server));
-    std::vector<UniqueFd> child_ends;
-    TRY(start->open_descriptors(request, child_ends));
+    start->descriptors_ = TRY(open_program_descriptors(request));
+    Pipe report = TRY(make_pipe());
+    TRY(set_nonblocking(report.read.get()));
+    start->report_ = std::move(report.read);
+    start->plan_.report = report.write.get();
     TRY(start->launch());
+    start->descriptors_.child_ends.clear();
     return start;
 }
 
 Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
-    const std::vector<std::string> programs = candidates(request);
+    const std::vector<std::string> programs = program_candidates(request);
     texts_.reserve(programs.size() + request.argv.size() + request.environment.size() + 3);
     const auto keep = [this](std::string text) {
         return texts_.emplace_back(std::move(text)).data();
@@ -119,7 +122,7 @@ Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
     limits_ = request.limits;
 
     plan_.server = server;
-    plan_.stdio = stdio_;
+    plan_.stdio = descriptors_.stdio;
     plan_.has_terminal = request.terminal.has_value();
     plan_.directory = keep(request.directory);
     plan_.limits = limits_.data();
@@ -131,44 +134,38 @@ Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
     return {};
 }
 
-Result<void> PendingStart::open_descriptors(const SpawnRequest& request,
-                                            std::vector<UniqueFd>& child_ends) {
+Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request) {
+    ProgramDescriptors result;
     const auto give = [&](UniqueFd fd, std::initializer_list<int> places) {
         for (const int place : places)
-            stdio_[place] = fd.get();
-        child_ends.push_back(std::move(fd));
+            result.stdio[place] = fd.get();
+        result.child_ends.push_back(std::move(fd));
     };
-    Pipe report = TRY(make_pipe());
-    report_ = std::move(report.read);
-    plan_.report = report.write.get();
-    child_ends.push_back(std::move(report.write));
-    TRY(set_nonblocking(report_.get()));
-
     if (request.terminal) {
         Pty pty = TRY(open_pty(*request.terminal));
-        spawned_.output = std::move(pty.master);
+        result.ours.output = std::move(pty.master);
         give(std::move(pty.slave), {0, 1, 2});
-        return {};
+        return result;
     }
     Pipe output = TRY(make_pipe());
     Pipe error = TRY(make_pipe());
     TRY(set_nonblocking(output.read.get()));
     TRY(set_nonblocking(error.read.get()));
-    spawned_.output = std::move(output.read);
-    spawned_.error = std::move(error.read);
+    result.ours.output = std::move(output.read);
+    result.ours.error = std::move(error.read);
     give(std::move(output.write), {1});
     give(std::move(error.write), {2});
     if (request.pipe_stdin) {
         Pipe input = TRY(make_pipe());
         TRY(set_nonblocking(input.write.get()));
-        spawned_.input = std::move(input.write);
+        result.ours.input = std::move(input.write);
         give(std::move(input.read), {0});
-        return {};
+        return result;
     }
     UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!nothing) return system_error("open /dev/null", errno);
     give(std::move(nothing), {0});
-    return {};
+    return result;
 }
 
 Result<void> PendingStart::launch() {
@@ -183,7 +180,7 @@ Result<void> PendingStart::launch() {
     const int pid =
         ::clone(run_child, static_cast<char*>(stack_) + stack_size, CLONE_VM | SIGCHLD, &plan_);
     if (pid < 0) return system_error("create a process", errno);
-    spawned_.pid = pid;
+    descriptors_.ours.pid = pid;
     return {};
 }
 

@@ -36,6 +36,22 @@ struct Spawned {
     UniqueFd error;  // stderr; empty with a terminal
 };
 
+// The descriptors of a program: what it gets as 0, 1 and 2, and our ends of them.
+struct ProgramDescriptors {
+    int stdio[3] = {-1, -1, -1}; // borrowed from child_ends
+    std::vector<UniqueFd> child_ends;
+    Spawned ours; // without a pid
+};
+
+// A terminal, or pipes. Errors: no more descriptors or terminals.
+Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request);
+
+// Errors: spawn_failed for what no program can be given: a NUL byte, a variable without a name.
+Result<void> check_strings(const SpawnRequest& request);
+
+// The paths to try, in order, as execvp(3) does with the PATH of the program's own environment.
+std::vector<std::string> program_candidates(const SpawnRequest& request);
+
 // A start between clone and exec. The child runs in our memory until `report` reaches its end, so
 // this object must live until then.
 class PendingStart {
@@ -49,7 +65,7 @@ public:
 
     int report() const { return report_.get(); }
 
-    Spawned& spawned() { return spawned_; }
+    Spawned& spawned() { return descriptors_.ours; }
 
     // Once `report` is readable. Absent: not there yet. StartStep::none: exec worked (or the child
     // was killed before it could fail, which shows as its exit).
@@ -61,7 +77,6 @@ private:
     PendingStart() = default;
 
     Result<void> prepare(const SpawnRequest& request, pid_t server);
-    Result<void> open_descriptors(const SpawnRequest& request, std::vector<UniqueFd>& child_ends);
     Result<void> launch();
 
     std::vector<std::string> texts_; // what the pointers below point into
@@ -70,10 +85,9 @@ private:
     std::vector<char*> environment_;
     std::vector<const char*> programs_;
     std::vector<ChildLimit> limits_;
-    int stdio_[3] = {-1, -1, -1};
+    ProgramDescriptors descriptors_; // the child's ends until it exists
     ChildPlan plan_;
     UniqueFd report_;
-    Spawned spawned_;
     void* stack_ = nullptr;
     StartFailure failure_;
     bool is_over_ = false;

@@ -5,6 +5,7 @@
 #include "json/types.h"
 #include "protocol/exec.h"
 #include "protocol/process.h"
+#include "protocol/sandbox.h"
 
 #include <array>
 #include <cstdint>
@@ -16,7 +17,6 @@
 namespace ew::protocol {
 
 using core::ApprovalPolicy;
-using core::SandboxMode;
 
 // Settings of a session. An absent member leaves what is.
 struct GranularSettings {
@@ -36,10 +36,36 @@ void fields(Visitor& visit, GranularSettings& flags) {
     visit.required("mcpElicitations", flags.mcp_elicitations);
 }
 
+// What a sandbox that Settings::sandbox asks for allows beyond its mode. Absent members leave what
+// is.
+struct ConfinementSettings {
+    std::optional<std::vector<Path>> writable_roots = {};
+    std::optional<std::vector<std::string>> deny_read = {}; // as in SandboxPolicy
+    std::optional<bool> network_access = {};
+    std::optional<bool> shared_tmp = {};
+    std::optional<bool> exclude_slash_tmp = {};
+    std::optional<bool> exclude_tmpdir_env_var = {};
+    std::optional<Enforcement> enforcement = {};
+    std::optional<bool> report_writes = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ConfinementSettings& settings) {
+    visit.optional("writableRoots", settings.writable_roots);
+    visit.optional("denyRead", settings.deny_read);
+    visit.optional("networkAccess", settings.network_access);
+    visit.optional("sharedTmp", settings.shared_tmp);
+    visit.optional("excludeSlashTmp", settings.exclude_slash_tmp);
+    visit.optional("excludeTmpdirEnvVar", settings.exclude_tmpdir_env_var);
+    visit.optional("enforcement", settings.enforcement);
+    visit.optional("reportWrites", settings.report_writes);
+}
+
 struct Settings {
     std::optional<ApprovalPolicy> approval_policy = {};
     std::optional<GranularSettings> granular = {};
     std::optional<SandboxMode> sandbox = {};
+    std::optional<ConfinementSettings> confinement = {};
     std::optional<std::vector<Path>> workspace_roots = {};
     std::optional<std::uint64_t> approval_timeout_ms = {}; // 0: wait as long as it takes
     std::optional<EnvPolicy> env_policy = {};
@@ -51,6 +77,7 @@ void fields(Visitor& visit, Settings& settings) {
     visit.optional("approvalPolicy", settings.approval_policy);
     visit.optional("granular", settings.granular);
     visit.optional("sandbox", settings.sandbox);
+    visit.optional("confinement", settings.confinement);
     visit.optional("workspaceRoots", settings.workspace_roots, Bounds{1});
     visit.optional("approvalTimeoutMs", settings.approval_timeout_ms);
     visit.optional("envPolicy", settings.env_policy);
@@ -68,17 +95,33 @@ enum class ApprovalDecision : std::uint8_t {
     approved,
     approved_for_session,
     approved_with_prefix_rule,
+    approved_widened, // stay confined, with the choice's widening
     denied,
     abort,
 };
 
 enum class ApprovalScope : std::uint8_t { directory, workspace, session, project, always };
 
+// What the confinement would let through beyond what it does.
+struct Widening {
+    std::vector<std::string> read = {}; // absolute paths
+    std::vector<std::string> write = {};
+    bool network = false; // all of it
+};
+
+template <class Visitor>
+void fields(Visitor& visit, Widening& widening) {
+    visit.required("read", widening.read);
+    visit.required("write", widening.write);
+    visit.required("network", widening.network);
+}
+
 // One answer that may be given.
 struct ApprovalChoice {
     ApprovalDecision decision = ApprovalDecision::denied;
     std::optional<ApprovalScope> scope = {};
     std::string description = {};
+    std::optional<Widening> widening = {}; // of approved_widened
 };
 
 template <class Visitor>
@@ -86,6 +129,7 @@ void fields(Visitor& visit, ApprovalChoice& choice) {
     visit.required("decision", choice.decision);
     visit.optional("scope", choice.scope);
     visit.required("description", choice.description);
+    visit.optional("widening", choice.widening);
 }
 
 // The texts of a question, safe to show: nothing invisible, nothing that moves a cursor.
@@ -358,12 +402,6 @@ struct Names<core::ApprovalPolicy> {
 };
 
 template <>
-struct Names<core::SandboxMode> {
-    static constexpr std::array<std::string_view, 4> list = {"danger-full-access", "read-only",
-                                                             "workspace-write", "external-sandbox"};
-};
-
-template <>
 struct Names<core::Decision> {
     static constexpr std::array<std::string_view, 3> list = {"allow", "prompt", "forbidden"};
 };
@@ -376,8 +414,9 @@ struct Names<protocol::ApprovalKind> {
 
 template <>
 struct Names<protocol::ApprovalDecision> {
-    static constexpr std::array<std::string_view, 5> list = {
-        "approved", "approvedForSession", "approvedWithPrefixRule", "denied", "abort"};
+    static constexpr std::array<std::string_view, 6> list = {
+        "approved", "approvedForSession", "approvedWithPrefixRule", "approvedWidened", "denied",
+        "abort"};
 };
 
 template <>

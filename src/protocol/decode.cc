@@ -1,19 +1,229 @@
 #include "protocol/decode.h"
 
+#include "json/file_uri.h"
 #include "json/reader.h"
 #include "protocol/approval.h"
 #include "protocol/exec.h"
 #include "protocol/process.h"
+#include "protocol/sandbox.h"
 #include "protocol/session.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ew::protocol {
 
-// Found by the reader through the namespace of the type.
+// These are found by the reader through the namespace of the type. What the members of a struct
+// cannot say by themselves is checked here: which of them a type needs, which exclude each other.
+
+namespace {
+
+template <class Struct>
+json::Outcome read_members(json::Element element, Struct& out) {
+    simdjson::dom::object object;
+    if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
+    json::FieldReader reader(object);
+    fields(reader, out);
+    return std::move(reader.wrong());
+}
+
+json::Mismatch excluded(std::string member, std::string_view other) {
+    return {std::move(member), fmt::format("not to be there beside {}", other)};
+}
+
+json::Mismatch missing(std::string member, std::string_view because) {
+    return {std::move(member), fmt::format("to be present, {}", because)};
+}
+
+// What else clients call a member: "writableRoots" is "writable_roots" to some.
+std::string other_name_of(std::string_view name) {
+    if (name == "type") return "kind";
+    if (name == "policyCwd") return "sandboxPolicyCwd";
+    std::string result;
+    for (const char letter : name) {
+        const bool is_upper = letter >= 'A' && letter <= 'Z';
+        if (is_upper) result += '_';
+        result += is_upper ? static_cast<char>(letter - 'A' + 'a') : letter;
+    }
+    return result;
+}
+
+// Reads members that have two names. With both there is no telling which one counts.
+class EitherName {
+public:
+    explicit EitherName(simdjson::dom::object object) : object_(object), reader_(object) {}
+
+    template <class T>
+    void required(std::string_view name, T& out, Bounds bounds = {}) {
+        reader_.required(name_in_use(name), out, bounds);
+    }
+
+    template <class T>
+    void optional(std::string_view name, T& out, Bounds bounds = {}) {
+        reader_.optional(name_in_use(name), out, bounds);
+    }
+
+    json::Outcome& wrong() { return twice_ ? twice_ : reader_.wrong(); }
+
+private:
+    bool has(std::string_view name) const {
+        json::Element element;
+        return object_.at_key(name).get(element) == simdjson::SUCCESS && !element.is_null();
+    }
+
+    std::string name_in_use(std::string_view name) {
+        std::string other = other_name_of(name);
+        if (other == name || !has(other)) return std::string(name);
+        if (has(name) && !twice_) twice_ = excluded(std::string(name), other);
+        return other;
+    }
+
+    simdjson::dom::object object_;
+    json::FieldReader reader_;
+    json::Outcome twice_;
+};
+
+template <class Struct>
+json::Outcome read_either_name(json::Element element, Struct& out) {
+    simdjson::dom::object object;
+    if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
+    EitherName reader(object);
+    fields(reader, out);
+    return std::move(reader.wrong());
+}
+
+// Some clients write "workspaceWrite" for "workspace-write".
+json::Outcome read_mode(json::Element element, SandboxMode& out) {
+    constexpr std::array<std::string_view, 4> other_names = {"dangerFullAccess", "readOnly",
+                                                             "workspaceWrite", "externalSandbox"};
+    std::string_view text;
+    if (element.get(text) == simdjson::SUCCESS) {
+        const auto* const found = std::find(other_names.begin(), other_names.end(), text);
+        out = static_cast<SandboxMode>(found - other_names.begin());
+        if (found != other_names.end()) return {};
+    }
+    return json::read_value(element, out, {});
+}
+
+// Older clients can say there that not everything may be read. A fileSystemPolicy says that here.
+json::Outcome expect_full_access(simdjson::dom::object policy) {
+    for (const std::string_view member : {"access", "readOnlyAccess", "read_only_access"}) {
+        json::Element access;
+        if (policy.at_key(member).get(access) != simdjson::SUCCESS || access.is_null()) continue;
+        std::string_view type;
+        const bool is_told = access.at_key("type").get(type) == simdjson::SUCCESS;
+        if (!is_told || (type != "full-access" && type != "fullAccess"))
+            return json::Mismatch{std::string(member), "full access, else use fileSystemPolicy"};
+    }
+    return {};
+}
+
+// Makes paths of file URIs. A pattern may be relative: to the roots of the workspace.
+json::Outcome make_native(std::vector<std::string>& patterns) {
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+        std::string& pattern = patterns[i];
+        const std::optional<std::string> path =
+            pattern.starts_with("file:") ? json::path_from_text(pattern) : pattern;
+        const bool is_pattern = path && path->find_first_of("*?[") != std::string::npos;
+        if (!path || (!path->starts_with('/') && !is_pattern))
+            return json::Mismatch{fmt::format("[{}]", i),
+                                  "an absolute path, a file URI or a pattern with * ? ["};
+        pattern = *path;
+    }
+    return {};
+}
+
+// The options of a mode: all members of SandboxPolicy but the type.
+json::Outcome read_options(simdjson::dom::object object, SandboxPolicy& out) {
+    EitherName reader(object);
+    option_fields(reader, out);
+    if (reader.wrong()) return std::move(reader.wrong());
+    if (json::Outcome wrong = make_native(out.deny_read)) return json::below("denyRead", *wrong);
+    return {};
+}
+
+} // namespace
+
+json::Outcome read_value(json::Element element, EntryPath& out, Bounds) {
+    if (json::Outcome wrong = read_members(element, out)) return wrong;
+    switch (out.type) {
+    case EntryPathType::path:
+        if (!out.path) return missing("path", "as the type is \"path\"");
+        break;
+    case EntryPathType::glob_pattern:
+        if (!out.pattern) return missing("pattern", "as the type is \"glob_pattern\"");
+        break;
+    case EntryPathType::special:
+        if (!out.value) return missing("value", "as the type is \"special\"");
+        break;
+    }
+    return {};
+}
+
+json::Outcome read_value(json::Element element, FileSystemPolicy& out, Bounds) {
+    if (json::Outcome wrong = read_either_name(element, out)) return wrong;
+    if (out.type == FileSystemType::restricted && !out.entries)
+        return missing("entries", "as the type is \"restricted\"");
+    return {};
+}
+
+json::Outcome read_value(json::Element element, PermissionProfile& out, Bounds) {
+    if (json::Outcome wrong = read_members(element, out)) return wrong;
+    if (out.type == PermissionsType::managed && !out.file_system)
+        return missing("file_system", "as the type is \"managed\"");
+    if (out.type != PermissionsType::disabled && !out.network)
+        return missing("network", "as the type is not \"disabled\"");
+    return {};
+}
+
+json::Outcome read_value(json::Element element, SandboxPolicy& out, Bounds) {
+    simdjson::dom::object object;
+    json::Element type;
+    if (element.get(object) != simdjson::SUCCESS)
+        return json::Mismatch{"", "the name of a mode or an object"};
+    if (object.at_key("type").get(type) != simdjson::SUCCESS)
+        return json::Mismatch{"type", "to be present"};
+    if (json::Outcome wrong = read_mode(type, out.type)) return json::below("type", *wrong);
+    const bool confines =
+        out.type == SandboxMode::read_only || out.type == SandboxMode::workspace_write;
+    if (!confines) return {}; // the other members mean nothing then
+    if (json::Outcome wrong = expect_full_access(object)) return wrong;
+    return read_options(object, out);
+}
+
+json::Outcome read_value(json::Element element, PolicyOrMode& out, Bounds bounds) {
+    if (element.is_string()) return read_mode(element, out.type);
+    return read_value(element, static_cast<SandboxPolicy&>(out), bounds);
+}
+
+json::Outcome read_value(json::Element element, ConfinementSettings& out, Bounds) {
+    if (json::Outcome wrong = read_members(element, out)) return wrong;
+    if (!out.deny_read) return {};
+    if (json::Outcome wrong = make_native(*out.deny_read)) return json::below("denyRead", *wrong);
+    return {};
+}
+
 json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
     if (!element.is_object()) return json::Mismatch{"", "an object or null"};
-    std::string_view type;
-    out.is_disabled = element.at_key("permissions").at_key("type").get(type) == simdjson::SUCCESS &&
-                      type == "disabled";
+    if (json::Outcome wrong = read_either_name(element, out)) return wrong;
+    if (out.permissions) {
+        if (out.mode) return excluded("mode", "permissions");
+        if (out.policy) return excluded("policy", "permissions");
+        if (out.file_system_policy) return excluded("fileSystemPolicy", "permissions");
+        if (out.network_policy) return excluded("networkPolicy", "permissions");
+        return {};
+    }
+    if (!out.mode) return json::Mismatch{"permissions", "to be present, or mode"};
+    if (out.is_disabled()) return {};
+    if (!out.policy && !out.file_system_policy)
+        return missing("policy", "or fileSystemPolicy, as the mode is not \"disabled\"");
+    if (out.mode == LaunchMode::require && out.enforcement == Enforcement::best_effort)
+        return json::Mismatch{"enforcement", "\"require\", as the mode is"};
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "core/policy_types.h"
 #include "json/types.h"
 #include "protocol/process.h"
+#include "protocol/sandbox.h"
 
 #include <array>
 #include <cstdint>
@@ -141,32 +142,6 @@ void fields(Visitor& visit, Timings& timings) {
     visit.required("runMs", timings.run_ms);
 }
 
-// How a program was confined, and what of what was asked for could not be had.
-struct Confinement {
-    SandboxType type = SandboxType::none;
-    std::vector<std::string> missing = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, Confinement& confinement) {
-    visit.required("type", confinement.type);
-    visit.required("missing", confinement.missing);
-}
-
-// Something that the confinement did not let a program do.
-struct Denial {
-    std::string kind = {};
-    std::optional<std::string> operation = {};
-    std::optional<std::string> target = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, Denial& denial) {
-    visit.required("kind", denial.kind);
-    visit.optional("operation", denial.operation);
-    visit.optional("target", denial.target);
-}
-
 enum class ExecState : std::uint8_t {
     completed,
     running,
@@ -206,6 +181,9 @@ struct ExecResult {
     bool timed_out = false;
     Confinement sandbox = {};
     std::vector<Denial> denials = {};
+    std::optional<std::uint64_t> denial_count = {}; // all; absent: it was not in a sandbox
+    std::optional<std::string> sandbox_hint = {};
+    std::optional<std::vector<std::string>> limit_hits = {};
     std::optional<Usage> usage = {};
     std::optional<ExecFailure> failure = {};
     std::optional<std::string> notice = {};
@@ -229,6 +207,9 @@ void fields(Visitor& visit, ExecResult& result) {
     visit.required("timedOut", result.timed_out);
     visit.required("sandbox", result.sandbox);
     visit.required("denials", result.denials);
+    visit.optional("denialCount", result.denial_count);
+    visit.optional("sandboxHint", result.sandbox_hint);
+    visit.optional("limitHits", result.limit_hits);
     visit.optional("usage", result.usage);
     visit.optional("failure", result.failure);
     visit.optional("notice", result.notice);
@@ -415,7 +396,11 @@ struct ExecEndEvent {
     std::string aggregated_output = {};
     std::string formatted_output = {}; // within the tokens of the call that started it
     std::uint64_t omitted_bytes = 0;   // of the aggregated output
+    Confinement sandbox = {};
     std::vector<Denial> denials = {};
+    std::optional<std::uint64_t> denial_count = {}; // all; absent: it was not in a sandbox
+    std::optional<std::string> sandbox_hint = {};
+    std::optional<std::vector<std::string>> limit_hits = {};
     Usage usage = {};
 };
 
@@ -437,7 +422,11 @@ void fields(Visitor& visit, ExecEndEvent& event) {
     visit.required("aggregatedOutput", event.aggregated_output);
     visit.required("formattedOutput", event.formatted_output);
     visit.required("omittedBytes", event.omitted_bytes);
+    visit.required("sandbox", event.sandbox);
     visit.required("denials", event.denials);
+    visit.optional("denialCount", event.denial_count);
+    visit.optional("sandboxHint", event.sandbox_hint);
+    visit.optional("limitHits", event.limit_hits);
     visit.required("usage", event.usage);
 }
 

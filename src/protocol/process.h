@@ -3,6 +3,7 @@
 #pragma once
 
 #include "json/types.h"
+#include "protocol/sandbox.h"
 
 #include <array>
 #include <cstdint>
@@ -14,9 +15,7 @@
 
 namespace ew::protocol {
 
-using json::Bounds;
 using json::Bytes;
-using json::Path;
 using json::StringMap;
 
 // Names that a client chooses are remembered, so they are bounded.
@@ -77,11 +76,7 @@ void fields(Visitor& visit, Limits& limits) {
     visit.optional("coreBytes", limits.core_bytes);
 }
 
-// An object that is looked at only for whether it asks for something: what it asks for is refused.
-struct SandboxRequest {
-    bool is_disabled = false; // its permissions are of type "disabled"
-};
-
+// An object that is looked at only for whether it is there: what it asks for is refused.
 struct NetworkRequest {};
 
 struct StartParams {
@@ -124,17 +119,19 @@ void fields(Visitor& visit, StartParams& params) {
     visit.optional("limits", params.limits);
 }
 
-enum class SandboxType : std::uint8_t { none };
-
 struct StartResult {
     std::string process_id = {};
     SandboxType sandbox_type = SandboxType::none;
+    std::optional<std::vector<std::string>> missing = {}; // guarantees; of a sandboxed process
+    std::optional<std::vector<std::string>> notes = {}; // of a sandboxed process, if there are any
 };
 
 template <class Visitor>
 void fields(Visitor& visit, StartResult& result) {
     visit.required("processId", result.process_id);
     visit.required("sandboxType", result.sandbox_type);
+    visit.optional("missing", result.missing);
+    visit.optional("notes", result.notes);
 }
 
 struct ReadParams {
@@ -195,6 +192,10 @@ struct ReadResult {
     std::optional<std::string> signal = {};
     bool timed_out = false;
     std::optional<Usage> usage = {};
+    std::optional<std::vector<Denial>> denials = {}; // this and the next two: absent without a
+    std::optional<std::uint64_t> denial_count = {};  // sandbox, and until it has ended
+    std::optional<std::string> sandbox_hint = {};
+    std::optional<std::vector<std::string>> limit_hits = {};
 };
 
 template <class Visitor>
@@ -211,6 +212,10 @@ void fields(Visitor& visit, ReadResult& result) {
     visit.optional("signal", result.signal);
     visit.optional("timedOut", result.timed_out);
     visit.optional("usage", result.usage);
+    visit.optional("denials", result.denials);
+    visit.optional("denialCount", result.denial_count);
+    visit.optional("sandboxHint", result.sandbox_hint);
+    visit.optional("limitHits", result.limit_hits);
 }
 
 struct WriteParams {
@@ -375,6 +380,10 @@ struct ExitedEvent {
     std::optional<std::string> signal = {};
     bool timed_out = false;
     Usage usage = {};
+    std::optional<std::vector<Denial>> denials = {}; // this and the next two: only of a sandboxed
+    std::optional<std::uint64_t> denial_count = {};  // process
+    std::optional<std::string> sandbox_hint = {};
+    std::optional<std::vector<std::string>> limit_hits = {};
 };
 
 template <class Visitor>
@@ -386,6 +395,10 @@ void fields(Visitor& visit, ExitedEvent& event) {
     visit.optional("signal", event.signal);
     visit.optional("timedOut", event.timed_out);
     visit.required("usage", event.usage);
+    visit.optional("denials", event.denials);
+    visit.optional("denialCount", event.denial_count);
+    visit.optional("sandboxHint", event.sandbox_hint);
+    visit.optional("limitHits", event.limit_hits);
 }
 
 struct ClosedEvent {
@@ -421,11 +434,6 @@ namespace ew::json {
 template <>
 struct Names<protocol::Inherit> {
     static constexpr std::array<std::string_view, 3> list = {"all", "core", "none"};
-};
-
-template <>
-struct Names<protocol::SandboxType> {
-    static constexpr std::array<std::string_view, 1> list = {"none"};
 };
 
 template <>

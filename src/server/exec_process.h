@@ -52,7 +52,6 @@ struct ExecProcess {
     std::optional<TimePoint> ended_at = {}; // that it has exited was seen then
     bool is_end_sent = false;
     bool has_news = false; // it is in the list of those that the exec layer has to look at
-    std::vector<protocol::Denial> denials = {};
 
     core::OutputView unread;     // since the last answer
     core::OutputView transcript; // since the start

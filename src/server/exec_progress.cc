@@ -1,4 +1,5 @@
 // What processes bring about: begin, output for who waits, the end.
+#include "json/strings.h"
 #include "json/writer.h"
 #include "server/exec_results.h"
 #include "server/exec_service.h"
@@ -7,10 +8,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ew::server {
 
 namespace event = core::exec_call::event;
+using core::exec_call::Bounds;
+using core::exec_call::Refusals;
 
 void ExecService::on_news() {
     for (const std::uint64_t serial : processes_.take_news()) {
@@ -19,23 +23,55 @@ void ExecService::on_news() {
         process->exec->has_news = false;
         if (!process->is_starting()) look_at(*process);
     }
-    for (const ProcessService::FailedStart& failed : processes_.take_failed_starts())
+    for (const ProcessService::FailedStart& failed : processes_.take_failed_starts()) {
+        tell_called_off(failed.call);
         deliver(failed.call, event::StartFailed{failed.error});
+    }
+}
+
+// The audit has a row for the start, so it gets one for how that went.
+void ExecService::tell_called_off(std::uint64_t call) {
+    const auto at = called_off_.find(call);
+    if (at == called_off_.end()) return;
+    store::AuditRow row;
+    row.call = at->second;
+    row.event = "failure";
+    row.detail = "the start was called off";
+    gate_.audit(std::move(row));
+    called_off_.erase(at);
 }
 
 void ExecService::look_at(Process& process) {
     if (!process.exec->is_begun) begin(process);
     if (process.exit_is_logged && !process.exec->ended_at) {
         process.exec->ended_at = now_;
-        store::AuditRow row;
-        row.call = process.exec->begin.call_id;
-        row.event = "exit";
-        row.decision = fmt::format("{}", outcome_of(process).exit_code);
-        row.detail = fmt::format("process {} after {} ms", process.id, process.exit->usage.wall_ms);
-        gate_.audit(std::move(row));
+        audit_end(process);
     }
     check_waits(process);
     check_end(process);
+}
+
+void ExecService::audit_end(const Process& process) {
+    const ExecProcess& exec = *process.exec;
+    const std::vector<protocol::Denial> denials = process.denials();
+    if (!denials.empty()) {
+        store::AuditRow row;
+        row.call = exec.begin.call_id;
+        row.event = "denial";
+        row.argv = json::strings_to_json(exec.begin.argv);
+        row.directory = exec.begin.workdir;
+        row.decision = fmt::format("{}", process.denial_count());
+        row.decided_by = "sandbox";
+        row.detail = fmt::format("process {}: {}", process.id, summary_of(denials));
+        gate_.audit(std::move(row));
+    }
+    store::AuditRow row;
+    row.call = exec.begin.call_id;
+    row.event = "exit";
+    row.decision = fmt::format("{}", outcome_of(process).exit_code);
+    row.detail = fmt::format("process {} after {} ms, sandbox: {}", process.id,
+                             process.exit->usage.wall_ms, text_of(exec.begin.sandbox));
+    gate_.audit(std::move(row));
 }
 
 // It runs. Whoever started it waits from now on.
@@ -44,6 +80,7 @@ void ExecService::begin(Process& process) {
     exec.is_begun = true;
     exec.spawn_ms = static_cast<std::uint64_t>(
         std::chrono::duration_cast<Millis>(now_ - exec.decided_at).count());
+    exec.begin.sandbox = process.confinement();
     notify(outbox_, "exec/begin", exec.begin);
     ByteBuffer header;
     header.append(std::string_view(R"(","params":{"callId":)"));
@@ -59,7 +96,12 @@ void ExecService::begin(Process& process) {
     }
     processes_.deliver(process); // before any answer
     const auto at = calls_.find(exec.call);
-    if (at == calls_.end()) return; // cancelled meanwhile
+    if (at == calls_.end()) {         // cancelled meanwhile
+        called_off_.erase(exec.call); // too late: it ends like any other
+        return;
+    }
+    if (Process* const first = processes_.find(std::exchange(at->second.first, 0)))
+        (void)take_wait_of_call(*first);
     ExecWait wait;
     wait.terms = at->second.terms;
     wait.since = now_;
@@ -89,11 +131,33 @@ bool ExecService::is_due(const Process& process, const ExecWait& wait) const {
 void ExecService::tell_call(Process& process) {
     const std::uint64_t serial = process.exec->call;
     if (!is_over(process)) return deliver(serial, event::WaitOver{});
-    const bool was_denied = testing_.denial_code == process.exit->code;
-    if (was_denied) process.exec->denials = {{"test", "exit", std::nullopt}};
-    const auto at = calls_.find(serial);
-    if (at != calls_.end()) at->second.denials = process.exec->denials;
-    deliver(serial, event::Ended{was_denied});
+    deliver(serial, judge_end(process));
+}
+
+// Only what was refused counts, and only if the program failed by itself: what it has printed
+// proves nothing, and who ended it wants no second attempt.
+event::Ended ExecService::judge_end(const Process& process) {
+    const auto at = calls_.find(process.exec->call);
+    const std::vector<protocol::Denial> denials = process.denials();
+    if (at == calls_.end() || denials.empty() || !has_failed_by_itself(process)) return {};
+    Call& call = at->second;
+    event::Ended ended;
+    const bool has_network = std::any_of(denials.begin(), denials.end(), [](const auto& denial) {
+        return denial.kind == "network";
+    });
+    ended.refusals = has_network ? Refusals::network : Refusals::some;
+    if (!may_run_again(call.state, ended.refusals)) return ended;
+    call.widening = widening_for(denials);
+    if (call.widening) {
+        call.allowed_by = gate_.take_approval(
+            approval_key(call.plan, call.params, again(call, Bounds::widened)), call.plan);
+        if (!call.allowed_by.empty()) ended.allowed = Bounds::widened;
+    }
+    if (ended.allowed) return ended;
+    call.allowed_by = gate_.take_approval(
+        approval_key(call.plan, call.params, again(call, Bounds::none)), call.plan);
+    if (!call.allowed_by.empty()) ended.allowed = Bounds::none;
+    return ended;
 }
 
 void ExecService::check_waits(Process& process) {

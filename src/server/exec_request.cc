@@ -7,6 +7,7 @@
 #include "json/writer.h"
 #include "os/io.h"
 #include "os/programs.h"
+#include "server/sandbox_request.h"
 #include "server/start_request.h"
 
 #include <fmt/format.h>
@@ -65,6 +66,39 @@ Result<std::vector<std::string>> argv_of(const ExecCommandParams& params, const 
     return os::shell_argv(shell, is_login_call(params, place), *params.command);
 }
 
+// What the session confines it to, and what the call asks for beyond that.
+Result<void> plan_confinement(ExecPlan& plan, const ExecCommandParams& params,
+                              const ExecPlace& place) {
+    const SessionSettings& settings = place.settings;
+    plan.sandbox_mode = settings.config.sandbox;
+    plan.reach.permissions = params.sandbox_permissions;
+    sandbox::Policy policy = policy_of(settings);
+    sandbox::Additions additions;
+    if (params.additional_permissions)
+        additions = TRY(additions_of(*params.additional_permissions, plan.workdir));
+    if (!sandbox::needs_sandbox(policy)) return {}; // there is nothing that could be added
+    plan.policy = std::move(policy);
+    plan.reach.additions = std::move(additions);
+    // Without what the call sets: it would name what it may write.
+    const core::ExecEnvironment usual = core::exec_environment(
+        settings.config.environment, own_environment(), place.session_tag, {});
+    plan.context = context_of(settings, plan.workdir, tmpdir_in(usual.variables), place.hidden);
+    return sandbox::check(sandbox::widened(*plan.policy, plan.reach.additions));
+}
+
+// All that an approval of a confined run depends on, each part as a word.
+std::vector<std::string> words_of(const sandbox::Policy& policy) {
+    const auto number = [](auto value) { return static_cast<unsigned>(value); };
+    std::vector<std::string> words = {
+        fmt::format("{} {} {} {} {} {}", number(policy.file_system), number(policy.network),
+                    policy.has_private_tmp, policy.protects_metadata, policy.glob_depth.value_or(0),
+                    number(policy.enforcement))};
+    for (const sandbox::Entry& entry : policy.entries)
+        words.push_back(fmt::format("{} {} {} {} {}", number(entry.kind), number(entry.special),
+                                    number(entry.access), entry.skip_if_missing, entry.path));
+    return words;
+}
+
 ExecMode mode_of(const ExecCommandParams& params) {
     if (params.argv) return ExecMode::direct;
     return params.tty ? ExecMode::interactive_shell : ExecMode::shell;
@@ -90,6 +124,7 @@ Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& pla
         return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
                      "argv[0]"};
     if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
+    TRY(plan_confinement(plan, params, place));
     return plan;
 }
 
@@ -126,16 +161,25 @@ os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_
     return request;
 }
 
+std::optional<ConfinedStart> confined_start(const ExecPlan& plan, const Reach& reach) {
+    if (!plan.policy || reach.permissions == core::SandboxPermissions::require_escalated)
+        return std::nullopt;
+    sandbox::Policy policy = sandbox::widened(*plan.policy, reach.additions);
+    if (!sandbox::needs_sandbox(policy)) return std::nullopt;
+    return ConfinedStart{std::move(policy), plan.context};
+}
+
 std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
-                         core::SandboxMode sandbox) {
+                         const Reach& reach) {
     ByteBuffer out;
     json::FieldWriter writer(out);
     writer.required("argv", core::canonical_argv(plan.argv));
     writer.required("program", plan.program);
     writer.required("login", plan.is_login);
-    writer.required("sandbox", sandbox);
-    writer.required("permissions", params.sandbox_permissions);
-    writer.optional("additional", params.additional_permissions);
+    writer.required("sandbox", plan.sandbox_mode);
+    writer.required("permissions", reach.permissions);
+    if (!reach.additions.empty()) writer.required("additional", permissions_of(reach.additions));
+    if (confined_start(plan, reach)) writer.required("policy", words_of(*plan.policy));
     writer.required("environment", plan.own_variables);
     if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
     writer.optional("stdin", params.stdin_text);

@@ -7,6 +7,8 @@
 #include "os/shells.h"
 #include "os/spawn.h"
 #include "protocol/exec.h"
+#include "server/confinement.h"
+#include "server/exec_reach.h"
 #include "server/session_settings.h"
 
 #include <cstdint>
@@ -28,6 +30,12 @@ struct ExecPlan {
     std::vector<std::string> own_variables;
     bool has_risky_variable = false; // one of them is known for that
     std::optional<os::WindowSize> terminal;
+    // How it is to be confined, as the session said when the call came: what is set later does not
+    // touch it. No policy: a sandbox has nothing to do.
+    core::SandboxMode sandbox_mode = core::SandboxMode::danger_full_access;
+    std::optional<sandbox::Policy> policy;
+    sandbox::Context context;
+    Reach reach; // what the call asks for beyond the policy
 };
 
 // Where a call happens.
@@ -35,9 +43,11 @@ struct ExecPlace {
     const SessionSettings& settings;
     const os::ShellProgram& login_shell; // the user's
     std::string_view session_tag;
+    std::vector<std::string> hidden; // from every sandbox: see hidden_places()
 };
 
-// All but the program. Errors: invalid_params; spawn_not_found if there is no such directory.
+// All but the program. Errors: invalid_params (also for a path of additionalPermissions);
+// spawn_not_found if there is no such directory.
 Result<ExecPlan> plan_exec(const protocol::ExecCommandParams& params, const ExecPlace& place);
 
 // Looks the program up. Errors: spawn_not_found, spawn_failed.
@@ -53,9 +63,13 @@ bool has_utf8_locale(const ExecPlan& plan);
 // which it is.
 os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
 
-// A digest of what a remembered approval has to agree in: what runs, how confined, with what input
-// and extras. The directory is not part of it: the scope of the approval says where it counts.
+// An attempt with this reach. Absent: it runs unconfined.
+std::optional<ConfinedStart> confined_start(const ExecPlan& plan, const Reach& reach);
+
+// A digest of what a remembered approval has to agree in: what runs, with what input and extras,
+// how confined, with what reach. The directory is not part of it: the scope of the approval says
+// where it counts.
 std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                         core::SandboxMode sandbox);
+                         const Reach& reach);
 
 } // namespace ew::server

@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdint>
 
 namespace ew::server {
@@ -95,7 +98,8 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
     result.omitted_bytes = excerpt.omitted_bytes;
     exec.unread = core::OutputView(process.log.end());
     result.sandbox = exec.begin.sandbox;
-    result.denials = exec.denials;
+    result.denials = process.denials();
+    if (process.sandbox) result.denial_count = process.denial_count();
     result.notice = wait.notice;
     result.timed_out = process.timed_out;
     result.state = protocol::ExecState::running;
@@ -104,6 +108,8 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
         result.exit_code = code_of(process);
         result.signal = signal_of(process);
         result.usage = process.exit->usage;
+        result.sandbox_hint = process.exit->sandbox_hint;
+        if (!process.exit->limit_hits.empty()) result.limit_hits = process.exit->limit_hits;
     } else {
         result.process_id = process.id;
         if (hides_input(process)) result.state = protocol::ExecState::input_needed;
@@ -133,6 +139,21 @@ protocol::ExecResult make_failure(const std::string& call_id, const Error& error
     return result;
 }
 
+bool has_failed_by_itself(const Process& process) {
+    constexpr std::array<int, 4> orders = {SIGHUP, SIGINT, SIGKILL, SIGTERM};
+    const std::int64_t code = process.exit->code;
+    const bool was_told_to = std::any_of(orders.begin(), orders.end(), [&](int signal) {
+        return code == 128 + signal; // also how shells say it
+    });
+    return code != 0 && !process.timed_out && !was_told_to;
+}
+
+std::string text_of(const protocol::Confinement& confinement) {
+    std::string type(json::name_of(confinement.type));
+    if (confinement.missing.empty()) return type;
+    return fmt::format("{} without {}", type, fmt::join(confinement.missing, ", "));
+}
+
 protocol::ExecEndEvent outcome_of(const Process& process) {
     const ExecProcess& exec = *process.exec;
     protocol::ExecEndEvent end;
@@ -148,7 +169,11 @@ protocol::ExecEndEvent outcome_of(const Process& process) {
     end.signal = signal_of(process);
     end.timed_out = process.timed_out;
     end.duration_ms = process.exit->usage.wall_ms;
-    end.denials = exec.denials;
+    end.sandbox = exec.begin.sandbox;
+    end.denials = process.denials();
+    if (process.sandbox) end.denial_count = process.denial_count();
+    end.sandbox_hint = process.exit->sandbox_hint;
+    if (!process.exit->limit_hits.empty()) end.limit_hits = process.exit->limit_hits;
     end.usage = process.exit->usage;
     return end;
 }

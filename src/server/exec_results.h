@@ -20,6 +20,12 @@ protocol::ExecResult make_failure(const std::string& call_id, const Error& error
 
 protocol::ExecEndEvent make_end(Process& process);
 
+// It exited with a code that is not 0, in its time, and not because it was told to end.
+bool has_failed_by_itself(const Process& process);
+
+// "linuxSeccomp", "linuxSeccomp without netOff", "none".
+std::string text_of(const protocol::Confinement& confinement);
+
 // How it ended, without any output.
 protocol::ExecEndEvent outcome_of(const Process& process);
 

@@ -4,8 +4,10 @@
 
 #include "core/utf8.h"
 #include "json/strings.h"
+#include "sandbox/refusal.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
+#include "server/sandbox_request.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +16,6 @@
 namespace ew::server {
 
 namespace exec_call = core::exec_call;
-using core::ApprovalPolicy;
 using core::SandboxPermissions;
 using protocol::ExecCommandParams;
 
@@ -81,25 +82,52 @@ Result<void> ExecService::check(const ExecCommandParams& params) const {
                  "wait for answers, or cancel calls"};
 }
 
-exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling,
-                                           const ExecCommandParams& params) const {
-    const SessionSettings& settings = session_.settings();
+// Of what the policy promises. Empty as long as it is not known what can be enforced here.
+sandbox::GuaranteeSet ExecService::missing_for(const sandbox::Policy& policy) const {
+    const sandbox::Machine* const machine = processes_.machine();
+    if (machine == nullptr) return {};
+    return sandbox::needed_by(policy) - sandbox::given_by(*machine, policy.network);
+}
+
+// As far as it can be told before the start.
+protocol::Confinement ExecService::expected_confinement(const ExecPlan& plan,
+                                                        const Reach& reach) const {
+    protocol::Confinement confinement;
+    const std::optional<ConfinedStart> start = confined_start(plan, reach);
+    if (!start) return confinement;
+    const sandbox::GuaranteeSet missing = missing_for(start->policy);
+    for (const sandbox::Guarantee guarantee : missing.list())
+        confinement.missing.emplace_back(sandbox::name_of(guarantee));
+    // Required, it is there in full or nothing runs.
+    const bool is_there = start->policy.enforcement == sandbox::Enforcement::require ||
+                          !(sandbox::needed_by(start->policy) - missing).empty();
+    if (is_there) confinement.type = protocol::SandboxType::linux_seccomp;
+    return confinement;
+}
+
+// Nobody is asked about what cannot be run.
+std::optional<Error> ExecService::hindrance(const ExecPlan& plan) const {
+    const std::optional<ConfinedStart> start = confined_start(plan, plan.reach);
+    if (!start || start->policy.enforcement != sandbox::Enforcement::require) return std::nullopt;
+    const sandbox::GuaranteeSet missing = missing_for(start->policy);
+    if (missing.empty()) return std::nullopt;
+    return sandbox::refusal(*processes_.machine(), missing);
+}
+
+exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const {
+    const config::Config& config = session_.settings().config;
     exec_call::Verdict verdict;
-    if (settings.needs_sandbox(params.sandbox_permissions)) {
-        verdict.refusal = {ErrorKind::sandbox_unavailable,
-                           "the command was not run: this version of execward has no sandbox yet, "
-                           "and the session asks for one",
-                           "set sandbox to \"danger-full-access\" to run commands unconfined",
-                           "sandbox"};
-        return verdict;
-    }
-    const ApprovalPolicy policy = settings.config.approval_policy;
-    const bool may_ask_again =
-        policy == ApprovalPolicy::untrusted || policy == ApprovalPolicy::on_failure ||
-        (policy == ApprovalPolicy::granular && settings.config.granular.sandbox_approval);
-    verdict.may_retry = may_ask_again && session_.answers_questions() &&
-                        (ruling.is_confined || testing_.denial_code.has_value());
+    if (plan.policy && session_.answers_questions())
+        verdict.retry = exec_call::retry_rule(config.approval_policy, config.granular);
+    if (plan.reach.permissions == SandboxPermissions::require_escalated)
+        verdict.bounds = exec_call::Bounds::none;
     const std::string& reason = ruling.judgement.reason;
+    if (ruling.decision != core::Decision::forbidden) {
+        if (std::optional<Error> error = hindrance(plan)) {
+            verdict.refusal = std::move(*error);
+            return verdict;
+        }
+    }
     switch (ruling.decision) {
     case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
     case core::Decision::forbidden:
@@ -121,24 +149,23 @@ exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling,
     return verdict;
 }
 
-bool ExecService::escalates(const Call& call) const {
-    return call.params.sandbox_permissions == SandboxPermissions::require_escalated;
-}
-
 void ExecService::handle(Reply reply, ExecCommandParams params) {
     if (Result<void> fine = check(params); !fine) return reply.fail(fine.error());
     const std::string call_id = params.call_id.value_or(text_of(reply.id()));
     const WaitTerms terms = terms_of(params);
     Result<ExecPlan> plan =
-        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag()});
+        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag(),
+                           hidden_places(session_.setup().paths, session_.database())});
     if (!plan && plan.error().kind == ErrorKind::invalid_params) return reply.fail(plan.error());
     Error missing = plan ? Error{} : plan.error();
     if (plan)
         if (Result<void> found = find_program(*plan); !found) missing = found.error();
     if (!missing.message.empty()) return reply.send(make_failure(call_id, missing, terms));
 
-    Gate::Ruling ruling = gate_.rule_on(*plan, params);
-    const exec_call::Verdict verdict = verdict_on(ruling, params);
+    if (plan->policy) processes_.need_machine();
+    const bool is_confined = expected_confinement(*plan, {}).type != protocol::SandboxType::none;
+    Gate::Ruling ruling = gate_.rule_on(*plan, params, is_confined);
+    const exec_call::Verdict verdict = verdict_on(ruling, *plan);
     const std::uint64_t serial = ++last_call_;
     const auto at =
         calls_.emplace(serial, Call{std::move(reply), std::move(params), call_id, std::move(*plan),
@@ -169,7 +196,7 @@ void ExecService::work() {
         const auto at = calls_.find(next.first);
         if (at == calls_.end()) continue; // answered meanwhile
         Call& call = at->second;
-        take(next.first, call, exec_call::on(call.state, next.second, escalates(call)));
+        take(next.first, call, exec_call::on(call.state, next.second));
     }
     is_working_ = false;
 }

@@ -22,12 +22,6 @@
 
 namespace ew::server {
 
-// Only for tests of what follows a denial, as long as nothing can deny: a program that exits with
-// this code counts as stopped by a sandbox.
-struct ExecTesting {
-    std::optional<std::int64_t> denial_code = {};
-};
-
 class ExecService {
 public:
     static constexpr std::size_t most_calls = 256; // of exec/command, not answered
@@ -37,13 +31,8 @@ public:
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
 
-    ExecService(const Session& session, Gate& gate, ProcessService& processes, Outbox& outbox,
-                ExecTesting testing)
-        : session_(session),
-          gate_(gate),
-          processes_(processes),
-          outbox_(outbox),
-          testing_(testing) {}
+    ExecService(const Session& session, Gate& gate, ProcessService& processes, Outbox& outbox)
+        : session_(session), gate_(gate), processes_(processes), outbox_(outbox) {}
 
     void handle(Reply reply, protocol::ExecCommandParams params);
     void handle(Reply reply, const protocol::ExecWriteParams& params);
@@ -85,8 +74,21 @@ private:
         std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
         std::uint64_t approval_ms = 0;
         std::uint64_t attempts = 0;
-        std::uint64_t process = 0; // serial; 0: none
-        std::vector<protocol::Denial> denials = {};
+        std::uint64_t process = 0; // serial, of the last attempt that was begun; 0: none
+        std::uint64_t first = 0;   // of the attempt that ran, while a second one is on its way
+        // After a first attempt that was refused something: what would let it through, and which
+        // earlier approval allows that.
+        std::optional<sandbox::Additions> widening = {};
+        std::string allowed_by = {};
+    };
+
+    // How a program is started.
+    struct Attempt {
+        std::string reason = {};
+        std::string decided_by = {};
+        std::optional<std::string> rule = {};
+        Reach reach = {};
+        bool is_harmless = false;
     };
 
     using Event = core::exec_call::Event;
@@ -94,14 +96,15 @@ private:
 
     // calls
     Result<void> check(const protocol::ExecCommandParams& params) const;
-    core::exec_call::Verdict verdict_on(const Gate::Ruling& ruling,
-                                        const protocol::ExecCommandParams& params) const;
+    core::exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const;
+    std::optional<Error> hindrance(const ExecPlan& plan) const;
+    sandbox::GuaranteeSet missing_for(const sandbox::Policy& policy) const;
+    protocol::Confinement expected_confinement(const ExecPlan& plan, const Reach& reach) const;
     WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
     WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
     void deliver(std::uint64_t call, Event event);
     void work();
     void take(std::uint64_t serial, Call& call, const Step& step);
-    bool escalates(const Call& call) const;
 
     // effects
     void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::Ask&);
@@ -110,7 +113,8 @@ private:
                    const core::exec_call::effect::WithdrawQuestion&);
     void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::Start& start);
     void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::EndProgram&);
-    void carry_out(std::uint64_t serial, Call& call, const core::exec_call::effect::AnswerResult&);
+    void carry_out(std::uint64_t serial, Call& call,
+                   const core::exec_call::effect::AnswerResult& answer);
     void carry_out(std::uint64_t serial, Call& call,
                    const core::exec_call::effect::AnswerRefused& refused);
     void carry_out(std::uint64_t serial, Call& call,
@@ -120,13 +124,25 @@ private:
 
     // questions
     void ask(std::uint64_t serial, Call& call, protocol::ApprovalKind kind);
-    protocol::ApprovalRequest request_for(const Call& call, protocol::ApprovalKind kind) const;
+    protocol::ApprovalRequest request_for(const Call& call, protocol::ApprovalKind kind);
+    void add_evidence(const Call& call, protocol::ApprovalRequest& request);
+    std::string shared_key(const Call& call, protocol::ApprovalKind kind) const;
     void settle(const Question& question, const protocol::ApprovalAnswer& answer);
     void refuse(const Question& question, const Error& error);
     void withdraw(const Question& question);
 
+    // attempts
+    static Reach again(const Call& call, core::exec_call::Bounds bounds);
+    Attempt attempt_for(const Call& call, core::exec_call::Bounds bounds, bool was_asked) const;
+    std::unique_ptr<ExecProcess> record_of(std::uint64_t serial, const Call& call,
+                                           const Attempt& attempt, const std::string& id) const;
+    void drop_waits(Call& call);
+    core::exec_call::event::Ended judge_end(const Process& process);
+
     // processes
     void look_at(Process& process);
+    void audit_end(const Process& process);
+    void tell_called_off(std::uint64_t call);
     void begin(Process& process);
     void check_waits(Process& process);
     void tell_call(Process& process);
@@ -142,15 +158,15 @@ private:
     Process* find_exec(const std::string& id, Reply& reply);
     std::string next_id();
     void audit(const Call& call, std::string_view event, std::string detail);
-    void audit_start(const Call& call, const std::string& decided_by, const std::string& process);
+    void audit_start(const Call& call, const Attempt& attempt, const std::string& process);
 
     const Session& session_;
     Gate& gate_;
     ProcessService& processes_;
     Outbox& outbox_;
-    ExecTesting testing_;
     TimePoint now_ = clock_now();
-    std::map<std::uint64_t, Call> calls_; // by serial
+    std::map<std::uint64_t, Call> calls_;             // by serial
+    std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
     std::uint64_t last_call_ = 0;
     std::uint64_t next_id_ = first_id;
     Questions questions_;

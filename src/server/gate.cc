@@ -30,12 +30,12 @@ bool is_at_or_below(std::string_view path, std::string_view directory) {
 }
 
 core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                              const SessionSettings& settings) {
+                              const SessionSettings& settings, bool is_confined) {
     core::Question question;
     question.argv = plan.argv;
     question.policy = settings.config.approval_policy;
     question.granular = settings.config.granular;
-    question.is_confined = settings.is_confining();
+    question.is_confined = is_confined;
     question.permissions = params.sandbox_permissions;
     if (params.prefix_rule) question.requested_prefix = *params.prefix_rule;
     question.has_risky_environment = plan.has_risky_variable;
@@ -61,6 +61,14 @@ void say_who_allowed(Gate::Ruling& ruling) {
         ruling.rule = verdict.rule_origin;
         ruling.decided_by = verdict.rule_origin.starts_with("grant ") ? "grant" : "rule";
     }
+}
+
+// What an approval reaches beyond the session's sandbox, for the list of approvals.
+std::string reach_of(const Question& question, bool is_widened) {
+    if (question.request.kind == ApprovalKind::escalation) return "outside the sandbox";
+    if (!is_widened && question.request.kind != ApprovalKind::permissions) return {};
+    return fmt::format("in the sandbox, and it may also {}",
+                       described(question.widening.value_or(sandbox::Additions{})));
 }
 
 } // namespace
@@ -166,31 +174,40 @@ std::string Gate::project_for(const ExecPlan& plan) const {
     return is_at_or_below(plan.workdir, session_.project()) ? session_.project() : std::string();
 }
 
-void Gate::look_for_grant(Ruling& ruling, const ExecPlan& plan) {
+std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecPlan& plan) {
     Result<std::optional<store::Grant>> grant = store_->find_command(
-        ruling.key, plan.workdir, session_.id(), project_for(plan), store::Moment::now().wall);
+        key, plan.workdir, session_.id(), project_for(plan), store::Moment::now().wall);
     if (!grant) warn_of_store(grant.error());
-    if (!grant || !*grant) return;
-    ruling.decision = Decision::allow;
-    ruling.decided_by = "grant";
-    ruling.rule = fmt::format("grant {}", (*grant)->id);
-    ruling.grants.push_back((*grant)->id);
+    if (!grant || !*grant) return std::nullopt;
+    return (*grant)->id;
+}
+
+std::string Gate::take_approval(const std::string& key, const ExecPlan& plan) {
+    const std::optional<std::int64_t> grant = find_grant(key, plan);
+    if (!grant) return {};
+    store_->note_use(*grant, {store::Moment::now().wall, now_});
+    return fmt::format("grant {}", *grant);
 }
 
 Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                               const SessionSettings& settings, const core::RuleSet* only_rules) {
-    const core::Question question = question_about(plan, params, settings);
+                               const SessionSettings& settings, bool is_confined,
+                               const core::RuleSet* only_rules) {
     Ruling ruling;
-    ruling.judgement = judge(plan, question, only_rules);
+    ruling.judgement = judge(plan, question_about(plan, params, settings, is_confined), only_rules);
     ruling.decision = ruling.judgement.decision;
-    ruling.key = approval_key(plan, params, settings.config.sandbox);
-    ruling.is_confined = question.is_confined;
+    ruling.key = approval_key(plan, params, plan.reach);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
     if (ruling.decision == Decision::allow) {
         ruling.is_harmless = ruling.judgement.is_safe_listed;
         say_who_allowed(ruling);
     }
-    if (ruling.decision == Decision::prompt && only_rules == nullptr) look_for_grant(ruling, plan);
+    if (ruling.decision != Decision::prompt || only_rules != nullptr) return ruling;
+    const std::optional<std::int64_t> grant = find_grant(ruling.key, plan);
+    if (!grant) return ruling;
+    ruling.decision = Decision::allow;
+    ruling.decided_by = "grant";
+    ruling.rule = fmt::format("grant {}", *grant);
+    ruling.grants.push_back(*grant);
     return ruling;
 }
 
@@ -199,9 +216,10 @@ void Gate::note_uses(const Ruling& ruling) {
         store_->note_use(grant, {store::Moment::now().wall, now_});
 }
 
-Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params) {
+Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                           bool is_confined) {
     begin_session();
-    Ruling ruling = find_ruling(plan, params, session_.settings(), nullptr);
+    Ruling ruling = find_ruling(plan, params, session_.settings(), is_confined, nullptr);
     note_uses(ruling);
     return ruling;
 }
@@ -216,31 +234,29 @@ std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ru
                                           ApprovalKind kind) const {
     using enum ApprovalDecision;
     std::vector<ApprovalChoice> choices;
-    const bool leaves = kind == ApprovalKind::escalation || kind == ApprovalKind::retry;
     const auto offer = [&](ApprovalDecision decision, std::optional<ApprovalScope> scope,
                            std::string description) {
         const bool allows = decision != denied && decision != abort;
-        if (leaves && allows) description += ", outside the sandbox";
+        if (kind == ApprovalKind::escalation && allows) description += ", outside the sandbox";
+        if (kind == ApprovalKind::permissions && allows) description += ", with these permissions";
         choices.push_back({decision, scope, std::move(description)});
     };
+    const bool is_in_project = !project_for(plan).empty();
     offer(approved, {}, "run it this once");
-    const bool is_in_workspace = !root_of(plan.workdir).empty();
-    if (kind != ApprovalKind::retry) {
-        offer(approved_for_session, ApprovalScope::directory,
-              "allow exactly this command in this directory, for this session");
-        if (is_in_workspace)
-            offer(approved_for_session, ApprovalScope::workspace,
-                  "allow exactly this command anywhere in the workspace, for this session");
-        if (!project_for(plan).empty())
-            offer(approved_for_session, ApprovalScope::project,
-                  "allow exactly this command in this project, also later");
-        offer(approved_for_session, ApprovalScope::always,
-              "allow exactly this command everywhere, also later");
-    }
+    offer(approved_for_session, ApprovalScope::directory,
+          "allow exactly this command in this directory, for this session");
+    if (!root_of(plan.workdir).empty())
+        offer(approved_for_session, ApprovalScope::workspace,
+              "allow exactly this command anywhere in the workspace, for this session");
+    if (is_in_project)
+        offer(approved_for_session, ApprovalScope::project,
+              "allow exactly this command in this project, also later");
+    offer(approved_for_session, ApprovalScope::always,
+          "allow exactly this command everywhere, also later");
     if (kind == ApprovalKind::command && !ruling.judgement.proposed_prefix.empty()) {
         offer(approved_with_prefix_rule, ApprovalScope::session,
               "allow every command that begins so, for this session");
-        if (!project_for(plan).empty())
+        if (is_in_project)
             offer(approved_with_prefix_rule, ApprovalScope::project,
                   "allow every command that begins so in this project, also later");
         offer(approved_with_prefix_rule, ApprovalScope::always,
@@ -248,6 +264,36 @@ std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ru
     }
     offer(denied, {}, "do not run it");
     offer(abort, {}, "do not run it, nor anything else that is being asked about");
+    return choices;
+}
+
+std::vector<ApprovalChoice>
+Gate::retry_choices(const ExecPlan& plan, const std::optional<sandbox::Additions>& widening) const {
+    using enum ApprovalDecision;
+    std::vector<ApprovalChoice> choices;
+    const auto offer_widened = [&](std::optional<ApprovalScope> scope, std::string_view when) {
+        choices.push_back({approved_widened, scope,
+                           fmt::format("run it again in the sandbox, where it may also {}{}",
+                                       described(*widening), when),
+                           to_wire(*widening)});
+    };
+    if (widening) {
+        offer_widened({}, "");
+        offer_widened(ApprovalScope::directory,
+                      "; so from now on for exactly this command in this directory, for this "
+                      "session");
+        if (!root_of(plan.workdir).empty())
+            offer_widened(ApprovalScope::workspace,
+                          "; so from now on for exactly this command anywhere in the workspace, "
+                          "for this session");
+        if (!project_for(plan).empty())
+            offer_widened(ApprovalScope::project,
+                          "; so from now on for exactly this command in this project, also later");
+    }
+    choices.push_back({approved, {}, "run it again this once, outside the sandbox"});
+    choices.push_back({denied, {}, "do not run it again"});
+    choices.push_back(
+        {abort, {}, "do not run it again, nor anything else that is being asked about"});
     return choices;
 }
 
@@ -275,7 +321,10 @@ store::Grant Gate::grant_for(const Question& question,
     grant.kind = is_prefix ? store::GrantKind::prefix : store::GrantKind::command;
     grant.scope = static_cast<store::GrantScope>(
         answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
-    grant.key = is_prefix ? key_of_prefix(prefix) : question.grant_key;
+    const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
+    grant.key = is_prefix    ? key_of_prefix(prefix)
+                : is_widened ? question.widened_key
+                             : question.grant_key;
     grant.command = is_prefix ? fmt::format("{}", fmt::join(prefix, " "))
                               : fmt::format("{}", fmt::join(core::canonical_argv(argv), " "));
     grant.directory = question.request.workdir;
@@ -284,6 +333,8 @@ store::Grant Gate::grant_for(const Question& question,
     grant.project = question.project;
     grant.origin = "approval";
     grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
+    if (const std::string reach = reach_of(question, is_widened); !reach.empty())
+        grant.reason = fmt::format("{}{}{}", reach, grant.reason.empty() ? "" : ": ", grant.reason);
     grant.created_at = store::Moment::now().wall;
     if (answer.expires_in_ms)
         grant.expires_at =
@@ -302,8 +353,10 @@ void Gate::keep(const Question& question, const protocol::ApprovalAnswer& answer
     if (answer.scope) decision.detail = json::name_of(*answer.scope);
     if (answer.reason)
         decision.detail += fmt::format("{}{}", answer.scope ? ": " : "", *answer.reason);
-    const bool is_to_be_remembered = answer.decision == ApprovalDecision::approved_for_session ||
-                                     answer.decision == ApprovalDecision::approved_with_prefix_rule;
+    const bool is_to_be_remembered =
+        answer.decision == ApprovalDecision::approved_for_session ||
+        answer.decision == ApprovalDecision::approved_with_prefix_rule ||
+        (answer.decision == ApprovalDecision::approved_widened && answer.scope);
     Result<std::int64_t> kept = is_to_be_remembered
                                     ? book().record(decision, grant_for(question, answer))
                                     : store_->record(decision, std::nullopt);

@@ -32,13 +32,18 @@ public:
         std::string rule = {};                               // "FILE:LINE" or "grant 12"
         std::vector<std::int64_t> grants = {};               // that allowed it
         std::string key = {};                                // of an approval for this call
-        bool is_confined = false;
         bool is_harmless = false; // it runs unasked only because it is known to be harmless
     };
 
     Gate(const Session& session, Outbox& outbox);
 
-    Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params);
+    // `is_confined`: the sandbox that the session asks for will be there.
+    Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                   bool is_confined);
+
+    // What was approved before under this key and counts for the call: "grant 12". Its use is
+    // noted. Empty: nothing.
+    std::string take_approval(const std::string& key, const ExecPlan& plan);
 
     // Keeps an approval before its program starts, if that is possible: the warning that it was not
     // goes to the client. `argv` and the like come from the question.
@@ -47,6 +52,10 @@ public:
     // What may be answered to a question about this call.
     std::vector<protocol::ApprovalChoice> choices(const ExecPlan& plan, const Ruling& ruling,
                                                   protocol::ApprovalKind kind) const;
+
+    // And about running it again, with what would let through what was refused.
+    std::vector<protocol::ApprovalChoice>
+    retry_choices(const ExecPlan& plan, const std::optional<sandbox::Additions>& widening) const;
 
     // The workspace root that a directory is in; empty: in none.
     std::string root_of(const std::string& directory) const;
@@ -80,10 +89,11 @@ private:
     void warn(const Error& error);
     void refresh_rules();
     Ruling find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                       const SessionSettings& settings, const core::RuleSet* only_rules);
+                       const SessionSettings& settings, bool is_confined,
+                       const core::RuleSet* only_rules);
     core::Judgement judge(const ExecPlan& plan, const core::Question& question,
                           const core::RuleSet* only_rules);
-    void look_for_grant(Ruling& ruling, const ExecPlan& plan);
+    std::optional<std::int64_t> find_grant(const std::string& key, const ExecPlan& plan);
     std::string project_for(const ExecPlan& plan) const;
     void note_uses(const Ruling& ruling);
     store::AuditRow row(std::string_view event) const;

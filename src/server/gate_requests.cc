@@ -97,7 +97,7 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     changes.approval_policy = params.approval_policy;
     changes.sandbox = params.sandbox;
     apply(settings, changes);
-    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.tag()});
+    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.tag(), {}});
     if (!plan) return reply.fail(plan.error());
     core::RuleSet only_rules;
     if (params.rules) {
@@ -107,7 +107,8 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     }
     // What is not there can be judged all the same.
     const bool has_program = static_cast<bool>(find_program(*plan));
-    const Ruling ruling = find_ruling(*plan, call, settings, params.rules ? &only_rules : nullptr);
+    const Ruling ruling = find_ruling(*plan, call, settings, plan->policy.has_value(),
+                                      params.rules ? &only_rules : nullptr);
     protocol::PolicyExplainResult result = explanation_of(ruling.judgement);
     result.decision = ruling.decision;
     if (ruling.decided_by == "grant")

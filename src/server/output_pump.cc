@@ -4,6 +4,7 @@
 #include "json/base64.h"
 #include "json/writer.h"
 #include "os/signals.h"
+#include "server/sandbox_report.h"
 
 #include <sys/uio.h>
 
@@ -219,6 +220,7 @@ void OutputPump::send(Process& process, const OutputLog::Entry& entry, Lane lane
         if (process.exit->signal != 0) event.signal = os::signal_name(process.exit->signal);
         event.timed_out = process.timed_out;
         event.usage = process.exit->usage;
+        add_sandbox_report(event, process);
         json::write_value(out, event);
         out.append('}');
         break;

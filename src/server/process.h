@@ -8,8 +8,11 @@
 #include "core/output_log.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
+#include "server/confinement.h"
 #include "server/exec_process.h"
 #include "server/reply.h"
+
+#include <sys/resource.h>
 
 #include <array>
 #include <deque>
@@ -55,6 +58,14 @@ struct Exit {
     std::int64_t code = 0;
     int signal = 0; // 0: it exited by itself
     protocol::Usage usage = {};
+    std::optional<std::string> sandbox_hint = {}; // in its output, that the sandbox stopped it
+    std::vector<std::string> limit_hits = {};     // names of the limits that ended it
+};
+
+// The end of bubblewrap came before the news of whether the program ran.
+struct EarlyEnd {
+    int status = 0;
+    rusage usage = {};
 };
 
 // The tree is being ended.
@@ -93,7 +104,31 @@ struct Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    bool is_starting() const { return start != nullptr; }
+    bool is_starting() const { return start != nullptr || is_being_confined; }
+
+    // Who leads the session and group of the program. Unlike `pid` in a sandbox, where that is
+    // bubblewrap, which waits outside.
+    pid_t leader() const { return sandbox && sandbox->leader() != 0 ? sandbox->leader() : pid; }
+
+    // What its sandbox was and refused. Nothing of an unconfined process.
+    protocol::Confinement confinement() const {
+        return sandbox ? sandbox->to_wire() : protocol::Confinement{};
+    }
+
+    std::vector<protocol::Denial> denials() const {
+        return sandbox ? sandbox->denials() : std::vector<protocol::Denial>{};
+    }
+
+    std::uint64_t denial_count() const { return sandbox ? sandbox->denial_count() : 0; }
+
+    // Known once the exit is told.
+    std::optional<std::string> sandbox_hint() const {
+        return exit ? exit->sandbox_hint : std::nullopt;
+    }
+
+    std::vector<std::string> limit_hits() const {
+        return exit ? exit->limit_hits : std::vector<std::string>{};
+    }
 
     bool is_running() const { return !is_starting() && !exit; }
 
@@ -118,6 +153,10 @@ struct Process {
 
     // start
     std::unique_ptr<os::PendingStart> start; // until the report says how it went
+    std::unique_ptr<Confinement> sandbox;    // null: it is not confined
+    bool is_being_confined = false;          // its start waits for its sandbox
+    std::optional<EarlyEnd> early_end;
+    std::optional<Error> start_failure; // told once its sandbox is cleared away
     std::optional<Reply> start_reply;
     bool start_is_cancelled = false;
     std::vector<Parked> parked;

@@ -23,15 +23,39 @@ constexpr int look_again_share = 10;
 // proves to hang in a directory that does not answer.
 void ProcessService::cancel_start(Process& process) {
     process.start_is_cancelled = true;
+    const bool waits_for_machine = process.sandbox && !process.sandbox->is_launched();
+    if (waits_for_machine)
+        return fail_start(process, {ErrorKind::cancelled, "the start was cancelled"});
     (void)::kill(process.pid, SIGKILL);
-    if (process.ending) return;
+    // Until bubblewrap's second process has asked to die with the first, only the group has both.
+    if (process.sandbox) (void)::kill(-process.pid, SIGKILL);
+    (void)expect_end(process);
+}
+
+// Whoever waits for the end of a start is told by finish_ending().
+Ending& ProcessService::expect_end(Process& process) {
+    if (process.ending) return *process.ending;
     process.ending = Ending{Ending::Phase::calling_off_start};
     process.ending->give_up = now_ + give_up_time;
+    return *process.ending;
+}
+
+// Besides the leader. What a sandbox consists of is no member: only with all of it can it be
+// signalled, by killing `pid`.
+std::vector<os::ProcessIdentity> ProcessService::members_now(const Process& process) const {
+    std::vector<os::ProcessIdentity> members =
+        families_.members(process.serial, process.exit ? 0 : process.pid);
+    if (process.sandbox)
+        std::erase_if(members, [&](const os::ProcessIdentity& member) {
+            return member.pid == process.sandbox->first_process() ||
+                   member.pid == process.sandbox->leader();
+        });
+    return members;
 }
 
 std::vector<os::ProcessIdentity> ProcessService::members(Process& process) {
     families_.refresh(table_.leaders());
-    return families_.members(process.serial, process.exit ? 0 : process.pid);
+    return members_now(process);
 }
 
 // Returns whether there was anything to signal.
@@ -41,16 +65,19 @@ bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalS
     std::vector<os::ProcessIdentity> others;
     if (scope != SignalScope::leader && (scope == SignalScope::tree || process.exit))
         others = members(process);
+    const pid_t leader = process.leader();
     if (scope == SignalScope::group)
         std::erase_if(others, [&](const os::ProcessIdentity& other) {
-            return ::getpgid(other.pid) != process.pid;
+            return ::getpgid(other.pid) != leader;
         });
     if (process.ending) families_.remember(process.serial, others);
-    // The leader is not reaped yet, so its number and its group's cannot mean another process.
-    if (!process.exit)
-        (void)::kill(scope == SignalScope::leader ? process.pid : -process.pid, signal);
+    // The leader is not reaped yet, so its number and its group's cannot mean another process. (In
+    // a sandbox execward-init reaps it only with its own end, on which bubblewrap's follows.)
+    if (!process.exit) (void)::kill(scope == SignalScope::leader ? leader : -leader, signal);
+    const bool ends_sandbox = process.sandbox && signal == SIGKILL && scope == SignalScope::tree;
+    if (ends_sandbox && !process.exit) (void)::kill(process.pid, SIGKILL);
     for (const os::ProcessIdentity& other : others) {
-        const bool has_got_it = !process.exit && ::getpgid(other.pid) == process.pid;
+        const bool has_got_it = !process.exit && ::getpgid(other.pid) == leader;
         if (!has_got_it) os::signal_process(other, signal);
     }
     return !process.exit || !others.empty();
@@ -67,8 +94,7 @@ void ProcessService::end(Process& process, std::uint64_t grace_ms) {
 
 std::vector<std::int64_t> ProcessService::descendants(const Process& process) {
     std::vector<std::int64_t> pids;
-    const pid_t leader = process.exit ? 0 : process.pid;
-    for (const os::ProcessIdentity& member : families_.members(process.serial, leader))
+    for (const os::ProcessIdentity& member : members_now(process))
         pids.push_back(member.pid);
     return pids;
 }
@@ -141,8 +167,15 @@ void ProcessService::finish_ending(Process& process,
 }
 
 void ProcessService::kill_everything() {
+    // What clears up after sandboxes ends by itself, soon.
+    std::vector<pid_t> clearing;
+    table_.for_each([&](const Process& process) {
+        if (process.sandbox && !process.sandbox->is_cleared())
+            clearing.push_back(process.sandbox->clearing_process());
+    });
     for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))
-        os::signal_process(process, SIGKILL);
+        if (std::ranges::find(clearing, process.pid) == clearing.end())
+            os::signal_process(process, SIGKILL);
 }
 
 } // namespace ew::server

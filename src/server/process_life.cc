@@ -1,5 +1,6 @@
 // What happens to a process between requests: its start, output, exit, timers.
 #include "base/log.h"
+#include "core/denial_hint.h"
 #include "os/proc.h"
 #include "server/process_service.h"
 
@@ -20,20 +21,76 @@ std::uint64_t millis(const timeval& time) {
            static_cast<std::uint64_t>(time.tv_usec) / 1000;
 }
 
+// The limits that a kernel ends a program for (setrlimit(2)). The others only make calls fail.
+std::vector<std::string> limit_hits(const os::SpawnRequest& request, const Exit& exit) {
+    constexpr std::uint64_t accounting_slack = 200; // ms: the kernel goes by whole ticks
+    std::vector<std::string> hits;
+    for (const os::ChildLimit& limit : request.limits) {
+        const std::uint64_t used = exit.usage.user_ms + exit.usage.system_ms;
+        const bool is_over_time = limit.resource == RLIMIT_CPU &&
+                                  (exit.signal == SIGXCPU || exit.signal == SIGKILL) &&
+                                  used + accounting_slack >= limit.limit.rlim_cur * 1000;
+        if (is_over_time) hits.emplace_back("cpuSeconds");
+        if (limit.resource == RLIMIT_FSIZE && exit.signal == SIGXFSZ)
+            hits.emplace_back("fileSizeBytes");
+    }
+    return hits;
+}
+
+// Does the end look as if the sandbox was the cause? A guess, from what the program has put out.
+std::optional<std::string> hint_in(const Process& process) {
+    std::string text;
+    if (process.exit->code != 0) process.log.copy(process.log.oldest(), process.log.end(), text);
+    const std::optional<std::string_view> hint = core::denial_hint(process.exit->code, true, text);
+    if (!hint) return std::nullopt;
+    return std::string(*hint);
+}
+
 } // namespace
 
 void ProcessService::on_start_report(std::uint64_t serial) {
     Process* const process = table_.find(serial);
     if (process == nullptr || !process->is_starting()) return;
-    if (const std::optional<os::StartFailure> failure = process->start->outcome())
-        finish_start(*process, *failure);
+    if (!process->sandbox) {
+        if (const std::optional<os::StartFailure> failure = process->start->outcome())
+            finish_start(*process, *failure);
+        return;
+    }
+    if (!process->sandbox->is_launched() || process->start_failure) return;
+    if (const std::optional<sandbox::Launch::Outcome> outcome = process->sandbox->outcome())
+        finish_confined(*process, *outcome);
 }
 
 void ProcessService::finish_start(Process& process, const os::StartFailure& failure) {
     poller_.unwatch(process.start->report());
-    if (failure.step != os::StartStep::none) return fail_start(process, failure);
+    if (failure.step != os::StartStep::none)
+        return fail_start(process, os::describe(failure, process.request));
     os::Spawned spawned = std::move(process.start->spawned());
     process.start.reset();
+    take_over(process, std::move(spawned));
+}
+
+void ProcessService::finish_confined(Process& process, const sandbox::Launch::Outcome& outcome) {
+    poller_.unwatch(process.sandbox->start_report());
+    if (outcome.failure) {
+        if (outcome.contradicts_machine) host_.doubt();
+        process.start_failure = outcome.failure;
+        process.sandbox->end(poller_, process.serial, now_);
+        if (process.sandbox->is_cleared()) fail_start(process, *outcome.failure);
+        return;
+    }
+    const std::uint64_t serial = process.serial;
+    process.is_being_confined = false;
+    process.sandbox->begin(poller_, process.serial);
+    take_over(process, std::move(process.sandbox->spawned()));
+    Process* const still = table_.find(serial);
+    if (still == nullptr || !still->early_end) return;
+    const EarlyEnd end = *std::exchange(still->early_end, std::nullopt);
+    on_exit(*still, end.status, end.usage);
+}
+
+// It runs.
+void ProcessService::take_over(Process& process, os::Spawned spawned) {
     process.streams[0].fd = std::move(spawned.output);
     process.streams[0].name = process.is_tty() ? core::Stream::pty : core::Stream::out;
     process.streams[1].fd = std::move(spawned.error);
@@ -47,6 +104,12 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
     if (process.start_reply) {
         protocol::StartResult result;
         result.process_id = process.id;
+        if (process.sandbox) {
+            protocol::Confinement confinement = process.confinement();
+            result.sandbox_type = confinement.type;
+            result.missing = std::move(confinement.missing);
+            if (!process.sandbox->notes().empty()) result.notes = process.sandbox->notes();
+        }
         process.start_reply->send(result);
     }
     // Calling it off came too late, so it is ended like any other, with what it may have started.
@@ -58,13 +121,12 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
 }
 
 // The child is gone, so its name is free again when the client learns of the failure.
-void ProcessService::fail_start(Process& process, const os::StartFailure& failure) {
+void ProcessService::fail_start(Process& process, Error error) {
     if (process.start_reply)
         process.start_reply->fail(process.start_is_cancelled
                                       ? Error{ErrorKind::cancelled, "the start was cancelled"}
-                                      : os::describe(failure, process.request));
-    if (process.exec)
-        failed_starts_.push_back({process.exec->call, os::describe(failure, process.request)});
+                                      : error);
+    if (process.exec) failed_starts_.push_back({process.exec->call, std::move(error)});
     if (process.ending) finish_ending(process, {});
     std::vector<Parked> parked = std::move(process.parked);
     table_.remove(process);
@@ -163,14 +225,57 @@ void ProcessService::on_children() {
     });
 }
 
+void ProcessService::on_machine() {
+    if (!host_.on_ready()) return;
+    begin_waiting();
+}
+
+// What can be enforced here is known: those who waited for that are started, or not.
+void ProcessService::begin_waiting() {
+    std::vector<std::uint64_t> waiting;
+    table_.for_each([&](const Process& process) {
+        if (process.is_being_confined && !process.sandbox->is_launched())
+            waiting.push_back(process.serial);
+    });
+    for (const std::uint64_t serial : waiting) {
+        Process* const process = table_.find(serial);
+        if (process == nullptr) continue; // gone with one before it
+        if (Result<void> begun = launch_confined(*process); !begun)
+            fail_start(*process, std::move(begun.error()));
+    }
+}
+
+void ProcessService::on_supervisor(std::uint64_t serial) {
+    Process* const process = table_.find(serial);
+    if (process != nullptr && process->sandbox) process->sandbox->on_supervisor(now_);
+}
+
+void ProcessService::on_clearing(std::uint64_t serial) {
+    Process* const process = table_.find(serial);
+    if (process == nullptr || !process->sandbox) return;
+    process->sandbox->on_clearing(poller_, now_);
+    if (!process->sandbox->is_cleared()) return;
+    if (process->start_failure)
+        return fail_start(*process, *std::exchange(process->start_failure, {}));
+    settle(*process);
+}
+
 void ProcessService::on_exit(Process& process, int status, const rusage& usage) {
     if (process.is_starting()) {
         const std::uint64_t serial = process.serial;
-        const std::optional<os::StartFailure> failure = process.start->outcome();
-        CHECK(failure.has_value()); // the child is gone, so its report has ended
-        finish_start(process, *failure);
+        on_start_report(serial);
         if (table_.find(serial) == nullptr) return;
+        // The child is gone, so its report has ended. That of a sandbox may be held for a moment
+        // by processes in it that are still being killed.
+        CHECK(!process.is_starting() || process.sandbox);
+        if (process.start_failure) return;
+        if (process.is_starting()) {
+            process.early_end = EarlyEnd{status, usage};
+            return;
+        }
+        if (process.exit) return;
     }
+    if (process.sandbox) status = process.sandbox->wait_status(status);
     Exit exit;
     exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     exit.code = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
@@ -179,7 +284,9 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
     exit.usage.user_ms = millis(usage.ru_utime);
     exit.usage.system_ms = millis(usage.ru_stime);
     exit.usage.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-    process.exit = exit;
+    exit.limit_hits = limit_hits(process.request, exit);
+    process.exit = std::move(exit);
+    if (process.sandbox) process.sandbox->end(poller_, process.serial, now_);
     process.timeout_at.reset();
     if (process.terminal_retry) pump_.retry_terminal(process);
     close_input(process);
@@ -206,9 +313,10 @@ void ProcessService::read_what_is_left(Process& process) {
 void ProcessService::tell_exit_if_drained(Process& process) {
     if (!process.exit || process.exit_is_logged) return;
     const bool is_drained = process.streams[0].backlog == 0 && process.streams[1].backlog == 0;
-    if (!is_drained) return;
+    if (!is_drained || (process.sandbox && !process.sandbox->is_cleared())) return;
     for (const OutputStream& stream : process.streams)
         process.log.flush(stream.name);
+    if (process.sandbox) process.exit->sandbox_hint = hint_in(process);
     process.log.append_exited();
     process.exit_is_logged = true;
     if (settings_.close_grace) process.close_at = now_ + *settings_.close_grace;
@@ -232,6 +340,11 @@ void ProcessService::close_if_ended(Process& process) {
 }
 
 void ProcessService::check_timers(Process& process) {
+    if (process.sandbox) {
+        process.sandbox->on_time(now_);
+        if (!process.sandbox->is_cleared() && is_due(process.sandbox->next_deadline(), now_))
+            on_clearing(process.serial);
+    }
     if (is_due(process.timeout_at, now_)) {
         process.timeout_at.reset();
         process.timed_out = true;
@@ -256,12 +369,14 @@ void ProcessService::check_timers(Process& process) {
 
 void ProcessService::on_time(TimePoint now) {
     now_ = now;
+    if (host_.on_time(now)) begin_waiting();
     table_.for_each([&](Process& process) { check_timers(process); });
 }
 
 std::optional<TimePoint> ProcessService::next_deadline() {
-    std::optional<TimePoint> next;
+    std::optional<TimePoint> next = host_.next_deadline();
     table_.for_each([&](const Process& process) {
+        if (process.sandbox) next = earlier(next, process.sandbox->next_deadline());
         next = earlier(next, process.timeout_at);
         next = earlier(next, process.log.held_until());
         next = earlier(next, process.terminal_retry);

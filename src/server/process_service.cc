@@ -7,6 +7,7 @@
 #include "os/proc.h"
 #include "os/pty.h"
 #include "server/notify.h"
+#include "server/sandbox_report.h"
 #include "server/start_request.h"
 
 #include <fcntl.h>
@@ -26,6 +27,15 @@ namespace {
 constexpr std::array<int, 10> signal_numbers = {SIGINT,  SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
                                                 SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
 
+Error not_startable(const Process& process, Error error) {
+    if (error.kind == ErrorKind::sandbox_unavailable || error.kind == ErrorKind::invalid_params)
+        return error;
+    error.kind = ErrorKind::spawn_failed;
+    error.message = fmt::format("cannot start '{}': {}",
+                                core::shortened(process.request.argv.front()), error.message);
+    return error;
+}
+
 std::string notification_header(const std::string& id) {
     ByteBuffer out;
     out.append(std::string_view(R"(","params":{"processId":)"));
@@ -42,11 +52,12 @@ protocol::StreamName stream_name(core::OutputLog::Kind kind) {
 
 ProcessService::ProcessService(ProcessSettings settings, os::Poller& poller,
                                os::Poller& bulk_poller, Outbox& outbox, os::Cookies cookies)
-    : settings_(settings),
+    : settings_(std::move(settings)),
       poller_(poller),
       outbox_(outbox),
       pump_(poller, bulk_poller, outbox),
-      families_(cookies) {}
+      families_(cookies),
+      host_(settings_.sandbox, settings_.journal, poller) {}
 
 Error ProcessService::unknown(std::string_view id) const {
     if (table_.was_pruned(id))
@@ -87,16 +98,30 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
             {ErrorKind::process_exists,
              fmt::format("process '{}' already exists", core::shortened(params.process_id)),
              "choose another processId; an id is free again once it is pruned", "processId"});
-    if (const std::optional<Error> refusal = refusal_of_confinement(params))
-        return reply.fail(*refusal);
-
-    Launch start = {spawn_request(params), params.grace_ms, params.timeout_ms.value_or(0)};
+    Launch start = {spawn_request(params), {}, params.grace_ms, params.timeout_ms.value_or(0)};
+    Result<std::optional<SandboxOrder>> sandbox = sandbox_of(params, settings_.side);
+    if (!sandbox) return reply.fail(sandbox.error());
+    if (*sandbox)
+        start.sandbox.emplace(std::move((*sandbox)->policy), std::move((*sandbox)->context));
     start.reply.emplace(std::move(reply));
     Result<Process*> launched = launch(std::move(params.process_id), start);
     if (!launched) start.reply->fail(launched.error());
 }
 
+Result<void> ProcessService::check_selection(const Launch& launch) const {
+    if (settings_.selection == SandboxSelection::require && !launch.sandbox)
+        return Error{ErrorKind::denied,
+                     "the process was not started: this server starts none without a sandbox",
+                     "ask for one, or start the server without --sandbox require"};
+    if (settings_.selection == SandboxSelection::forbid && launch.sandbox)
+        return Error{ErrorKind::sandbox_unavailable,
+                     "the process was not started: this server makes no sandboxes",
+                     "start the server without --sandbox forbid"};
+    return {};
+}
+
 Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
+    TRY(check_selection(launch));
     Process* const process =
         table_.add(std::move(id), settings_.output, families_, outbox_.bulk_sent());
     if (process == nullptr)
@@ -106,19 +131,14 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
     mark(launch.request, families_.cookies().limit_for(process->serial));
-    Result<std::unique_ptr<os::PendingStart>> start =
-        os::PendingStart::begin(launch.request, ::getpid());
-    if (!start) {
-        Error error = std::move(start.error());
-        error.kind = ErrorKind::spawn_failed;
-        error.message = fmt::format("cannot start '{}': {}",
-                                    core::shortened(launch.request.argv.front()), error.message);
+    process->request = std::move(launch.request);
+    if (launch.sandbox) process->sandbox = std::make_unique<Confinement>(*launch.sandbox);
+    Result<void> begun = process->sandbox ? begin_confined(*process) : begin_plain(*process);
+    if (!begun) {
+        Error error = std::move(begun.error());
         table_.remove(*process);
         return error;
     }
-    process->request = std::move(launch.request);
-    process->start = std::move(*start);
-    process->pid = process->start->spawned().pid;
     process->header = notification_header(process->id);
     process->started_at = now_;
     process->started_at_ms = static_cast<std::uint64_t>(
@@ -128,9 +148,37 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     process->timeout_ms = launch.timeout_ms;
     process->start_reply = std::move(launch.reply);
     process->exec = std::move(launch.exec);
-    (void)poller_.watch(process->start->report(), {os::Source::start, process->serial},
-                        os::Interest::read);
     return process;
+}
+
+Result<void> ProcessService::begin_plain(Process& process) {
+    Result<std::unique_ptr<os::PendingStart>> start =
+        os::PendingStart::begin(process.request, ::getpid());
+    if (!start) return not_startable(process, std::move(start.error()));
+    process.start = std::move(*start);
+    process.pid = process.start->spawned().pid;
+    (void)poller_.watch(process.start->report(), {os::Source::start, process.serial},
+                        os::Interest::read);
+    return {};
+}
+
+// At once if it is known what can be enforced here; else when it is, see on_machine().
+Result<void> ProcessService::begin_confined(Process& process) {
+    process.is_being_confined = true;
+    host_.need(now_);
+    if (host_.machine() == nullptr) return {};
+    return launch_confined(process);
+}
+
+Result<void> ProcessService::launch_confined(Process& process) {
+    Confinement& sandbox = *process.sandbox;
+    if (Result<void> begun = sandbox.launch(process.request, *host_.machine(), settings_.journal);
+        !begun)
+        return not_startable(process, std::move(begun.error()));
+    process.pid = sandbox.spawned().pid;
+    (void)poller_.watch(sandbox.start_report(), {os::Source::start, process.serial},
+                        os::Interest::read);
+    return {};
 }
 
 // Once for any number of things that happen before the exec layer looks.
@@ -203,6 +251,7 @@ void ProcessService::answer_read(Process& process, Reply reply,
         result.exit_code = process.exit->code;
         if (process.exit->signal != 0) result.signal = os::signal_name(process.exit->signal);
         result.usage = process.exit->usage;
+        add_sandbox_report(result, process);
     }
     reply.send(result);
 }
@@ -270,9 +319,8 @@ void ProcessService::handle(Reply reply, const protocol::TerminateParams& params
     if (process == nullptr) return reply.send(protocol::TerminateResult{});
     table_.touch(*process);
     if (process->is_starting()) {
-        cancel_start(*process);
-        process->ending->waiters.push_back({std::move(reply), true});
-        return;
+        expect_end(*process).waiters.push_back({std::move(reply), true});
+        return cancel_start(*process); // it may be gone after this
     }
     const bool was_running = process->is_running();
     if (!was_running && !process->ending && members(*process).empty())
@@ -309,7 +357,7 @@ void ProcessService::list(Reply reply) {
         using protocol::ProcessState;
         protocol::ProcessInfo& info = result.processes.emplace_back();
         info.process_id = process->id;
-        info.pid = process->pid;
+        info.pid = process->leader();
         info.argv = process->request.argv;
         info.cwd = process->request.directory;
         info.tty = process->is_tty();

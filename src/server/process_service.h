@@ -10,6 +10,8 @@
 #include "server/output_pump.h"
 #include "server/process_table.h"
 #include "server/reply.h"
+#include "server/sandbox_host.h"
+#include "server/sandbox_request.h"
 
 #include <sys/resource.h>
 
@@ -23,7 +25,18 @@
 
 namespace ew::server {
 
+// What a server starts at all.
+enum class SandboxSelection : std::uint8_t {
+    automatic, // with or without a sandbox, as a start asks for
+    require,   // only with
+    forbid,    // only without
+};
+
 struct ProcessSettings {
+    SandboxSelection selection = SandboxSelection::automatic;
+    ServerSide side = {};
+    sandbox::TrialPlaces sandbox = {};
+    std::string journal = {}; // of the sandboxes' placeholders
     core::OutputLimits output = {};
     std::optional<Millis> close_grace =
         {}; // absent: `closed` waits for the streams as long as it takes
@@ -50,10 +63,11 @@ public:
     void list(Reply reply);
 
     // For the exec layer. Starts a program under a free `id`; `request` lacks the mark only.
-    // Errors: too_many_processes, spawn_failed. What comes of it is told by take_news() and
-    // take_failed_starts().
+    // Errors: too_many_processes, spawn_failed, sandbox_unavailable. What comes of it is told by
+    // take_news() and take_failed_starts().
     struct Launch {
         os::SpawnRequest request;
+        std::optional<ConfinedStart> sandbox = {};
         std::uint64_t grace_ms = 0;
         std::uint64_t timeout_ms = 0; // 0: none
         std::optional<Reply> reply = {};
@@ -122,9 +136,20 @@ public:
 
     void set_now(TimePoint now) { now_ = now; }
 
+    void set_side(ServerSide side) { settings_.side = std::move(side); }
+
     void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
 
     void pause_or_resume_bulk() { pump_.pause_or_resume_bulk(table_, now_); }
+
+    // What can be enforced here; null as long as that is not known. need_machine() finds out.
+    const sandbox::Machine* machine() const { return host_.machine(); }
+
+    void need_machine() { host_.need(now_); }
+
+    void on_machine();
+    void on_supervisor(std::uint64_t serial);
+    void on_clearing(std::uint64_t serial);
 
     // Kills every process there is below this one.
     void kill_everything();
@@ -143,7 +168,14 @@ private:
 
     // life
     void finish_start(Process& process, const os::StartFailure& failure);
-    void fail_start(Process& process, const os::StartFailure& failure);
+    void finish_confined(Process& process, const sandbox::Launch::Outcome& outcome);
+    void take_over(Process& process, os::Spawned spawned);
+    void fail_start(Process& process, Error error);
+    Result<void> check_selection(const Launch& launch) const;
+    Result<void> begin_plain(Process& process);
+    Result<void> begin_confined(Process& process);
+    Result<void> launch_confined(Process& process);
+    void begin_waiting();
     void handle_parked(std::vector<Parked> parked);
     void on_exit(Process& process, int status, const rusage& usage);
     void read_what_is_left(Process& process);
@@ -160,11 +192,13 @@ private:
     void continue_ending(Process& process);
     void finish_ending(Process& process, const std::vector<os::ProcessIdentity>& survivors);
     std::vector<os::ProcessIdentity> members(Process& process);
+    std::vector<os::ProcessIdentity> members_now(const Process& process) const;
     void type_end_of_file(Process& process);
     std::size_t append_input(Process& process, std::string_view bytes);
     void check_timers(Process& process);
     void forget_cold();
     void cancel_start(Process& process);
+    Ending& expect_end(Process& process);
 
     ProcessSettings settings_;
     os::Poller& poller_;
@@ -172,6 +206,7 @@ private:
     OutputPump pump_;
     ProcessTable table_;
     Families families_;
+    SandboxHost host_;
     TimePoint now_;
     bool wants_extensions_ = false;
     bool has_warned_ = false;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "protocol/approval.h"
+#include "sandbox/policy.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,9 @@ struct Question {
     std::string id;             // of the request that asks it
     std::string key;            // what is asked: equal for calls that can share the answer
     std::string grant_key = {}; // of an approval that is remembered
+    // What approved_widened means, and its key.
+    std::optional<sandbox::Additions> widening = {};
+    std::string widened_key = {};
     // As they were when it was asked: an answer does not cover what is set later.
     std::string project = {};
     std::string workspace_root = {}; // that the directory is in; empty: in none

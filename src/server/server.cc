@@ -4,6 +4,7 @@
 #include "core/utf8.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
+#include "sandbox/init_place.h"
 #include "transcript/recorder.h"
 
 #include <fmt/format.h>
@@ -83,12 +84,11 @@ int Server::run(pid_t keeper) {
     watch_everything();
     watch_process_end(keeper);
     watch_process_end(session_.client_process());
-    processes_ = std::make_unique<ProcessService>(settings_.processes, poller_, bulk_poller_,
+    processes_ = std::make_unique<ProcessService>(process_settings(), poller_, bulk_poller_,
                                                   outbox_, os::Cookies::for_this_process());
     processes_->set_client_wants_extensions(session_.wants_extensions());
     gate_ = std::make_unique<Gate>(session_, outbox_);
-    exec_ =
-        std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_, settings_.testing);
+    exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_);
     if (session_.answers_questions()) gate_->begin_session();
     now_ = clock_now();
     set_now();
@@ -100,6 +100,22 @@ int Server::run(pid_t keeper) {
     outbox_.flush();
     gate_->flush_all();
     return ending_->status;
+}
+
+ProcessSettings Server::process_settings() const {
+    const std::string& state = session_.setup().paths.state_directory;
+    ProcessSettings settings = settings_.processes;
+    settings.sandbox = {sandbox::init_place(), state};
+    settings.side = server_side();
+    if (!state.empty()) settings.journal = state + "/placeholders";
+    return settings;
+}
+
+// What a start that asks for a sandbox does not say itself.
+ServerSide Server::server_side() const {
+    const sandbox::ModeOptions options = mode_options(session_.settings().config.confinement);
+    return {hidden_places(session_.setup().paths, session_.database()), options.enforcement,
+            options.reports_writes};
 }
 
 void Server::turn() {
@@ -153,6 +169,9 @@ void Server::dispatch(os::Token token) {
     case os::Source::error_output:
         return processes_->on_output(token.serial, 1, OutputPump::lone_budget);
     case os::Source::input: return processes_->on_input_room(token.serial);
+    case os::Source::machine: return processes_->on_machine();
+    case os::Source::supervisor: return processes_->on_supervisor(token.serial);
+    case os::Source::clearing: return processes_->on_clearing(token.serial);
     }
 }
 
@@ -326,7 +345,9 @@ void Server::handle_exec(Method method, Reply reply, const json::Value* params) 
 void Server::configure(Reply reply, const json::Value* params) {
     Result<protocol::Settings> changes = protocol::decode<protocol::Settings>(params);
     if (!changes) return reply.fail(changes.error());
-    reply.send(session_.configure(*changes));
+    const protocol::Settings settings = session_.configure(*changes);
+    processes_->set_side(server_side());
+    reply.send(settings);
 }
 
 void Server::initialize(Reply reply, const json::Value* params) {

@@ -29,7 +29,6 @@ struct ServerSettings {
     ProcessSettings processes = {};
     SessionSetup session = {};
     bool has_test_ids = false;
-    ExecTesting testing = {};
 };
 
 class Server {
@@ -60,6 +59,8 @@ private:
     };
 
     bool has_answered_handshake() const;
+    ProcessSettings process_settings() const;
+    ServerSide server_side() const;
     void turn();
     void set_now();
     void on_time();

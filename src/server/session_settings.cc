@@ -29,6 +29,46 @@ protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy) {
     return wire;
 }
 
+template <class T>
+void take(T& setting, const std::optional<T>& change) {
+    if (change) setting = *change;
+}
+
+void apply(config::Confinement& confinement, const protocol::ConfinementSettings& changes) {
+    if (changes.writable_roots) {
+        confinement.writable_roots.clear();
+        for (const protocol::Path& root : *changes.writable_roots)
+            confinement.writable_roots.push_back(root.native);
+    }
+    take(confinement.deny_read, changes.deny_read);
+    take(confinement.network_access, changes.network_access);
+    take(confinement.shared_tmp, changes.shared_tmp);
+    take(confinement.exclude_slash_tmp, changes.exclude_slash_tmp);
+    take(confinement.exclude_tmpdir_env_var, changes.exclude_tmpdir_env_var);
+    take(confinement.report_writes, changes.report_writes);
+    if (changes.enforcement)
+        confinement.enforcement = *changes.enforcement == protocol::Enforcement::require
+                                      ? config::Enforcement::require
+                                      : config::Enforcement::best_effort;
+}
+
+protocol::ConfinementSettings to_wire(const config::Confinement& confinement) {
+    protocol::ConfinementSettings wire;
+    std::vector<protocol::Path>& roots = wire.writable_roots.emplace();
+    for (const std::string& root : confinement.writable_roots)
+        roots.push_back({root});
+    wire.deny_read = confinement.deny_read;
+    wire.network_access = confinement.network_access;
+    wire.shared_tmp = confinement.shared_tmp;
+    wire.exclude_slash_tmp = confinement.exclude_slash_tmp;
+    wire.exclude_tmpdir_env_var = confinement.exclude_tmpdir_env_var;
+    wire.report_writes = confinement.report_writes;
+    wire.enforcement = confinement.enforcement == config::Enforcement::require
+                           ? protocol::Enforcement::require
+                           : protocol::Enforcement::best_effort;
+    return wire;
+}
+
 } // namespace
 
 bool SessionSettings::is_confining() const {
@@ -45,6 +85,7 @@ void apply(SessionSettings& settings, const protocol::Settings& changes) {
     config.approval_policy = changes.approval_policy.value_or(config.approval_policy);
     if (changes.granular) config.granular = flags_of(*changes.granular);
     config.sandbox = changes.sandbox.value_or(config.sandbox);
+    if (changes.confinement) apply(config.confinement, *changes.confinement);
     if (changes.approval_timeout_ms) {
         constexpr std::uint64_t a_year = 365ULL * 24 * 3600 * 1000;
         config.approval_timeout =
@@ -65,6 +106,7 @@ protocol::Settings to_wire(const SessionSettings& settings) {
     wire.approval_policy = config.approval_policy;
     wire.granular = to_wire(config.granular);
     wire.sandbox = config.sandbox;
+    wire.confinement = to_wire(config.confinement);
     wire.approval_timeout_ms = static_cast<std::uint64_t>(config.approval_timeout.count());
     wire.env_policy = to_wire(config.environment);
     wire.max_output_tokens = config.max_output_tokens;

@@ -58,18 +58,6 @@ os::WindowSize window_size(const protocol::WindowSize& size) {
     return {static_cast<std::uint16_t>(size.rows), static_cast<std::uint16_t>(size.cols)};
 }
 
-std::optional<Error> refusal_of_confinement(const protocol::StartParams& params) {
-    const bool wants_sandbox = params.sandbox && !params.sandbox->is_disabled;
-    const bool wants_network =
-        params.enforce_managed_network || params.managed_network || params.network_proxy;
-    if (!wants_sandbox && !wants_network) return std::nullopt;
-    return Error{ErrorKind::sandbox_unavailable,
-                 fmt::format("the process was not started: this version of execward has no {}",
-                             wants_sandbox ? "sandbox yet" : "managed network"),
-                 "leave it out, or send permissions of type \"disabled\", to run unconfined",
-                 wants_sandbox ? "sandbox" : "managedNetwork"};
-}
-
 os::SpawnRequest spawn_request(const protocol::StartParams& params) {
     os::SpawnRequest request;
     request.argv = params.argv;

@@ -17,9 +17,6 @@ core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy);
 
 os::WindowSize window_size(const protocol::WindowSize& size);
 
-// Confinement that was asked for and cannot be had means: not run. Absent: none was asked for.
-std::optional<Error> refusal_of_confinement(const protocol::StartParams& params);
-
 os::SpawnRequest spawn_request(const protocol::StartParams& params);
 
 // Marks the process and all its descendants (os/cookie.h), where that is possible.

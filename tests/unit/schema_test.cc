@@ -6,7 +6,10 @@
 #include "protocol/framing.h"
 #include "protocol/methods.h"
 #include "protocol/process.h"
+#include "protocol/sandbox.h"
 #include "protocol/session.h"
+#include "sandbox/denials.h"
+#include "sandbox/policy.h"
 #include "server/server.h"
 #include "support/parsed.h"
 #include "support/shape.h"
@@ -28,13 +31,6 @@
 namespace ew::json {
 
 // Only tests read what the server writes.
-static Outcome read_value(Element element, FileUri& out, Bounds bounds) {
-    Path path;
-    Outcome wrong = read_value(element, path, bounds);
-    out.native = path.native;
-    return wrong;
-}
-
 static Outcome read_value(Element element, FlagMap& out, Bounds) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object of flags"};
@@ -52,14 +48,16 @@ static Outcome read_value(Element element, FlagMap& out, Bounds) {
 namespace ew::protocol {
 
 // Defined in decode.cc.
+json::Outcome read_value(json::Element element, EntryPath& out, Bounds bounds);
+json::Outcome read_value(json::Element element, FileSystemPolicy& out, Bounds bounds);
+json::Outcome read_value(json::Element element, PermissionProfile& out, Bounds bounds);
+json::Outcome read_value(json::Element element, SandboxPolicy& out, Bounds bounds);
+json::Outcome read_value(json::Element element, PolicyOrMode& out, Bounds bounds);
+json::Outcome read_value(json::Element element, ConfinementSettings& out, Bounds bounds);
 json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds bounds);
 json::Outcome read_value(json::Element element, NetworkRequest& out, Bounds bounds);
 
-// What confinement was asked for is not kept, so it cannot be written back; no example has any.
-static void write_value(ByteBuffer& out, const SandboxRequest&) {
-    out.append(std::string_view("{}"));
-}
-
+// What is in it is not kept, so it cannot be written back; no example has any.
 static void write_value(ByteBuffer& out, const NetworkRequest&) {
     out.append(std::string_view("{}"));
 }
@@ -92,8 +90,10 @@ EXECWARD_NAME(CloseStdinParams);
 EXECWARD_NAME(ClosedEvent);
 EXECWARD_NAME(CommandVerdict);
 EXECWARD_NAME(Confinement);
+EXECWARD_NAME(ConfinementSettings);
 EXECWARD_NAME(Denial);
 EXECWARD_NAME(Empty);
+EXECWARD_NAME(EntryPath);
 EXECWARD_NAME(EnvPolicy);
 EXECWARD_NAME(EnvironmentInfo);
 EXECWARD_NAME(EnvironmentStatus);
@@ -113,7 +113,9 @@ EXECWARD_NAME(ExecTerminateAllParams);
 EXECWARD_NAME(ExecTerminateAllResult);
 EXECWARD_NAME(ExecWriteParams);
 EXECWARD_NAME(ExitedEvent);
+EXECWARD_NAME(FileSystemEntry);
 EXECWARD_NAME(FileSystemPermission);
+EXECWARD_NAME(FileSystemPolicy);
 EXECWARD_NAME(GranularSettings);
 EXECWARD_NAME(InitializeParams);
 EXECWARD_NAME(InitializeResult);
@@ -122,17 +124,23 @@ EXECWARD_NAME(ListResult);
 EXECWARD_NAME(NetworkPermission);
 EXECWARD_NAME(OutputChunk);
 EXECWARD_NAME(OutputEvent);
+EXECWARD_NAME(PermissionProfile);
+EXECWARD_NAME(PolicyContext);
 EXECWARD_NAME(PolicyExplainParams);
 EXECWARD_NAME(PolicyExplainResult);
+EXECWARD_NAME(PolicyOrMode);
 EXECWARD_NAME(ProcessInfo);
 EXECWARD_NAME(ReadParams);
 EXECWARD_NAME(ReadResult);
 EXECWARD_NAME(ResizeParams);
 EXECWARD_NAME(RuleInput);
+EXECWARD_NAME(SandboxPolicy);
+EXECWARD_NAME(SandboxRequest);
 EXECWARD_NAME(ServerInfo);
 EXECWARD_NAME(Settings);
 EXECWARD_NAME(Shell);
 EXECWARD_NAME(SignalParams);
+EXECWARD_NAME(SpecialPlace);
 EXECWARD_NAME(StartParams);
 EXECWARD_NAME(StartResult);
 EXECWARD_NAME(TerminateParams);
@@ -140,6 +148,7 @@ EXECWARD_NAME(TerminateResult);
 EXECWARD_NAME(Timings);
 EXECWARD_NAME(Usage);
 EXECWARD_NAME(WarningEvent);
+EXECWARD_NAME(Widening);
 EXECWARD_NAME(WindowSize);
 EXECWARD_NAME(WriteParams);
 EXECWARD_NAME(WriteResult);
@@ -147,11 +156,6 @@ EXECWARD_NAME(WriteResult);
 #undef EXECWARD_NAME
 
 // Objects that are passed on unread have no type of their own in the schema.
-template <>
-struct StructName<protocol::SandboxRequest> {
-    static constexpr const char* value = "object";
-};
-
 template <>
 struct StructName<protocol::NetworkRequest> {
     static constexpr const char* value = "object";
@@ -418,6 +422,8 @@ public:
         add<InitializeParams, ClientInfo, ClientCapabilities, StartParams, WindowSize, EnvPolicy,
             ew::protocol::Limits, ReadParams, WriteParams, CloseStdinParams, SignalParams,
             TerminateParams, ResizeParams, CancelParams>(read);
+        add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
+            SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
         add<ExecCommandParams, ExecWriteParams, ExecTerminateAllParams, AdditionalPermissions,
             NetworkPermission, FileSystemPermission, Settings, GranularSettings, ApprovalAnswer,
             ApprovalsRevokeParams, ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
@@ -428,8 +434,8 @@ public:
             ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
             ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
         add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
-            ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict>(
-            written);
+            ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict,
+            Widening>(written);
     }
 
     const std::map<std::string, std::function<Checked(Schema&)>>& all() const { return all_; }
@@ -469,7 +475,8 @@ void report(const std::string& name, const Problems& problems) {
 std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
-    for (const std::string_view header : {"approval.h", "exec.h", "process.h", "session.h"}) {
+    for (const std::string_view header :
+         {"approval.h", "exec.h", "process.h", "sandbox.h", "session.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
@@ -603,6 +610,9 @@ TEST_CASE("the limits have the values that the schema names") {
     CHECK(protocol.limit("process entries") == std::size_t{ProcessTable::places});
     CHECK(protocol.limit("process entries before a warning") ==
           std::size_t{ProcessTable::warning_mark});
+    CHECK(protocol.limit("entries of a sandbox policy") == ew::sandbox::most_entries);
+    CHECK(protocol.limit("different denials of a process") ==
+          std::size_t{ew::sandbox::DenialLog::most_kept});
     CHECK(protocol.limit("readable output of a process") == output.retained_bytes);
     CHECK(protocol.limit("indexed chunks of a process") == output.entries);
     CHECK(protocol.limit("chunk size") == output.chunk_bytes);

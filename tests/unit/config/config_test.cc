@@ -15,6 +15,7 @@ using ew::Millis;
 using ew::Result;
 using ew::config::Config;
 using ew::config::ConfigFile;
+using ew::config::Enforcement;
 using ew::config::load_config;
 using ew::config::parse_config;
 using ew::config::WhenMissing;
@@ -49,6 +50,14 @@ TEST_CASE("an empty file is all defaults") {
 
     CHECK(config.approval_policy == ApprovalPolicy::on_request);
     CHECK(config.sandbox == SandboxMode::workspace_write);
+    CHECK(config.confinement.writable_roots.empty());
+    CHECK(config.confinement.deny_read.empty());
+    CHECK_FALSE(config.confinement.network_access);
+    CHECK_FALSE(config.confinement.shared_tmp);
+    CHECK_FALSE(config.confinement.exclude_slash_tmp);
+    CHECK_FALSE(config.confinement.exclude_tmpdir_env_var);
+    CHECK(config.confinement.enforcement == Enforcement::require);
+    CHECK_FALSE(config.confinement.report_writes);
     CHECK(config.granular == ew::core::GranularFlags{});
     CHECK(config.approval_timeout == Millis(0));
     CHECK(config.shell.empty());
@@ -85,6 +94,15 @@ database = ":memory:"
 audit_flush_ms = 7
 audit_keep_days = 8
 session_keep_days = 9
+[confinement]
+writable_roots = ["/a"]
+deny_read = ["/b", "/c/*.key", "**/.env"]
+network_access = true
+shared_tmp = true
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
+enforcement = "best-effort"
+report_writes = true
 [granular]
 sandbox_approval = false
 rules = false
@@ -118,6 +136,14 @@ include_only = ["CI"]
     CHECK(config.audit_flush == Millis(7));
     CHECK(config.audit_keep_days == 8);
     CHECK(config.session_keep_days == 9);
+    CHECK(config.confinement.writable_roots == std::vector<std::string>{"/a"});
+    CHECK(config.confinement.deny_read == std::vector<std::string>{"/b", "/c/*.key", "**/.env"});
+    CHECK(config.confinement.network_access);
+    CHECK(config.confinement.shared_tmp);
+    CHECK(config.confinement.exclude_slash_tmp);
+    CHECK(config.confinement.exclude_tmpdir_env_var);
+    CHECK(config.confinement.enforcement == Enforcement::best_effort);
+    CHECK(config.confinement.report_writes);
     CHECK(config.granular == ew::core::GranularFlags{false, false, false, false, false});
     CHECK(config.environment.inherit == ew::core::EnvironmentPolicy::Inherit::core);
     CHECK(config.environment.ignore_default_excludes);
@@ -188,6 +214,20 @@ TEST_CASE("bounds that contradict each other are a mistake") {
 TEST_CASE("a database is an absolute path or in memory") {
     CHECK(parsed("database = \"/var/x.db\"").database == "/var/x.db");
     CHECK(mistakes("database = \"x.db\"").starts_with("c.toml:1:12: key 'database': expected an"));
+}
+
+TEST_CASE("paths of the confinement are absolute, and patterns may be relative") {
+    CHECK(mistakes("[confinement]\nwritable_roots = [\"/a\", \"b\"]") ==
+          "c.toml:2:18: key 'confinement.writable_roots': expected absolute paths without NUL");
+    CHECK(mistakes("[confinement]\ndeny_read = [\"~/.ssh\"]").find("expected absolute paths and") !=
+          std::string::npos);
+    CHECK(mistakes("[confinement]\ndeny_read = [\"*\\u0000\"]").find("without NUL") !=
+          std::string::npos);
+    CHECK(mistakes("[confinement]\nenforcement = \"hard\"")
+              .starts_with("c.toml:2:15: key 'confinement.enforcement': expected "));
+    CHECK(mistakes("[confinement]\nshare_tmp = true") ==
+          "c.toml:2:1: unknown key 'confinement.share_tmp'; did you mean "
+          "'confinement.shared_tmp'?");
 }
 
 TEST_CASE("a variable has a name without = and a string without NUL") {

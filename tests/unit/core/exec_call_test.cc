@@ -46,18 +46,38 @@ int answers(const Step& step) {
     return count;
 }
 
+constexpr std::array<RetryRule, 3> every_rule = {RetryRule::never, RetryRule::after_network,
+                                                 RetryRule::after_any};
+constexpr std::array<Refusals, 3> all_refusals = {Refusals::none, Refusals::some,
+                                                  Refusals::network};
+
 std::vector<State> every_state() {
-    return {state::Asking{false},   state::Asking{true},   state::Starting{false},
-            state::Starting{true},  state::Running{false}, state::Running{true},
-            state::AskingToRetry{}, state::Answered{}};
+    std::vector<State> states = {state::Starting{RetryRule::never, true}, state::AskingToRetry{},
+                                 state::Answered{}};
+    for (const RetryRule rule : every_rule) {
+        states.push_back(state::Asking{rule, Bounds::as_asked});
+        states.push_back(state::Asking{rule, Bounds::none});
+        states.push_back(state::Starting{rule, false});
+        states.push_back(state::Running{rule});
+    }
+    return states;
 }
 
 std::vector<Event> every_event() {
-    return {event::Approved{},     event::Refused{{ew::ErrorKind::denied, "no"}},
-            event::Started{},      event::StartFailed{{ew::ErrorKind::spawn_failed, "no"}},
-            event::Ended{false},   event::Ended{true},
-            event::WaitOver{},     event::Cancelled{false},
-            event::Cancelled{true}};
+    std::vector<Event> events = {event::Approved{},
+                                 event::Approved{Bounds::widened},
+                                 event::Refused{{ew::ErrorKind::denied, "no"}},
+                                 event::Started{},
+                                 event::StartFailed{{ew::ErrorKind::spawn_failed, "no"}},
+                                 event::StartFailed{{ew::ErrorKind::sandbox_unavailable, "no"}},
+                                 event::WaitOver{},
+                                 event::Cancelled{false},
+                                 event::Cancelled{true}};
+    for (const Refusals refusals : all_refusals) {
+        events.push_back(event::Ended{refusals, {}});
+        events.push_back(event::Ended{refusals, Bounds::widened});
+    }
+    return events;
 }
 
 bool is_answered(const State& state) {
@@ -72,24 +92,48 @@ std::string shown(const Step& step) {
     return text + "-> " + name_of(step.next);
 }
 
-std::string row(const State& state, const Event& event, bool escalates = false) {
-    return shown(on(state, event, escalates));
+std::string row(const State& state, const Event& event) {
+    return shown(on(state, event));
+}
+
+Bounds bounds_of(const Step& step) {
+    const auto* start = std::get_if<effect::Start>(&step.effects.front());
+    REQUIRE(start != nullptr);
+    return start->bounds;
+}
+
+// What is so particular about the state or the event that the table has a row of its own for it.
+std::string particulars(const State& state, const Event& event) {
+    const auto* cancelled = std::get_if<event::Cancelled>(&event);
+    if (cancelled != nullptr && std::holds_alternative<state::Running>(state))
+        return cancelled->ends_program ? " end" : " keep";
+    const auto* failed = std::get_if<event::StartFailed>(&event);
+    if (const auto* starting = std::get_if<state::Starting>(&state); failed && starting) {
+        if (starting->is_again) return " again";
+        return failed->error.kind == ew::ErrorKind::sandbox_unavailable ? " unconfined" : "";
+    }
+    const auto* ended = std::get_if<event::Ended>(&event);
+    const auto* running = std::get_if<state::Running>(&state);
+    if (ended == nullptr || running == nullptr || ended->refusals == Refusals::none) return {};
+    if (running->retry == RetryRule::never) return {};
+    if (running->retry == RetryRule::after_network && ended->refusals != Refusals::network)
+        return {};
+    return ended->allowed ? " refused, allowed before" : " refused, may ask";
 }
 
 } // namespace
 
 TEST_CASE("a call is answered exactly when it reaches its last state") {
-    for (const bool escalates : {false, true})
-        for (const State& state : every_state())
-            for (const Event& event : every_event()) {
-                CAPTURE(name_of(state));
-                CAPTURE(name_of(event));
-                const Step step = on(state, event, escalates);
+    for (const State& state : every_state())
+        for (const Event& event : every_event()) {
+            CAPTURE(name_of(state));
+            CAPTURE(name_of(event));
+            const Step step = on(state, event);
 
-                const bool has_just_finished = !is_answered(state) && is_answered(step.next);
-                CHECK(answers(step) == (has_just_finished ? 1 : 0));
-                if (answers(step) > 0) CHECK(is_answer(step.effects.back()));
-            }
+            const bool has_just_finished = !is_answered(state) && is_answered(step.next);
+            CHECK(answers(step) == (has_just_finished ? 1 : 0));
+            if (answers(step) > 0) CHECK(is_answer(step.effects.back()));
+        }
 }
 
 TEST_CASE("the table of states and events is this one, and whatever it leaves out is late") {
@@ -99,9 +143,12 @@ TEST_CASE("the table of states and events is this one, and whatever it leaves ou
         {"Asking Cancelled", "WithdrawQuestion AnswerCancelled -> Answered"},
         {"Starting Started", "-> Running"},
         {"Starting StartFailed", "AnswerFailed -> Answered"},
+        {"Starting StartFailed unconfined", "AnswerRefused -> Answered"},
+        {"Starting StartFailed again", "AnswerResult -> Answered"},
         {"Starting Cancelled", "EndProgram AnswerCancelled -> Answered"},
         {"Running Ended", "AnswerResult -> Answered"},
-        {"Running Ended denied, may retry", "AskToRetry -> AskingToRetry"},
+        {"Running Ended refused, may ask", "AskToRetry -> AskingToRetry"},
+        {"Running Ended refused, allowed before", "Start -> Starting"},
         {"Running WaitOver", "AnswerResult -> Answered"},
         {"Running Cancelled keep", "AnswerCancelled -> Answered"},
         {"Running Cancelled end", "EndProgram AnswerCancelled -> Answered"},
@@ -110,16 +157,9 @@ TEST_CASE("the table of states and events is this one, and whatever it leaves ou
         {"AskingToRetry Cancelled", "WithdrawQuestion AnswerCancelled -> Answered"},
     };
     const auto expected = [&](const State& state, const Event& event) {
-        std::vector<std::string> names = {name_of(state) + " " + name_of(event)};
-        if (const auto* cancelled = std::get_if<event::Cancelled>(&event))
-            names.push_back(names.front() + (cancelled->ends_program ? " end" : " keep"));
-        const auto* ended = std::get_if<event::Ended>(&event);
-        const auto* running = std::get_if<state::Running>(&state);
-        if (ended != nullptr && running != nullptr && ended->was_denied && running->may_retry)
-            names = {names.front() + " denied, may retry"};
+        const std::string name = name_of(state) + " " + name_of(event) + particulars(state, event);
         for (const auto& entry : table)
-            for (const std::string& name : names)
-                if (entry.first == name) return entry.second;
+            if (entry.first == name) return entry.second;
         return "-> " + name_of(state);
     };
 
@@ -141,38 +181,77 @@ TEST_CASE("a verdict starts, asks or refuses") {
     CHECK(shown(begin(verdict)) == "AnswerRefused -> Answered");
 }
 
-TEST_CASE("only an approval that was asked for leaves the sandbox") {
-    const auto confinement = [](const Step& step) {
-        const auto* start = std::get_if<effect::Start>(&step.effects.front());
-        REQUIRE(start != nullptr);
-        return start->confinement;
-    };
+TEST_CASE("only what a person was asked for leaves the sandbox") {
     Verdict run;
     run.kind = Verdict::Kind::run;
+    CHECK(bounds_of(begin(run)) == Bounds::as_asked);
 
-    CHECK(confinement(begin(run)) == Confinement::as_configured);
-    CHECK(confinement(on(state::Asking{}, event::Approved{}, false)) == Confinement::as_configured);
-    CHECK(confinement(on(state::Asking{}, event::Approved{}, true)) == Confinement::none);
-    CHECK(confinement(on(state::AskingToRetry{}, event::Approved{}, false)) == Confinement::none);
+    const RetryRule rule = RetryRule::after_any;
+    for (const Bounds asked : {Bounds::as_asked, Bounds::none})
+        CHECK(bounds_of(on(state::Asking{rule, asked}, event::Approved{})) == asked);
+    for (const Bounds again : {Bounds::widened, Bounds::none})
+        CHECK(bounds_of(on(state::AskingToRetry{}, event::Approved{again})) == again);
 }
 
-TEST_CASE("a second attempt is the last") {
-    const Step again = on(state::AskingToRetry{}, event::Approved{}, false);
-    const Step running = on(again.next, event::Started{}, false);
+TEST_CASE("an answer to the first question does not say how a second attempt is confined") {
+    const Step step = on(state::Asking{}, event::Approved{Bounds::none});
 
-    CHECK(row(running.next, event::Ended{true}) == "AnswerResult -> Answered");
+    CHECK(bounds_of(step) == Bounds::as_asked);
+}
+
+TEST_CASE("a second attempt is the last, whoever allowed it") {
+    const event::Ended refused = {Refusals::network, {}};
+    const event::Ended allowed = {Refusals::network, Bounds::widened};
+    const std::array<Step, 2> again = {on(state::AskingToRetry{}, event::Approved{Bounds::widened}),
+                                       on(state::Running{RetryRule::after_any}, allowed)};
+
+    for (const Step& step : again) {
+        const Step running = on(step.next, event::Started{});
+        CHECK(row(running.next, refused) == "AnswerResult -> Answered");
+        CHECK(row(running.next, allowed) == "AnswerResult -> Answered");
+    }
+}
+
+TEST_CASE("a second attempt that cannot be started leaves the result of the first") {
+    const Step again = on(state::AskingToRetry{}, event::Approved{});
+    const Step failed =
+        on(again.next, event::StartFailed{{ew::ErrorKind::sandbox_unavailable, "no"}});
+
+    const auto* answer = std::get_if<effect::AnswerResult>(&failed.effects.back());
+    REQUIRE(answer != nullptr);
+    REQUIRE(answer->trouble);
+    CHECK(answer->trouble->message == "no");
 }
 
 TEST_CASE("a program that runs unconfined already is not tried again") {
-    const Step escalated = on(state::Asking{true}, event::Approved{}, true);
-    const Step running = on(escalated.next, event::Started{}, true);
+    const Step escalated = on(state::Asking{RetryRule::after_any, Bounds::none}, event::Approved{});
+    const Step running = on(escalated.next, event::Started{});
 
-    CHECK(row(running.next, event::Ended{true}, true) == "AnswerResult -> Answered");
+    CHECK(row(running.next, event::Ended{Refusals::network, {}}) == "AnswerResult -> Answered");
+}
+
+TEST_CASE("an approval from before does not make a policy ask that never does") {
+    const event::Ended allowed = {Refusals::network, Bounds::none};
+
+    CHECK(row(state::Running{RetryRule::never}, allowed) == "AnswerResult -> Answered");
+}
+
+TEST_CASE("which policies may ask for a second attempt, and after what") {
+    using ew::core::ApprovalPolicy;
+    ew::core::GranularFlags silent;
+    silent.sandbox_approval = false;
+
+    CHECK(retry_rule(ApprovalPolicy::untrusted, {}) == RetryRule::after_any);
+    CHECK(retry_rule(ApprovalPolicy::on_failure, {}) == RetryRule::after_any);
+    CHECK(retry_rule(ApprovalPolicy::on_request, {}) == RetryRule::after_network);
+    CHECK(retry_rule(ApprovalPolicy::granular, {}) == RetryRule::after_any);
+    CHECK(retry_rule(ApprovalPolicy::granular, silent) == RetryRule::never);
+    CHECK(retry_rule(ApprovalPolicy::never, {}) == RetryRule::never);
 }
 
 TEST_CASE("a cancelled call says whether its program goes on") {
     const auto goes_on = [](const State& state, bool ends_program) {
-        const Step step = on(state, event::Cancelled{ends_program}, false);
+        const Step step = on(state, event::Cancelled{ends_program});
         const auto* answer = std::get_if<effect::AnswerCancelled>(&step.effects.back());
         REQUIRE(answer != nullptr);
         return answer->program_goes_on;

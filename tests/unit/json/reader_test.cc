@@ -214,4 +214,19 @@ TEST_CASE("an id of another type is refused") {
     }
 }
 
+TEST_CASE("where only a URI of a file is meant, a path is refused") {
+    const auto read_uri = [](std::string_view json) {
+        ew::test::Parsed parsed(json);
+        REQUIRE(parsed.is_json());
+        ew::json::FileUri uri;
+        const ew::json::Outcome outcome = ew::json::read_value(parsed.element(), uri, {});
+        return outcome ? "wrong: " + outcome->expected : uri.native;
+    };
+
+    CHECK(read_uri(R"("file:///a%20b")") == "/a b");
+    CHECK(read_uri(R"("/a")") == "wrong: a file URI");
+    CHECK(read_uri("5") == "wrong: a file URI");
+    CHECK(read_uri(R"("http://host/a")") == "wrong: a file URI of this host");
+}
+
 TEST_SUITE_END();

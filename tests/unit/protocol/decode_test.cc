@@ -79,24 +79,6 @@ TEST_CASE("an empty argv is refused") {
               .path == "argv");
 }
 
-TEST_CASE("a sandbox counts as disabled only when its permissions say so") {
-    struct Case {
-        std::string sandbox;
-        bool is_disabled;
-    };
-
-    for (const Case& one : std::vector<Case>{{"{}", false},
-                                             {R"({"permissions":{"type":"disabled"}})", true},
-                                             {R"({"permissions":{"type":"managed"}})", false},
-                                             {R"({"permissions":"disabled"})", false},
-                                             {R"({"type":"disabled"})", false}}) {
-        CAPTURE(one.sandbox);
-        const auto params = decoded<StartParams>(start_with("\"sandbox\":" + one.sandbox));
-        REQUIRE(params.sandbox.has_value());
-        CHECK(params.sandbox->is_disabled == one.is_disabled);
-    }
-}
-
 TEST_CASE("a confinement that is null is none, and one of another type is refused") {
     for (const std::string member : {"sandbox", "managedNetwork", "networkProxy"}) {
         CAPTURE(member);
@@ -278,12 +260,50 @@ TEST_CASE("settings that are absent or null change nothing, and wrong ones are n
     CHECK(some.sandbox == SandboxMode::danger_full_access);
     CHECK(some.workspace_roots->back().native == "/b");
 
+    CHECK_FALSE(some.confinement.has_value());
+
     CHECK(error_of<Settings>(R"({"approvalPolicy":"sometimes"})").path == "approvalPolicy");
     CHECK(error_of<Settings>(R"({"workspaceRoots":[]})").path == "workspaceRoots");
     CHECK(error_of<Settings>(R"({"workspaceRoots":["/a","b"]})").path == "workspaceRoots[1]");
     CHECK(error_of<Settings>(R"({"granular":{"rules":true}})").path == "granular.sandboxApproval");
     CHECK(error_of<InitializeParams>(R"({"settings":{"maxOutputTokens":"x"}})").path ==
           "settings.maxOutputTokens");
+}
+
+TEST_CASE("settings of the confinement are each there or not") {
+    const auto none = decoded<Settings>(R"({"confinement":{"networkAccess":null}})");
+    CHECK_FALSE(none.confinement->network_access.has_value());
+    CHECK_FALSE(none.confinement->deny_read.has_value());
+    CHECK_FALSE(none.confinement->enforcement.has_value());
+
+    const auto some = decoded<Settings>(
+        R"({"confinement":{"writableRoots":["/a","file:///b%20c"],"sharedTmp":true,
+            "denyRead":["/x","file:///y%20z","**/.env"],"networkAccess":true,
+            "excludeSlashTmp":true,"excludeTmpdirEnvVar":true,"enforcement":"best-effort",
+            "reportWrites":true}})");
+    const ConfinementSettings& confinement = *some.confinement;
+    CHECK(confinement.writable_roots->back().native == "/b c");
+    CHECK(confinement.deny_read == std::vector<std::string>{"/x", "/y z", "**/.env"});
+    CHECK(confinement.network_access == true);
+    CHECK(confinement.shared_tmp == true);
+    CHECK(confinement.exclude_slash_tmp == true);
+    CHECK(confinement.exclude_tmpdir_env_var == true);
+    CHECK(confinement.enforcement == Enforcement::best_effort);
+    CHECK(confinement.report_writes == true);
+}
+
+TEST_CASE("settings of the confinement that are wrong are named") {
+    const auto path_of = [](const std::string& confinement) {
+        return error_of<Settings>("{\"confinement\":" + confinement + "}").path;
+    };
+
+    CHECK(path_of("5") == "confinement");
+    CHECK(path_of(R"({"writableRoots":["a"]})") == "confinement.writableRoots[0]");
+    CHECK(path_of(R"({"denyRead":["/a","b"]})") == "confinement.denyRead[1]");
+    CHECK(path_of(R"({"denyRead":["file://far.example/a"]})") == "confinement.denyRead[0]");
+    CHECK(path_of(R"({"denyRead":"/a"})") == "confinement.denyRead");
+    CHECK(path_of(R"({"enforcement":"hard"})") == "confinement.enforcement");
+    CHECK(path_of(R"({"networkAccess":"on"})") == "confinement.networkAccess");
 }
 
 TEST_CASE("methods without parameters take nothing, an empty object or an empty array") {

@@ -1,0 +1,127 @@
+#include "os/errand.h"
+
+#include "os/io.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+namespace ew::os {
+
+namespace {
+
+void close_between(unsigned first, unsigned last) {
+    if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
+    constexpr unsigned highest_looked_at = 65536; // kernels before 5.9
+    for (unsigned fd = first; fd <= std::min(last, highest_looked_at); ++fd)
+        (void)::syscall(SYS_close, fd); // most are not open
+}
+
+void close_all_but(std::vector<int> kept) {
+    std::sort(kept.begin(), kept.end());
+    unsigned next = 3;
+    for (const int fd : kept) {
+        if (fd < static_cast<int>(next)) continue;
+        close_between(next, static_cast<unsigned>(fd) - 1);
+        next = static_cast<unsigned>(fd) + 1;
+    }
+    close_between(next, ~0U);
+}
+
+void reset_signals() {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    (void)::sigaction(SIGPIPE, &action, nullptr); // cannot fail for this signal
+    sigset_t none;
+    sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr); // cannot fail
+}
+
+void write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return; // nobody wants it
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+[[noreturn]] void run(const std::function<std::string()>& body, std::vector<int> kept, int result,
+                      pid_t parent) {
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail for a valid signal
+    if (::getppid() != parent) ::_exit(1);    // it ended before that
+    reset_signals();
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2 && null >= 0; ++fd)
+        if (std::find(kept.begin(), kept.end(), fd) == kept.end()) (void)::dup2(null, fd);
+    kept.push_back(result);
+    close_all_but(std::move(kept));
+    const std::string text = body();
+    write_all(result, std::string_view(text).substr(0, Errand::longest_result));
+    ::_exit(0);
+}
+
+} // namespace
+
+Result<Errand> Errand::begin(const std::function<std::string()>& body, std::span<const int> keep,
+                             TimePoint deadline) {
+    Pipe pipe = TRY(make_pipe());
+    TRY(set_nonblocking(pipe.read.get()));
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0) return system_error("fork", errno);
+    if (pid == 0) run(body, {keep.begin(), keep.end()}, pipe.write.get(), parent);
+    Errand errand;
+    errand.pid_ = pid;
+    errand.result_ = std::move(pipe.read);
+    errand.deadline_ = deadline;
+    errand.pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (errand.pidfd_) return errand;
+    const int why = errno;
+    ::kill(pid, SIGKILL); // the only place where the number is sure: nothing has reaped it yet
+    return system_error("pidfd_open", why);
+}
+
+Errand::~Errand() {
+    kill();
+}
+
+Errand::Errand(Errand&&) noexcept = default;
+
+Errand& Errand::operator=(Errand&& other) noexcept {
+    if (this == &other) return *this;
+    kill();
+    result_ = std::move(other.result_);
+    pidfd_ = std::move(other.pidfd_);
+    pid_ = std::exchange(other.pid_, 0);
+    deadline_ = other.deadline_;
+    text_ = std::move(other.text_);
+    return *this;
+}
+
+std::optional<std::string> Errand::take_result() {
+    std::array<char, 4096> block;
+    for (;;) {
+        const IoResult got = read_some(result_.get(), block.data(), block.size());
+        if (got.state == IoState::would_block) return std::nullopt;
+        if (got.state == IoState::end) return std::move(text_);
+        const std::size_t room = longest_result - std::min(text_.size(), longest_result);
+        text_.append(block.data(), std::min(got.count, room));
+    }
+}
+
+void Errand::kill() {
+    if (!pidfd_) return;
+    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); // over: as wanted
+    pidfd_.reset();
+}
+
+} // namespace ew::os

@@ -1,0 +1,46 @@
+// What a sandbox refused, as facts: bounded, equal ones counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::sandbox {
+
+enum class DenialKind : std::uint8_t {
+    network, // an address of the internet, or the machine's loopback
+    socket,  // a socket file or an abstract socket
+    file,    // a change of a file
+};
+
+struct Denial {
+    DenialKind kind = DenialKind::network;
+    std::string operation = {}; // "connect", "open", "unlink", …
+    std::string target = {};    // "192.0.2.7:443", "[2001:db8::1]:443", a path, "@abstract"
+    std::int64_t pid = 0;       // as the server sees it
+    std::string program = {};   // what it runs, as far as it could be told
+    std::uint64_t count = 1;
+    std::string rule = {};  // which part of the policy refused it: "network: restricted"
+    std::string allow = {}; // the one line that would allow it; empty: nothing does
+};
+
+class DenialLog {
+public:
+    static constexpr std::size_t most_kept = 64;        // different ones
+    static constexpr std::size_t longest_target = 4096; // bytes
+
+    // Counts it with an equal one (kind, operation, target), or keeps it while there is room.
+    void add(Denial denial);
+
+    const std::vector<Denial>& kept() const { return kept_; }
+
+    // All that happened, also those that were not kept.
+    std::uint64_t total() const { return total_; }
+
+private:
+    std::vector<Denial> kept_;
+    std::uint64_t total_ = 0;
+};
+
+} // namespace ew::sandbox

@@ -1,0 +1,303 @@
+#include "sandbox/globs.h"
+
+#include "sandbox/places.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr std::string_view any_depth = "**";
+
+Error bad_glob(std::string_view pattern, std::string_view fault) {
+    return {ErrorKind::invalid_params, fmt::format("the pattern '{}' has {}", pattern, fault)};
+}
+
+// Where the set that begins at `open` ends, at its ']'; npos: nowhere. A ']' that comes first is a
+// member (glob(7)).
+std::size_t end_of_set(std::string_view text, std::size_t open) {
+    std::size_t at = open + 1;
+    if (at < text.size() && (text[at] == '!' || text[at] == '^')) ++at;
+    return text.find(']', at + 1);
+}
+
+// The '}' that belongs to the '{' at `open`, and the commas of its level.
+struct Braces {
+    std::size_t close = std::string_view::npos;
+    std::vector<std::size_t> commas = {};
+};
+
+Braces braces_at(std::string_view text, std::size_t open) {
+    Braces braces;
+    int depth = 0;
+    for (std::size_t i = open; i < text.size(); ++i) {
+        if (text[i] == '\\') {
+            ++i;
+        } else if (text[i] == '{') {
+            ++depth;
+        } else if (text[i] == ',' && depth == 1) {
+            braces.commas.push_back(i);
+        } else if (text[i] == '}' && --depth == 0) {
+            braces.close = i;
+            return braces;
+        }
+    }
+    return braces;
+}
+
+std::size_t first_brace(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '{') return i;
+        if (text[i] == '\\') ++i;
+    }
+    return std::string_view::npos;
+}
+
+// Replaces the first pair of braces by each of its alternatives, until there are none.
+Result<std::vector<std::string>> alternatives(std::string_view pattern) {
+    std::vector<std::string> done;
+    std::deque<std::string> open = {std::string(pattern)};
+    while (!open.empty()) {
+        if (open.size() + done.size() > most_alternatives)
+            return bad_glob(pattern, "too many alternatives");
+        const std::string text = std::move(open.front());
+        open.pop_front();
+        const std::size_t start = first_brace(text);
+        if (start == std::string::npos) {
+            done.push_back(text);
+            continue;
+        }
+        Braces braces = braces_at(text, start);
+        if (braces.close == std::string::npos) return bad_glob(pattern, "a '{' without its '}'");
+        braces.commas.push_back(braces.close);
+        std::size_t from = start + 1;
+        for (const std::size_t to : braces.commas) {
+            open.push_back(text.substr(0, start) + text.substr(from, to - from) +
+                           text.substr(braces.close + 1));
+            from = to + 1;
+        }
+    }
+    return done;
+}
+
+bool has_wildcard(std::string_view part) {
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        if (part[i] == '\\')
+            ++i;
+        else if (part[i] == '*' || part[i] == '?' || part[i] == '[')
+            return true;
+    }
+    return false;
+}
+
+bool has_open_set(std::string_view part) {
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        if (part[i] == '\\') ++i;
+        if (i >= part.size() || part[i] != '[') continue;
+        i = end_of_set(part, i);
+        if (i == std::string_view::npos) return true;
+    }
+    return false;
+}
+
+std::string without_escapes(std::string_view part) {
+    std::string result;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        if (part[i] == '\\' && i + 1 < part.size()) ++i;
+        result.push_back(part[i]);
+    }
+    return result;
+}
+
+Result<Glob> glob_of(std::string_view pattern, std::string_view text) {
+    Glob glob;
+    if (text.starts_with('/')) glob.base = "/";
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t to = std::min(text.find('/', from), text.size());
+        const std::string_view part = text.substr(from, to - from);
+        from = to + 1;
+        if (part.empty() || part == ".") continue;
+        if (has_open_set(part)) return bad_glob(pattern, "a '[' without its ']'");
+        const bool is_plain = glob.parts.empty() && !glob.base.empty() && !has_wildcard(part);
+        if (is_plain)
+            glob.base = joined(glob.base, without_escapes(part));
+        else if (part != any_depth || glob.parts.empty() || glob.parts.back() != any_depth)
+            glob.parts.emplace_back(part);
+    }
+    if (glob.parts.empty() && glob.base.empty()) return bad_glob(pattern, "nothing in it");
+    return glob;
+}
+
+// Does the set in `set` ("[a-z]", "[!a]") hold the character?
+bool holds(std::string_view set, char character) {
+    set = set.substr(1, set.size() - 2);
+    const bool is_negated = set.starts_with('!') || set.starts_with('^');
+    if (is_negated) set.remove_prefix(1);
+    const auto code = [](char c) { return static_cast<unsigned char>(c); };
+    bool is_in = false;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+        const bool is_range = i + 2 < set.size() && set[i + 1] == '-';
+        const char last = is_range ? set[i + 2] : set[i];
+        is_in = is_in || (code(set[i]) <= code(character) && code(character) <= code(last));
+        if (is_range) i += 2;
+    }
+    return is_in != is_negated;
+}
+
+// How much of `part` at `at` stands for one character, and whether it is this one. 0: it does not.
+std::size_t step(std::string_view part, std::size_t at, char character) {
+    if (part[at] == '?') return 1;
+    if (part[at] == '[') {
+        const std::size_t end = end_of_set(part, at);
+        if (end == std::string_view::npos) return 0;
+        return holds(part.substr(at, end - at + 1), character) ? end - at + 1 : 0;
+    }
+    const bool is_escaped = part[at] == '\\' && at + 1 < part.size();
+    const std::size_t size = is_escaped ? 2 : 1;
+    return part[at + size - 1] == character ? size : 0;
+}
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// One directory to look into, with the places in the pattern at which its names may go on.
+struct Visit {
+    std::string path;
+    std::set<std::size_t> at;
+    std::uint64_t depth = 0;
+};
+
+class Search {
+public:
+    Search(const std::vector<std::string>& parts, const GlobBounds& bounds)
+        : parts_(parts), bounds_(bounds) {}
+
+    Expansion run(const std::string& base) {
+        queue_.push_back({base, with_skipped({0}), 0});
+        for (std::size_t visited = 0; !queue_.empty() && expansion_.is_complete; ++visited) {
+            if (visited == bounds_.directories) {
+                expansion_.is_complete = false;
+                break;
+            }
+            const Visit visit = std::move(queue_.front());
+            queue_.pop_front();
+            look_into(visit);
+        }
+        std::ranges::sort(expansion_.paths);
+        return std::move(expansion_);
+    }
+
+private:
+    // "**" may stand for nothing.
+    std::set<std::size_t> with_skipped(std::set<std::size_t> at) const {
+        for (const std::size_t place : std::set<std::size_t>(at))
+            if (place < parts_.size() && parts_[place] == any_depth) at.insert(place + 1);
+        return at;
+    }
+
+    bool is_last(std::size_t place) const { return place + 1 == parts_.size(); }
+
+    void look_into(const Visit& visit) {
+        const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(visit.path.c_str()));
+        if (!directory) return;
+        while (const dirent* entry = ::readdir(directory.get())) {
+            const std::string_view name = entry->d_name;
+            if (name == "." || name == "..") continue;
+            if (!take(visit, name, entry->d_type)) return;
+        }
+    }
+
+    // False: a bound was reached.
+    bool take(const Visit& visit, std::string_view name, unsigned char type) {
+        std::set<std::size_t> next;
+        for (const std::size_t place : visit.at) {
+            if (place >= parts_.size()) continue;
+            const bool is_any = parts_[place] == any_depth;
+            if (!is_any && !matches(parts_[place], name)) continue;
+            if (is_last(place)) return add(joined(visit.path, name));
+            next.insert(is_any ? place : place + 1);
+        }
+        next = with_skipped(std::move(next));
+        const bool is_deep = bounds_.depth && visit.depth + 1 > *bounds_.depth;
+        if (next.empty() || is_deep) return true;
+        std::string path = joined(visit.path, name);
+        if (is_directory(path, type)) queue_.push_back({std::move(path), next, visit.depth + 1});
+        return true;
+    }
+
+    bool add(std::string path) {
+        if (expansion_.paths.size() == bounds_.matches) {
+            expansion_.is_complete = false;
+            return false;
+        }
+        expansion_.paths.push_back(std::move(path));
+        return true;
+    }
+
+    static bool is_directory(const std::string& path, unsigned char type) {
+        if (type != DT_UNKNOWN) return type == DT_DIR;
+        struct stat status = {};
+        return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    }
+
+    const std::vector<std::string>& parts_;
+    const GlobBounds& bounds_;
+    std::deque<Visit> queue_;
+    Expansion expansion_;
+};
+
+} // namespace
+
+Result<std::vector<Glob>> parse_glob(std::string_view pattern) {
+    if (pattern.find('\0') != std::string_view::npos) return bad_glob(pattern, "a NUL in it");
+    const std::vector<std::string> texts = TRY(alternatives(pattern));
+    std::vector<Glob> result;
+    result.reserve(texts.size());
+    for (const std::string& text : texts)
+        result.push_back(TRY(glob_of(pattern, text)));
+    return result;
+}
+
+bool matches(std::string_view part, std::string_view name) {
+    std::size_t at = 0;
+    std::size_t in_name = 0;
+    std::size_t star = std::string_view::npos; // the last '*', and where it has got to in the name
+    std::size_t reached = 0;
+    while (in_name < name.size()) {
+        if (at < part.size() && part[at] == '*') {
+            star = at++;
+            reached = in_name;
+            continue;
+        }
+        const std::size_t size = at < part.size() ? step(part, at, name[in_name]) : 0;
+        if (size > 0) {
+            at += size;
+            ++in_name;
+        } else if (star != std::string_view::npos) {
+            at = star + 1;
+            in_name = ++reached;
+        } else {
+            return false;
+        }
+    }
+    while (at < part.size() && part[at] == '*')
+        ++at;
+    return at == part.size();
+}
+
+Expansion expand(const std::string& base, const std::vector<std::string>& parts,
+                 const GlobBounds& bounds) {
+    return Search(parts, bounds).run(base);
+}
+
+} // namespace ew::sandbox

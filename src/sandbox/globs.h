@@ -1,0 +1,50 @@
+// Patterns for paths: * and ? and [a-z] [!a-z] within one component, ** for any number of
+// components, {a,b} for alternatives, \x for x itself. Leading dots are nothing special: a pattern
+// mostly names what is to be hidden.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::sandbox {
+
+// One pattern without alternatives: a directory without wildcards, and what is below it.
+struct Glob {
+    std::string base = {}; // absolute, or empty for a pattern that is relative
+    std::vector<std::string> parts =
+        {}; // components, the first of which has a wildcard; may be none
+
+    bool operator==(const Glob&) const = default;
+};
+
+constexpr std::size_t most_alternatives = 64; // that one pattern with braces may stand for
+
+// Errors (invalid_params): an open bracket or brace, nothing at all, more than most_alternatives.
+Result<std::vector<Glob>> parse_glob(std::string_view pattern);
+
+// Does one component match? Not for "**".
+bool matches(std::string_view part, std::string_view name);
+
+struct GlobBounds {
+    std::optional<std::uint64_t> depth = {}; // directories below the base; absent: any
+    std::size_t directories = 100'000;       // that are looked into
+    std::size_t matches = 1'024;             // each is a mount, or several
+};
+
+struct Expansion {
+    std::vector<std::string> paths = {}; // of files, directories and links; not below other ones
+    bool is_complete = true;             // false: a bound (but not the depth) was reached
+};
+
+// What exists below `base` (absolute) and matches. No link is followed, and below a match nothing
+// is looked for.
+Expansion expand(const std::string& base, const std::vector<std::string>& parts,
+                 const GlobBounds& bounds);
+
+} // namespace ew::sandbox

@@ -1,0 +1,77 @@
+// What a confinement promises, independent of the mechanism that keeps the promise. A policy needs
+// some of these, a machine can give some of these, and the difference is what is missing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::sandbox {
+
+enum class Guarantee : std::uint8_t {
+    fs_write,         // no file outside the writable roots is made, changed or removed
+    fs_metadata,      // nor its mode, owner, times or attributes
+    protected_paths,  // read-only paths inside writable roots stay so
+    deny_read,        // what is denied cannot be read
+    private_tmp,      // /tmp and /dev/shm are its own
+    kernel_settings,  // nothing below /proc/sys and its like can be written
+    proc_hidden,      // other processes of the machine are invisible
+    signals,          // and cannot be signalled or traced
+    ends_together,    // nothing it started outlives it
+    net_off,          // no network but a loopback of its own
+    abstract_sockets, // the machine's abstract sockets are out of reach (unix(7))
+    socket_files,     // and its socket files, but for those in writable roots
+    system_calls,     // what no ordinary program needs of the kernel is refused
+};
+
+constexpr std::size_t guarantee_count = 13;
+
+// On the wire and on the command line: "fsWrite".
+std::string_view name_of(Guarantee guarantee);
+
+// What it means, in half a sentence for a person: "files outside the writable roots stay as they
+// are".
+std::string_view meaning_of(Guarantee guarantee);
+
+class GuaranteeSet {
+public:
+    constexpr GuaranteeSet() = default;
+
+    constexpr GuaranteeSet(std::initializer_list<Guarantee> list) {
+        for (const Guarantee guarantee : list)
+            add(guarantee);
+    }
+
+    constexpr void add(Guarantee guarantee) { bits_ |= bit(guarantee); }
+
+    constexpr void remove(Guarantee guarantee) { bits_ &= ~bit(guarantee); }
+
+    constexpr bool has(Guarantee guarantee) const { return (bits_ & bit(guarantee)) != 0; }
+
+    constexpr bool empty() const { return bits_ == 0; }
+
+    constexpr GuaranteeSet operator-(GuaranteeSet other) const {
+        GuaranteeSet result;
+        result.bits_ = bits_ & ~other.bits_;
+        return result;
+    }
+
+    // In the order of the enum.
+    std::vector<Guarantee> list() const;
+
+    constexpr bool operator==(const GuaranteeSet&) const = default;
+
+private:
+    static constexpr std::uint32_t bit(Guarantee guarantee) {
+        return 1u << static_cast<unsigned>(guarantee);
+    }
+
+    std::uint32_t bits_ = 0;
+};
+
+// "net_off, private_tmp" as their names, for a message.
+std::string names_of(GuaranteeSet set);
+
+} // namespace ew::sandbox

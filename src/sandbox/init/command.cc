@@ -1,0 +1,129 @@
+#include "sandbox/init/command.h"
+
+#include "sandbox/init/landlock.h"
+#include "sandbox/init/mounts.h"
+#include "sandbox/init/privileges.h"
+#include "sandbox/init/report.h"
+
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace ew::sandbox::init {
+
+namespace {
+
+using wire::Step;
+
+// Linux 5.19; not in older headers. Without it a signal makes the caller start the call again.
+constexpr unsigned long wait_killable = 1ul << 5; // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+
+void require(Step step, int error) {
+    if (error != 0) fail(step, error);
+}
+
+// The session, the terminal and its process groups get numbers that mean something inside.
+void take_session(const Order& order) {
+    // EPERM: we lead a group already, as where there is no first process; then it has to be a
+    // session too.
+    if (::setsid() < 0 && ::getsid(0) != ::getpid()) fail(Step::session, errno);
+    if (!order.has_terminal) return;
+    // This makes our group the one in the foreground, too.
+    if (::ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) fail(Step::terminal, errno);
+}
+
+void take_limits(const Order& order) {
+    for (std::uint32_t i = 0; i < order.limit_count; ++i) {
+        const order_format::Limit& wanted = order.limits[i];
+        const rlimit limit = {wanted.soft, wanted.hard};
+        if (::setrlimit(static_cast<__rlimit_resource>(wanted.resource), &limit) != 0)
+            fail(Step::limits, errno);
+    }
+    const rlimit none = {0, 0};
+    if (::setrlimit(RLIMIT_CORE, &none) != 0) fail(Step::limits, errno);
+}
+
+void restrict_files(const Order& order) {
+    if (order.landlock == 0) return;
+    landlock::Wish wish;
+    wish.abi = order.landlock;
+    wish.scopes_sockets_and_signals = order.scopes_sockets_and_signals;
+    wish.writable = order.writable;
+    wish.device_writable = order.device_writable;
+    wish.known = {order.expected, order.expected_paths, order.expected_count};
+    const landlock::Failure failure = landlock::restrict_self(wish);
+    if (failure.error == ESTALE) fail(Step::mounts, failure.error, failure.path);
+    if (failure.error != 0) fail(Step::landlock, failure.error, failure.path);
+}
+
+// The listener, or -1 if none was asked for. From here on, what the filter traps waits for the
+// server, which gets the listener with the next record: connect, and opens for writing.
+int apply_filter(const Order& order) {
+    if (order.filter_length == 0) return -1;
+    const sock_fprog program = {order.filter_length, order.filter};
+    const auto set = [&program](unsigned long flags) {
+        return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    };
+    long result = 0;
+    if (order.has_listener) {
+        result = set(SECCOMP_FILTER_FLAG_NEW_LISTENER | wait_killable);
+        if (result < 0 && errno == EINVAL) result = set(SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    } else {
+        result = set(0);
+    }
+    if (result < 0) fail(Step::filter, errno);
+    return order.has_listener ? static_cast<int>(result) : -1;
+}
+
+// Where the kernel does not know what to do with a file, a shell does, as in execvp(3). Returns
+// errno.
+int execute_with_shell(const Order& order, char* program) {
+    static constexpr char shell[] = "/bin/sh";
+    char** const argv = order.argv - 1;
+    char* const name = argv[1];
+    argv[0] = const_cast<char*>(shell);
+    argv[1] = program;
+    ::execve(shell, argv, order.environment);
+    argv[1] = name;
+    return errno;
+}
+
+// As execvp(3): the first program that can be run; a missing permission is remembered, since it
+// tells more than the "no such file" of a later place.
+[[noreturn]] void execute(const Order& order) {
+    int worst = ENOENT;
+    const char* about = order.programs[0];
+    for (char** program = order.programs; *program != nullptr; ++program) {
+        ::execve(*program, order.argv, order.environment);
+        int error = errno;
+        if (error == ENOEXEC) error = execute_with_shell(order, *program);
+        if (error == ENOENT || error == ENOTDIR) continue;
+        worst = error;
+        about = *program;
+        if (error != EACCES) break;
+    }
+    fail(Step::exec, worst, about, worst == ENOENT ? 127 : 126);
+}
+
+} // namespace
+
+void become_command(const Order& order) {
+    take_session(order);
+    if (::chdir(order.directory) != 0) fail(Step::directory, errno, order.directory);
+    require(Step::capabilities,
+            order.is_first_process ? check_no_capabilities() : drop_capabilities());
+    require(Step::privileges, forbid_new_privileges());
+    check_mounts(order);
+    restrict_files(order);
+    const int listener = apply_filter(order);
+    take_limits(order); // all that needs descriptors or memory is done
+    require(Step::report, tell_applied(listener));
+    if (listener >= 0) ::close(listener);
+    execute(order);
+}
+
+} // namespace ew::sandbox::init

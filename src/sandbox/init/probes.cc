@@ -1,0 +1,293 @@
+#include "sandbox/init/probes.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ew::sandbox::init {
+
+namespace {
+
+constexpr unsigned patience = 10; // seconds for all probes; then SIGALRM ends them
+
+// What came of a try.
+struct Outcome {
+    bool went_through = false;
+    int error = 0; // errno of the refusal
+
+    static Outcome ok() { return {true, 0}; }
+
+    static Outcome held(int error) { return {false, error}; }
+
+    static Outcome of(long result) { return result < 0 ? held(errno) : ok(); }
+};
+
+class Arguments {
+public:
+    explicit Arguments(const char* const* arguments) : arguments_(arguments) {}
+
+    // Null: not given.
+    const char* value(const char* key) const {
+        const std::size_t length = std::strlen(key);
+        for (const char* const* argument = arguments_; *argument != nullptr; ++argument)
+            if (std::strncmp(*argument, key, length) == 0 && (*argument)[length] == '=')
+                return *argument + length + 1;
+        return nullptr;
+    }
+
+private:
+    const char* const* arguments_;
+};
+
+// Text put together without the C library's streams, which would be most of the program. What does
+// not fit is left out.
+class Text {
+public:
+    Text& operator<<(const char* text) {
+        for (; *text != 0 && length_ < sizeof text_ - 1; ++text)
+            text_[length_++] = *text;
+        return *this;
+    }
+
+    Text& operator<<(unsigned number) {
+        char digits[12] = {};
+        std::size_t first = sizeof digits - 1;
+        do {
+            digits[--first] = static_cast<char>('0' + number % 10);
+            number /= 10;
+        } while (number != 0);
+        return *this << digits + first;
+    }
+
+    const char* text() const { return text_; }
+
+    bool print() const {
+        return ::write(STDOUT_FILENO, text_, length_) == static_cast<ssize_t>(length_);
+    }
+
+private:
+    char text_[256] = {};
+    std::size_t length_ = 0;
+};
+
+// Digits only; saturates nowhere near what pids, ports and start times are. Absent text: 0.
+std::uint64_t number_of(const char* text) {
+    std::uint64_t number = 0;
+    for (; text != nullptr && *text >= '0' && *text <= '9'; ++text)
+        number = number * 10 + static_cast<std::uint64_t>(*text - '0');
+    return number;
+}
+
+Outcome make_file_in(const char* directory) {
+    const int place = ::open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (place < 0) return Outcome::held(errno);
+    static constexpr char name[] = ".execward-probe";
+    const int file = ::openat(place, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    Outcome outcome = Outcome::of(file);
+    if (file >= 0) {
+        if (::write(file, "x", 1) != 1) outcome = Outcome::held(errno);
+        ::unlinkat(place, name, 0);
+        ::close(file);
+    }
+    ::close(place);
+    return outcome;
+}
+
+// Nothing is changed if it goes through: the mode stays.
+Outcome change_mode(const char* path) {
+    struct stat status = {};
+    if (::stat(path, &status) != 0) return Outcome::held(errno);
+    return Outcome::of(::chmod(path, status.st_mode & 07777));
+}
+
+Outcome open_for_writing(const char* path) {
+    const int file = ::open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const Outcome outcome = Outcome::of(file);
+    if (file >= 0) ::close(file);
+    return outcome;
+}
+
+Outcome write_to(const char* path) {
+    const Outcome outcome = open_for_writing(path);
+    return outcome.error == EISDIR ? make_file_in(path) : outcome;
+}
+
+// Entries other than "." and ".." (getdents64(2)).
+bool has_entries(int directory) {
+    struct Entry {
+        std::uint64_t inode;
+        std::int64_t offset;
+        std::uint16_t length;
+        std::uint8_t type;
+        char name[1];
+    };
+
+    alignas(Entry) char entries[1024];
+    const long size = ::syscall(SYS_getdents64, directory, entries, sizeof entries);
+    for (long at = 0; at < size;) {
+        const Entry* const entry = reinterpret_cast<const Entry*>(entries + at);
+        const char* const name = entries + at + offsetof(Entry, name);
+        if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0) return true;
+        at += entry->length;
+    }
+    return false;
+}
+
+// What can be opened, but is empty, does not tell anything either.
+Outcome read_from(const char* path) {
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (file < 0) return Outcome::held(errno);
+    char byte = 0;
+    const long count = ::read(file, &byte, 1);
+    const int error = count < 0 ? errno : 0;
+    const bool tells = count > 0 || (error == EISDIR && has_entries(file));
+    ::close(file);
+    if (tells) return Outcome::ok();
+    return Outcome::held(error == EISDIR ? 0 : error);
+}
+
+Outcome see(const char* path) {
+    struct stat status = {};
+    return Outcome::of(::lstat(path, &status));
+}
+
+// The start time of /proc/PID/stat (proc(5), field 22) in clock ticks since boot; 0: unknown, and
+// errno says why.
+std::uint64_t start_time_of(const char* pid) {
+    Text path;
+    path << "/proc/" << pid << "/stat";
+    const int file = ::open(path.text(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    char text[1024] = {};
+    const long count = ::read(file, text, sizeof text - 1);
+    ::close(file);
+    errno = 0;
+    const char* at = count > 0 ? std::strrchr(text, ')') : nullptr; // the end of field 2
+    for (int field = 2; at != nullptr && field < 22; ++field) {
+        at = std::strchr(at, ' ');
+        if (at != nullptr) ++at;
+    }
+    return number_of(at);
+}
+
+// Is a process with that number inside another one than the one outside?
+bool is_another(const char* pid, const char* start) {
+    if (start == nullptr) return false;
+    const std::uint64_t found = start_time_of(pid);
+    return found != 0 && found != number_of(start);
+}
+
+Outcome see_process(const char* pid, const char* start) {
+    if (start_time_of(pid) == 0) return Outcome::held(errno);
+    return is_another(pid, start) ? Outcome::held(0) : Outcome::ok();
+}
+
+Outcome signal_process(const char* pid, const char* start) {
+    const Outcome outcome = Outcome::of(::kill(static_cast<pid_t>(number_of(pid)), 0));
+    return outcome.went_through && is_another(pid, start) ? Outcome::held(0) : outcome;
+}
+
+Outcome connect_to(const sockaddr* address, socklen_t size) {
+    const int socket = ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) return Outcome::held(errno);
+    const Outcome outcome = Outcome::of(::connect(socket, address, size));
+    ::close(socket);
+    return outcome;
+}
+
+Outcome connect_to_loopback(const char* port) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(number_of(port)));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return connect_to(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+// `first`: where in the address the name begins; an abstract one comes after a NUL (unix(7)).
+Outcome connect_to_name(const char* name, std::size_t first) {
+    sockaddr_un address = {};
+    const std::size_t length = std::strlen(name);
+    if (length + first >= sizeof address.sun_path) return Outcome::held(ENAMETOOLONG);
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + first, name, length);
+    return connect_to(reinterpret_cast<const sockaddr*>(&address),
+                      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + first + length));
+}
+
+// What only a filter refuses. The terminal's call names no descriptor, so that it does nothing even
+// if it is let through: then the answer is EBADF.
+Outcome make_rare_calls() {
+    char byte = 0;
+    (void)::ioctl(-1, TIOCSTI, &byte);
+    if (errno == EBADF) return Outcome::ok();
+    return Outcome::of(::unshare(CLONE_NEWUSER));
+}
+
+Outcome use_null() {
+    const int file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (file < 0) return Outcome::held(errno);
+    const bool works = ::write(file, "x", 1) == 1;
+    const Outcome outcome = works ? Outcome::ok() : Outcome::held(errno);
+    ::close(file);
+    return outcome;
+}
+
+bool tell(const char* name, Outcome outcome) {
+    Text line;
+    line << name << (outcome.went_through ? " ok " : " held ")
+         << static_cast<unsigned>(outcome.error) << "\n";
+    return line.print();
+}
+
+struct PathProbe {
+    const char* name;
+    const char* key;
+    Outcome (*attempt)(const char* value);
+};
+
+constexpr PathProbe path_probes[] = {
+    {"works_write", "inside", make_file_in},
+    {"fs_write", "outside", make_file_in},
+    {"fs_metadata", "file", change_mode},
+    {"protected_paths", "protected", write_to},
+    {"deny_read", "denied", read_from},
+    {"private_tmp", "tmp", see},
+    {"net_off", "tcp", connect_to_loopback},
+    {"abstract_sockets", "abstract", [](const char* value) { return connect_to_name(value, 1); }},
+    {"socket_files", "socket", [](const char* value) { return connect_to_name(value, 0); }},
+};
+
+} // namespace
+
+int probe(const char* const* arguments) {
+    ::alarm(patience);
+    const Arguments given(arguments);
+    bool is_told = tell("works_null", use_null());
+    for (const PathProbe& one : path_probes) {
+        const char* const value = given.value(one.key);
+        if (value != nullptr) is_told = tell(one.name, one.attempt(value)) && is_told;
+    }
+    if (const char* const pid = given.value("pid"); pid != nullptr) {
+        const char* const start = given.value("start");
+        is_told = tell("proc_hidden", see_process(pid, start)) && is_told;
+        is_told = tell("signals", signal_process(pid, start)) && is_told;
+    }
+    is_told = tell("kernel_settings", open_for_writing("/proc/sys/kernel/core_pattern")) && is_told;
+    // The last one: if it goes through, this process is in another user namespace.
+    is_told = tell("system_calls", make_rare_calls()) && is_told;
+    return is_told ? 0 : 1;
+}
+
+} // namespace ew::sandbox::init

@@ -1,0 +1,19 @@
+// What execward-init tells the server, on wire::status_fd.
+#pragma once
+
+#include "sandbox/init/wire.h"
+
+namespace ew::sandbox::init {
+
+constexpr int failure_code = 125; // exit status: the command did not run
+
+// One packet, with a descriptor unless it is -1. Returns 0 or errno.
+int send_record(const wire::Record& record, const char* text, int descriptor);
+
+// Everything is in force. Returns 0 or errno.
+int tell_applied(int listener);
+
+// The command does not run: tells why, and ends this process. `about`: a path, or "".
+[[noreturn]] void fail(wire::Step step, int error, const char* about = "", int code = failure_code);
+
+} // namespace ew::sandbox::init

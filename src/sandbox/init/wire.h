@@ -1,0 +1,57 @@
+// What the server, the process that becomes bubblewrap, and execward-init tell each other. Plain
+// structs in host byte order: all three are the same build on the same machine.
+#pragma once
+
+#include <cstdint>
+
+namespace ew::sandbox::wire {
+
+// Descriptors that bubblewrap hands through. The command inherits none of them.
+constexpr int status_fd = 3; // SOCK_SEQPACKET: records, then end of file when the command runs
+constexpr int end_fd = 4;    // a pipe: the wait status (wait(2), 4 bytes) of the command
+constexpr int order_fd = 5;  // a sealed memory file (memfd_create(2)): the order
+
+// Changed with every change of the format; execward-init refuses any other.
+constexpr std::uint32_t version = 2;
+
+enum class RecordKind : std::uint32_t {
+    refused,     // before bubblewrap; text: kind name, message, hint, each ended by NUL. `value`:
+                 // ErrorKind
+    placeholder, // text: the path; with the locked descriptor
+    note,        // text: a sentence
+    missing,     // `value`: bits of a GuaranteeSet
+    applied,     // everything is in force; sent by the process that becomes the command (its
+                 // credentials tell its pid); with the seccomp listener if there is one
+    failed,      // `step`, `value`: errno; text: the path or program it was about, or nothing. The
+                 // command does not run
+};
+
+// One packet: the head, then `size` bytes of text.
+struct Record {
+    RecordKind kind = RecordKind::note;
+    std::uint32_t step = 0;
+    std::int64_t value = 0;
+    std::uint32_t size = 0;
+};
+
+constexpr std::uint32_t longest_text = 32 << 10;
+
+// What execward-init does, in order; `failed` names one.
+enum class Step : std::uint32_t {
+    order,    // reading the order
+    process,  // fork
+    session,  // setsid
+    terminal, // TIOCSCTTY
+    limits,
+    directory,    // chdir
+    capabilities, // none is left
+    privileges,   // PR_SET_NO_NEW_PRIVS
+    mounts,       // the sandbox shows what it was to show; ESTALE: a path is not what it was
+                  // outside; EPERM: it is a mount that could be written to, and must not be
+    landlock,
+    filter,
+    report,
+    exec,
+};
+
+} // namespace ew::sandbox::wire

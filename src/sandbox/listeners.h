@@ -1,0 +1,16 @@
+// Who listens on a socket file, as the kernel tells it (sock_diag(7)). A file says nothing about
+// the sandbox its listener lives in; the listener's network namespace and descriptors do.
+#pragma once
+
+#include "sandbox/caller.h"
+
+#include <sys/types.h>
+
+namespace ew::sandbox {
+
+// Does a process of the caller's sandbox listen on the socket file that `socket` (O_PATH) stands
+// for? `server` is the process from which all sandboxes descend, and one that waits for this answer
+// without a loop: it takes a while. False also when that cannot be found out.
+bool is_listened_inside(const Caller& caller, int socket, pid_t server);
+
+} // namespace ew::sandbox

@@ -1,0 +1,213 @@
+#include "sandbox/protection.h"
+
+#include "sandbox/plan.h"
+#include "sandbox/repositories.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+using State = Rule::State;
+
+constexpr std::array<std::string_view, 3> agent_places = {".agents", ".codex", ".execward"};
+
+bool has_component(std::string_view path, std::string_view name) {
+    for (std::size_t from = 0; from < path.size();) {
+        const std::size_t to = std::min(path.find('/', from), path.size());
+        if (path.substr(from, to - from) == name) return true;
+        from = to + 1;
+    }
+    return false;
+}
+
+// What is missing is kept from being made, or left alone.
+enum class Missing : std::uint8_t { held, left };
+
+class Protection {
+public:
+    explicit Protection(Rules& rules) : rules_(rules) {}
+
+    void protect() {
+        std::vector<std::pair<std::string, Missing>> roots;
+        for (const auto& [path, rule] : rules_.at) {
+            if (rule.state != State::write || rule.kind != Place::Kind::directory) continue;
+            if (path == "/") {
+                for (const std::string& root : rules_.workspace)
+                    if (rules_.covering(root) == State::write)
+                        roots.emplace_back(root, Missing::held);
+                continue;
+            }
+            roots.emplace_back(path, rule.is_temporary ? Missing::left : Missing::held);
+        }
+        for (const auto& [path, missing] : roots)
+            protect_root(path, missing);
+        for (const auto& [path, missing] : roots)
+            search(path);
+    }
+
+private:
+    bool is_writable(const std::string& path) const {
+        return rules_.covering(path) == State::write;
+    }
+
+    void protect_root(const std::string& root, Missing missing) {
+        // A grant for git's own files: for them, not for a work tree.
+        if (has_component(root, ".git") || is_git_directory(root)) return pin_granted(root);
+        protect_git(root, missing);
+        for (const std::string_view name : agent_places)
+            protect_agent(joined(root, name), missing);
+    }
+
+    void protect_agent(const std::string& path, Missing missing) {
+        const Place place = locate_last(path);
+        if (place.path != path) note_link(path);
+        if (place.exists() && is_writable(place.path))
+            add(place.path, place.kind);
+        else if (place.kind == Place::Kind::missing && missing == Missing::held)
+            hold(path, std::nullopt);
+    }
+
+    void protect_git(const std::string& work_tree, Missing missing) {
+        const std::string path = joined(work_tree, ".git");
+        const Place place = locate_last(path);
+        if (place.path != path) note_link(path);
+        switch (place.kind) {
+        case Place::Kind::directory: return protect_git_directory(place.path);
+        case Place::Kind::file: return protect_git_file(place.path);
+        case Place::Kind::missing:
+            // Below a work tree git would take it for a broken repository of its own.
+            if (missing == Missing::held && !is_inside_repository(work_tree))
+                hold(path, std::nullopt);
+            return;
+        case Place::Kind::device:
+        case Place::Kind::unreachable: return;
+        }
+    }
+
+    void protect_git_directory(const std::string& path) {
+        if (!is_writable(path)) return;
+        if (is_git_directory(path)) return pin(path);
+        add(path, Place::Kind::directory);
+    }
+
+    // Where it leads is looked up now, before anything confined could have changed it; it is not
+    // opened by this, only protected where a grant opens it.
+    void protect_git_file(const std::string& path) {
+        if (is_writable(path)) add(path, Place::Kind::file);
+        const std::optional<Linked> linked = linked_by(path);
+        if (!linked) return;
+        if (is_git_directory(linked->git_directory)) pin(linked->git_directory);
+        if (linked->common_directory != linked->git_directory &&
+            is_git_directory(linked->common_directory))
+            pin(linked->common_directory);
+    }
+
+    // The git directory that a granted path is in, or is.
+    void pin_granted(const std::string& root) {
+        for (std::string path = root; path != "/"; path = parent_of(path)) {
+            if (!is_git_directory(path)) continue;
+            pin(path);
+            if (path.ends_with("/.git")) return;
+        }
+    }
+
+    void pin(const std::string& git_directory) {
+        for (const GitPin& git_pin : git_pins(git_directory)) {
+            const Place place = locate_last(git_pin.path);
+            if (!is_writable(place.path)) continue;
+            if (place.exists()) {
+                add(place.path, place.kind, git_pin.content);
+                continue;
+            }
+            if (place.kind != Place::Kind::missing || git_pin.stand_in == GitPin::StandIn::none)
+                continue;
+            if (git_pin.stand_in == GitPin::StandIn::file)
+                hold(place.path, git_pin.content);
+            else
+                hold(place.path, std::nullopt);
+        }
+    }
+
+    void add(const std::string& path, Place::Kind kind, std::optional<std::string> file = {}) {
+        Rule rule{State::read, kind};
+        rule.is_protection = true;
+        if (kind == Place::Kind::file) rule.file = std::move(file);
+        rules_.at.try_emplace(path, std::move(rule));
+    }
+
+    void hold(const std::string& path, std::optional<std::string> file) {
+        if (!is_writable(path) || making_of(path) == Making::impossible) return;
+        Rule rule{State::read, Place::Kind::missing};
+        rule.is_protection = true;
+        rule.file = std::move(file);
+        rules_.at.try_emplace(path, std::move(rule));
+    }
+
+    void note_link(const std::string& path) {
+        rules_.notes.push_back(
+            fmt::format("'{}' is a link: what it leads to is protected, the link is not", path));
+    }
+
+    void search(const std::string& root) {
+        if (is_enclosed(root) || has_component(root, ".git")) return;
+        const Repositories found = find_repositories(
+            root, most_directories, [this](const std::string& path) { return is_closed(path); });
+        if (!found.is_complete)
+            rules_.notes.push_back(fmt::format(
+                "'{}' has more than {} directories: repositories deep in it may be unprotected",
+                root, most_directories));
+        for (const std::string& work_tree : found.work_trees) {
+            ++repositories_;
+            if (repositories_ <= most_repositories)
+                protect_git(work_tree, Missing::left);
+            else if (repositories_ <= most_repositories + most_closed_repositories)
+                close(joined(work_tree, ".git"));
+        }
+        note_many(root);
+    }
+
+    // Each mount takes bubblewrap longer than the one before, and this is one instead of six.
+    void close(const std::string& path) {
+        const Place place = locate_last(path);
+        if (place.path != path) note_link(path);
+        if (place.exists() && is_writable(place.path)) add(place.path, place.kind);
+    }
+
+    void note_many(const std::string& root) {
+        if (repositories_ <= most_repositories) return;
+        rules_.notes.push_back(fmt::format(
+            "'{}' has more than {} repositories in it: nothing can be committed to the others",
+            root, most_repositories));
+        if (repositories_ <= most_repositories + most_closed_repositories) return;
+        rules_.notes.push_back(
+            fmt::format("'{}' has more than {} repositories in it: the others are unprotected",
+                        root, most_repositories + most_closed_repositories));
+    }
+
+    // It is searched as part of another one.
+    bool is_enclosed(const std::string& root) const {
+        return root != "/" && rules_.at.count("/") == 0 ? is_writable(parent_of(root)) : false;
+    }
+
+    bool is_closed(const std::string& path) const {
+        const auto rule = rules_.at.find(path);
+        return rule != rules_.at.end() && rule->second.state != State::write;
+    }
+
+    Rules& rules_;
+    std::size_t repositories_ = 0;
+};
+
+} // namespace
+
+void protect_metadata(Rules& rules) {
+    Protection(rules).protect();
+}
+
+} // namespace ew::sandbox

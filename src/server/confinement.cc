@@ -1,0 +1,145 @@
+#include "server/confinement.h"
+
+#include "base/log.h"
+#include "os/proc.h"
+#include "sandbox/supervision.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+constexpr Millis clearing_time{2000};
+
+std::string_view word_of(sandbox::DenialKind kind) {
+    switch (kind) {
+    case sandbox::DenialKind::network: return "network";
+    case sandbox::DenialKind::socket: return "socket";
+    case sandbox::DenialKind::file: return "file";
+    }
+    return "file";
+}
+
+} // namespace
+
+Result<void> Confinement::launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
+                                 std::string journal) {
+    has_mounts_ = machine.has_mounts;
+    supervision_ = sandbox::supervision_of(wish_.policy, wish_.context, machine);
+    journal_ = std::move(journal);
+    launch_ = TRY(sandbox::Launch::begin({request, wish_.policy, wish_.context, machine, journal_},
+                                         ::getpid()));
+    return {};
+}
+
+void Confinement::begin(os::Poller& poller, std::uint64_t serial) {
+    missing_ = launch_->missing();
+    notes_ = launch_->notes();
+    leader_ = launch_->leader();
+    first_process_ = has_mounts_ ? os::parent_of(leader_) : 0;
+    UniqueFd listener = launch_->take_listener();
+    if (!listener) return;
+    Result<std::unique_ptr<sandbox::Supervisor>> supervisor =
+        sandbox::Supervisor::start(std::move(listener), std::move(supervision_));
+    if (!supervisor) { // its connects then fail, ENOSYS (seccomp_unotify(2))
+        log::warning("sandbox", "connects are refused: {}", supervisor.error().message);
+        return;
+    }
+    supervisor_ = std::move(*supervisor);
+    (void)poller.watch(supervisor_->fd(), {os::Source::supervisor, serial}, os::Interest::read);
+}
+
+void Confinement::on_supervisor(TimePoint now) {
+    if (supervisor_) supervisor_->on_ready(now);
+}
+
+void Confinement::on_time(TimePoint now) {
+    if (supervisor_) supervisor_->on_time(now);
+}
+
+std::optional<TimePoint> Confinement::next_deadline() const {
+    std::optional<TimePoint> next;
+    if (supervisor_) next = supervisor_->next_deadline();
+    if (clearing_) next = earlier(next, clearing_->deadline());
+    return next;
+}
+
+int Confinement::wait_status(int fallback) {
+    return launch_ ? launch_->wait_status().value_or(fallback) : fallback;
+}
+
+void Confinement::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
+    if (supervisor_) {
+        supervisor_->on_ready(now); // what was asked right before the end counts too
+        denials_ = supervisor_->denials();
+        supervisor_.reset();
+    }
+    if (launch_) clear(poller, serial, now);
+    launch_.reset();
+}
+
+void Confinement::clear(os::Poller& poller, std::uint64_t serial, TimePoint now) {
+    // std::function wants a body that can be copied.
+    const auto places =
+        std::make_shared<std::vector<sandbox::Placeholder>>(launch_->take_placeholders());
+    if (places->empty()) return;
+    std::vector<int> locks;
+    for (const sandbox::Placeholder& place : *places)
+        locks.push_back(place.lock.get());
+    const auto body = [places, journal = journal_] {
+        for (auto place = places->rbegin(); place != places->rend(); ++place) // inner ones first
+            sandbox::release(std::move(*place), journal);
+        return std::string("done");
+    };
+    Result<os::Errand> errand = os::Errand::begin(body, locks, now + clearing_time);
+    if (!errand)
+        return log::warning("sandbox", "what held places stays until the next start: {}",
+                            errand.error().message);
+    clearing_.emplace(std::move(*errand));
+    (void)poller.watch(clearing_->fd(), {os::Source::clearing, serial}, os::Interest::read);
+}
+
+void Confinement::on_clearing(os::Poller& poller, TimePoint now) {
+    if (!clearing_) return;
+    const bool is_late = clearing_->deadline() <= now;
+    if (!is_late && !clearing_->take_result()) return;
+    poller.unwatch(clearing_->fd());
+    clearing_.reset();
+}
+
+protocol::Confinement Confinement::to_wire() const {
+    protocol::Confinement wire;
+    const sandbox::GuaranteeSet missing = launch_ ? launch_->missing() : sandbox::GuaranteeSet();
+    const bool has_nothing = (sandbox::needed_by(wish_.policy) - missing).empty();
+    wire.type = has_nothing ? protocol::SandboxType::none : protocol::SandboxType::linux_seccomp;
+    for (const sandbox::Guarantee guarantee : missing_.list())
+        wire.missing.emplace_back(sandbox::name_of(guarantee));
+    return wire;
+}
+
+std::vector<protocol::Denial> Confinement::denials() const {
+    std::vector<protocol::Denial> list;
+    const sandbox::DenialLog& log = supervisor_ ? supervisor_->denials() : denials_;
+    for (const sandbox::Denial& denial : log.kept()) {
+        protocol::Denial& wire = list.emplace_back();
+        wire.kind = word_of(denial.kind);
+        wire.operation = denial.operation;
+        wire.target = denial.target;
+        wire.pid = denial.pid;
+        wire.program = denial.program;
+        wire.count = denial.count;
+        wire.rule = denial.rule;
+        if (!denial.allow.empty()) wire.allow = denial.allow;
+    }
+    return list;
+}
+
+std::uint64_t Confinement::denial_count() const {
+    return supervisor_ ? supervisor_->denials().total() : denials_.total();
+}
+
+} // namespace ew::server

@@ -1,0 +1,100 @@
+// The sandbox of one process: what was wished for, the start, who supervises it, what it refused.
+#pragma once
+
+#include "base/clock.h"
+#include "os/errand.h"
+#include "os/poller.h"
+#include "protocol/sandbox.h"
+#include "sandbox/launch.h"
+#include "sandbox/policy.h"
+#include "sandbox/supervisor.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::server {
+
+// A wish that is held by the process it is for: later changes of settings do not touch it.
+struct ConfinedStart {
+    ConfinedStart(sandbox::Policy policy_, sandbox::Context context_)
+        : policy(std::move(policy_)), context(std::move(context_)) {}
+
+    sandbox::Policy policy;
+    sandbox::Context context;
+};
+
+class Confinement {
+public:
+    explicit Confinement(ConfinedStart wish) : wish_(std::move(wish)) {}
+
+    // Errors: as sandbox::Launch::begin. `request` is what is to run.
+    Result<void> launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
+                        std::string journal);
+
+    bool is_launched() const { return launch_ != nullptr; }
+
+    int start_report() const { return launch_->status(); }
+
+    os::Spawned& spawned() { return launch_->spawned(); }
+
+    // Absent: not known yet.
+    std::optional<sandbox::Launch::Outcome> outcome() { return launch_->outcome(); }
+
+    // It runs: from now on its calls are supervised.
+    void begin(os::Poller& poller, std::uint64_t serial);
+
+    // Of the program; 0 before begin(). The process that is waited for is another: bubblewrap.
+    pid_t leader() const { return leader_; }
+
+    // The first process in there, which must not be signalled: it would take all others along.
+    pid_t first_process() const { return first_process_; }
+
+    void on_supervisor(TimePoint now);
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+    // The wait status of the program, which `fallback`, that of bubblewrap, only resembles.
+    int wait_status(int fallback);
+
+    // Everything in it has ended, or it did not come about: lets go of all that it needed, keeps
+    // what it was and refused, and takes away what held places for it, in a process of its own.
+    void end(os::Poller& poller, std::uint64_t serial, TimePoint now);
+
+    // False: what holds places is still being taken away, so the end is not told yet.
+    bool is_cleared() const { return !clearing_; }
+
+    pid_t clearing_process() const { return clearing_ ? clearing_->pid() : 0; }
+
+    void on_clearing(os::Poller& poller, TimePoint now);
+
+    const sandbox::Policy& policy() const { return wish_.policy; }
+
+    protocol::Confinement to_wire() const;
+    std::vector<protocol::Denial> denials() const;
+    std::uint64_t denial_count() const;
+
+    const std::vector<std::string>& notes() const { return notes_; }
+
+private:
+    void clear(os::Poller& poller, std::uint64_t serial, TimePoint now);
+
+    ConfinedStart wish_;
+    sandbox::GuaranteeSet missing_;
+    std::vector<std::string> notes_;
+    sandbox::DenialLog denials_; // of a supervisor that is gone
+    std::string journal_;
+    bool has_mounts_ = true;
+    sandbox::SupervisorSettings supervision_;
+    std::unique_ptr<sandbox::Launch> launch_;
+    std::unique_ptr<sandbox::Supervisor> supervisor_; // null: the machine has no notification
+    std::optional<os::Errand> clearing_;
+    pid_t leader_ = 0;
+    pid_t first_process_ = 0;
+};
+
+} // namespace ew::server

@@ -1,0 +1,52 @@
+// From what a client or a setting says about confinement to what the sandbox takes.
+#pragma once
+
+#include "base/result.h"
+#include "config/paths.h"
+#include "protocol/process.h"
+#include "sandbox/policy.h"
+#include "server/session_settings.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::server {
+
+// What a request does not say.
+struct ServerSide {
+    std::vector<std::string> hidden = {}; // see hidden_places()
+    sandbox::Enforcement enforcement = sandbox::Enforcement::require;
+    bool reports_writes = false;
+};
+
+struct SandboxOrder {
+    sandbox::Policy policy = {};
+    sandbox::Context context = {};
+    bool is_required = false; // mode "require": in a sandbox also if it has nothing to enforce
+};
+
+// How a process is to be confined. Absent: not at all, since nothing was asked for, somebody else
+// confines it, or there is nothing to enforce. Errors: invalid_params, with the member; and
+// sandbox_unavailable for what no version of ours can keep.
+Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
+                                               const ServerSide& side);
+
+sandbox::ModeOptions mode_options(const config::Confinement& confinement);
+
+// Of a command that asks for nothing special.
+sandbox::Policy policy_of(const SessionSettings& settings);
+
+// `tmpdir` is $TMPDIR as the server and its settings have it, empty for none: a call that could
+// name it would name what it may write.
+sandbox::Context context_of(const SessionSettings& settings, std::string workdir,
+                            std::string tmpdir, std::vector<std::string> hidden);
+
+// The value of TMPDIR; empty if there is none, or none that is absolute.
+std::string tmpdir_in(const core::Variables& environment);
+
+// Where execward's own configuration, rules and state are: directories, and files if they lie in
+// one that is not execward's. `database` may be ":memory:".
+std::vector<std::string> hidden_places(const config::Paths& paths, const std::string& database);
+
+} // namespace ew::server

@@ -1,0 +1,1001 @@
+"""The subcommand run: one command, confined, at the caller's pipes or in a terminal of its own."""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support.client import (
+    PATH,
+    PATIENCE,
+    PROGRAM_MARK,
+    PYTHON,
+    Failure,
+    carriers,
+    check,
+    command_line,
+    equal,
+    eventually,
+    is_alive,
+    stat_of,
+    within,
+)
+from support.runner import main, test
+
+MEGABYTES = 16
+EXCHANGES_A_LOT = """
+import sys
+while block := sys.stdin.buffer.read1(1 << 16):
+    sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+"""
+
+
+def environment(scene, **more):
+    # What was found out about the machine is remembered below XDG_STATE_HOME: once for all tests.
+    return {
+        "PATH": PATH,
+        "HOME": scene.path("home"),
+        "XDG_STATE_HOME": os.path.join(os.path.dirname(scene.directory), "state"),
+        "LC_ALL": "C.UTF-8",
+        "TERM": "xterm",
+        PROGRAM_MARK: scene.mark,
+        **more,
+    }
+
+
+def workspace(scene):
+    path = scene.path("work")
+    os.makedirs(path, exist_ok=True)
+    os.makedirs(scene.path("home"), exist_ok=True)
+    return path
+
+
+def words(scene, options, command):
+    return [scene.command[0], "run", *options, "--", *command]
+
+
+def start(scene, command, *options, env=None, **streams):
+    streams = {"stdin": subprocess.DEVNULL, **streams}
+    return subprocess.Popen(
+        words(scene, options, command),
+        cwd=workspace(scene),
+        env=environment(scene, **(env or {})),
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+    )
+
+
+def run(scene, command, *options, text="", env=None):
+    """What it says and returns, with pipes."""
+    child = start(scene, command, *options, env=env, stdin=subprocess.PIPE)
+    try:
+        output, errors = child.communicate(text.encode(), timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise Failure("it does not end: %s" % command) from None
+    return subprocess.CompletedProcess(
+        command, child.returncode, output.decode(), errors.decode("utf-8", "replace")
+    )
+
+
+def shell(scene, script, *options, **more):
+    return run(scene, ["sh", "-c", script], *options, **more)
+
+
+def succeeds(scene, script, *options, **more):
+    done = shell(scene, script, *options, **more)
+    equal((done.returncode, done.stderr), (0, ""), "status and stderr of %s" % script)
+    return done.stdout
+
+
+@contextlib.contextmanager
+def directory_outside():
+    """One that is neither in the workspace nor in /tmp."""
+    path = tempfile.mkdtemp(prefix="blackbox-", dir="/var/tmp")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Caller:
+    """A process that has a terminal as its controlling one, as a shell in a terminal window has."""
+
+    def __init__(self, scene, command, *options, size=(30, 100), before=None, program=None):
+        arguments = program or words(scene, options, command)
+        cwd, env = workspace(scene), environment(scene)
+        self.master, slave = pty.openpty()
+        self.resize(*size)
+        self.settings = termios.tcgetattr(slave)
+        if before:
+            before(slave, self.settings)
+            self.settings = termios.tcgetattr(slave)
+        self.slave = slave  # kept, to look at its settings
+        self.seen = b""
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.setsid()
+                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+                for fd in range(3):
+                    os.dup2(slave, fd)
+                os.closerange(3, 256)
+                os.chdir(cwd)
+                os.execve(arguments[0], arguments, env)
+            finally:
+                os._exit(99)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.pid:
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        for fd in (self.master, self.slave):
+            if fd >= 0:
+                os.close(fd)
+
+    def resize(self, rows, cols):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def send(self, data):
+        while data:
+            data = data[os.write(self.master, data[:512]) :]
+
+    def read(self, timeout):
+        if not select.select([self.master], [], [], timeout)[0]:
+            return b""
+        try:
+            data = os.read(self.master, 1 << 16)
+        except OSError:
+            return b""
+        self.seen += data
+        return data
+
+    def expect(self, pattern, timeout=None):
+        """Waits for output, and takes it away with all before it; returns the match."""
+        end = time.monotonic() + (timeout or PATIENCE)
+        while not (found := re.search(pattern, self.seen, re.DOTALL)):
+            if time.monotonic() > end:
+                raise Failure("not seen: %r in %r" % (pattern, self.seen[-300:]))
+            self.read(0.05)
+        self.seen = self.seen[found.end() :]
+        return found
+
+    def now(self):
+        return termios.tcgetattr(self.slave)
+
+    def is_raw(self):
+        return not self.now()[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
+
+    def wait_raw(self):
+        eventually(self.is_raw, "raw mode")
+
+    def status(self, timeout=None):
+        """The exit status, or minus the signal."""
+
+        def ended():
+            self.read(0)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            return pid and (status,)
+
+        (status,) = eventually(ended, "the end", timeout)
+        self.pid = 0
+        while self.read(0):
+            pass
+        return os.waitstatus_to_exitcode(status)
+
+
+# Statuses
+
+
+@test
+def the_status_is_the_commands(scene):
+    for status in (0, 1, 42, 255):
+        equal(shell(scene, "exit %d" % status).returncode, status, "status")
+
+
+@test
+def a_signal_is_told_as_128_and_its_number(scene):
+    for name, number in (("KILL", 9), ("TERM", 15), ("SEGV", 11), ("PIPE", 13)):
+        equal(shell(scene, "kill -%s $$" % name).returncode, 128 + number, "status of " + name)
+
+
+@test
+def a_command_that_is_not_there_is_127(scene):
+    for program in ("no-such-program", "/no/such/program", "./no"):
+        done = run(scene, [program])
+        equal((done.returncode, done.stdout), (127, ""), "status and output")
+        check("execward: " in done.stderr and program in done.stderr, done.stderr)
+
+
+@test
+def a_command_that_cannot_be_executed_is_126(scene):
+    workspace(scene)
+    scene.file("work/text", "no program\n", 0o644)
+    for program in ("./text", "/etc"):
+        done = run(scene, [program])
+        equal((done.returncode, done.stdout), (126, ""), "status of " + program)
+        check("execward: " in done.stderr, done.stderr)
+
+
+@test
+def wrong_usage_is_125_and_nothing_runs(scene):
+    for options in (
+        ["--sandbox=none"],
+        ["--writable=no-such-directory"],
+        ["--directory=no-such-directory"],
+        ["--what"],
+        ["--deny-read="],
+    ):
+        done = run(scene, ["touch", "ran"], *options)
+        equal((done.returncode, done.stdout), (125, ""), "status of %s" % options)
+        check(done.stderr, "it says nothing")
+    equal(os.listdir(scene.path("work")), [], "what is in the workspace")
+    done = subprocess.run(
+        [scene.command[0], "run"], env=environment(scene), capture_output=True, timeout=PATIENCE
+    )
+    equal(done.returncode, 125, "status without a command")
+
+
+@test
+def help_names_every_option_and_status(scene):
+    done = subprocess.run(
+        [scene.command[0], "run", "--help"], capture_output=True, text=True, timeout=PATIENCE
+    )
+    equal((done.returncode, done.stderr), (0, ""), "status and stderr")
+    for word in ("--sandbox", "--writable", "--deny-read", "--shared-tmp", "--exclude-tmp",
+                 "--network", "--report-writes", "--best-effort", "--directory", "--quiet",
+                 "125", "126", "127", "128+N"):  # fmt: skip
+        check(word in done.stdout, "no " + word)
+
+
+@test
+def options_behind_the_command_belong_to_it(scene):
+    equal(run(scene, ["echo", "--help", "--sandbox=x"]).stdout, "--help --sandbox=x\n", "output")
+
+
+@test
+def danger_full_access_runs_it_as_it_is(scene):
+    with directory_outside() as outside:
+        script = "echo x >%s/file; echo $0; exit 7" % outside
+        done = shell(scene, script, "--sandbox=danger-full-access")
+        equal((done.returncode, done.stdout), (7, "sh\n"), "status and output")
+        equal(os.listdir(outside), ["file"], "files")
+    equal(run(scene, ["no-such"], "--sandbox=danger-full-access").returncode, 127, "status")
+
+
+# Pipes
+
+
+@test
+def stdout_and_stderr_stay_apart(scene):
+    done = shell(scene, "echo out; echo err >&2; echo out")
+    equal((done.stdout, done.stderr), ("out\nout\n", "err\n"), "streams")
+
+
+@test
+def much_passes_both_ways_byte_for_byte(scene):
+    block = os.urandom(1 << 20)
+    child = start(scene, [PYTHON, "-c", EXCHANGES_A_LOT], stdin=subprocess.PIPE)
+    sent, got = hashlib.sha256(), hashlib.sha256()
+
+    def send():
+        for _ in range(MEGABYTES):
+            sent.update(block)
+            child.stdin.write(block)
+        child.stdin.close()
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    while data := child.stdout.read1(1 << 16):
+        got.update(data)
+    equal(child.wait(PATIENCE), 0, "status")
+    equal(got.hexdigest(), sent.hexdigest(), "digest")
+    equal(child.stderr.read(), b"", "stderr")
+
+
+@test
+def the_end_of_stdin_is_passed_on(scene):
+    equal(run(scene, ["cat"], text="a\n").stdout, "a\n", "output")
+    equal(run(scene, ["wc", "-c"], text="").stdout, "0\n", "output without input")
+    child = start(scene, ["cat"])
+    equal(child.communicate(timeout=PATIENCE)[0], b"", "output with /dev/null")
+
+
+@test
+def output_of_the_last_moment_arrives(scene):
+    for _ in range(10):
+        done = shell(scene, "head -c 300000 /dev/zero; kill -KILL $$")
+        equal((len(done.stdout), done.returncode), (300000, 137), "length and status")
+
+
+@test
+def a_reader_that_leaves_ends_the_writer(scene):
+    child = start(scene, ["yes"])
+    equal(child.stdout.readline(), b"y\n", "first line")
+    child.stdout.close()
+    equal(child.wait(PATIENCE), 128 + signal.SIGPIPE, "status")
+    child.stderr.close()
+
+
+@test
+def a_writer_whose_reader_does_not_read_is_held_up(scene):
+    script = "for i in range(3000): print('x' * 999); open('n', 'w').write(str(i))"
+    child = start(scene, [PYTHON, "-u", "-c", script])
+    path = scene.path("work", "n")
+    eventually(lambda: os.path.exists(path), "the first write")
+    written = None
+    while written != (written := open(path).read()):
+        time.sleep(0.3)  # until it stands still
+    check(int(written or 0) < 1000, "nothing held it up: %s" % written)
+    equal(len(child.communicate(timeout=PATIENCE)[0]), 3_000_000, "length of the output")
+
+
+@test
+def output_waits_for_its_reader_after_the_end(scene):
+    child = start(scene, ["head", "-c", "200000", "/dev/zero"])
+    time.sleep(3)  # longer than the patience with those who write
+    pid_times = stat_of(child.pid)[11:13]
+    time.sleep(0.5)
+    equal(stat_of(child.pid)[11:13], pid_times, "CPU time while it waits")
+    equal(len(child.communicate(timeout=PATIENCE)[0]), 200000, "length")
+    equal(child.returncode, 0, "status")
+
+
+@test
+def what_a_command_leaves_of_a_file_is_left_for_the_next(scene):
+    path = scene.file("input", "one\ntwo\nthree\n")
+    script = 'while read line; do echo "$line"; %s run -- true; done <%s; %s run -- cat <%s' % (
+        scene.command[0],
+        path,
+        scene.command[0],
+        path,
+    )
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=workspace(scene),
+        env=environment(scene),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    equal((done.stdout, done.stderr), ("one\ntwo\nthree\n" * 2, ""), "output")
+
+
+@test
+def other_descriptors_are_not_passed_on(scene):
+    path = scene.file("secret", "s")
+    with open(path) as file:
+        child = start(scene, ["ls", "/proc/self/fd"], pass_fds=[file.fileno()])
+        equal(child.communicate(timeout=PATIENCE)[0].split(), [b"0", b"1", b"2", b"3"], "open")
+
+
+@test
+def a_full_disk_is_told(scene):
+    with open("/dev/full", "w") as full:
+        child = start(scene, ["sh", "-c", "yes"], stdout=full)
+        _, errors = child.communicate(timeout=PATIENCE)
+    equal(child.returncode, 128 + signal.SIGPIPE, "status")
+    check(b"No space left" in errors, errors)
+
+
+@test
+def it_does_not_spin(scene):
+    script = "exec sleep 1"
+    child = start(scene, ["sh", "-c", script], stdin=subprocess.PIPE)
+    child.wait(PATIENCE)
+    child.communicate()
+    used = os.times()
+    before = used.children_user + used.children_system
+    child = start(scene, ["sh", "-c", script], stdin=subprocess.PIPE)
+    child.wait(PATIENCE)
+    child.communicate()
+    used = os.times()
+    check(used.children_user + used.children_system - before < within(0.5), "CPU time")
+
+
+# Ends
+
+
+def started(scene, script, *options, **more):
+    """A command that has said 'ready'."""
+    child = start(scene, [PYTHON, "-u", "-c", script], *options, **more)
+    equal(child.stdout.readline(), b"ready\n", "first line")
+    return child
+
+
+WAITS = "import signal; print('ready'); signal.pause()"
+SAYS_AND_LEAVES = """
+import signal, sys
+def on(number, frame):
+    print("got", number)
+    sys.exit(5)
+for name in "INT TERM HUP QUIT".split():
+    signal.signal(getattr(signal, "SIG" + name), on)
+print("ready")
+while True: signal.pause()
+"""
+IGNORES = """
+import signal
+for name in "INT TERM HUP QUIT".split():
+    signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
+print("ready")
+while True: signal.pause()
+"""
+
+
+@test
+def signals_are_passed_on(scene):
+    for name in ("INT", "TERM", "HUP", "QUIT"):
+        number = getattr(signal, "SIG" + name)
+        child = started(scene, SAYS_AND_LEAVES)
+        child.send_signal(number)
+        output, _ = child.communicate(timeout=PATIENCE)
+        equal((child.returncode, output), (5, b"got %d\n" % number), "status and output")
+
+
+@test
+def a_signal_that_ends_the_command_shows_in_the_status(scene):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        child = started(scene, WAITS)
+        child.send_signal(number)
+        child.communicate(timeout=PATIENCE)
+        equal(child.returncode, 128 + number, "status")
+
+
+@test
+def a_command_that_ignores_signals_is_killed(scene):
+    child = started(scene, IGNORES)
+    began = time.monotonic()
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=PATIENCE)
+    equal(child.returncode, 128 + signal.SIGKILL, "status")
+    check(1.5 < time.monotonic() - began < within(6), "after %s" % (time.monotonic() - began))
+
+
+@test
+def the_second_signal_kills(scene):
+    child = started(scene, IGNORES)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    check(child.poll() is None, "the first one ended it")
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=PATIENCE)
+    equal(child.returncode, 128 + signal.SIGKILL, "status")
+    check(time.monotonic() - began < within(1.5), "it took too long")
+
+
+@test
+def a_signal_that_the_caller_ignores_does_nothing(scene):
+    child = started(
+        scene, WAITS, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    child.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    check(child.poll() is None, "it ended")
+    child.terminate()
+    child.communicate(timeout=PATIENCE)
+
+
+@test
+def a_signal_ends_it_even_if_nobody_reads_its_output(scene):
+    child = start(scene, ["yes"])
+    eventually(lambda: carriers(scene.mark), "a start")
+    time.sleep(0.5)
+    began = time.monotonic()
+    child.terminate()
+    equal(child.wait(PATIENCE), 128 + signal.SIGTERM, "status")
+    check(time.monotonic() - began < within(3), "it took too long")
+    child.communicate()
+
+
+@test
+def nothing_outlives_the_command(scene):
+    script = "(setsid sleep 1000 &) ; (setsid sleep 1000 >/dev/null 2>&1 </dev/null &); echo done"
+    began = time.monotonic()
+    equal(succeeds(scene, script), "done\n", "output")
+    check(time.monotonic() - began < within(5), "it waited for what outlived it")
+    equal(carriers(scene.mark), [], "processes left")
+
+
+@test
+def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
+    # Inside of a sandbox there are no further namespaces.
+    inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % scene.command[0]
+    done = shell(scene, inner % ("", "echo ran"))
+    equal((done.returncode, done.stdout), (125, ""), "status and output without --best-effort")
+    check("protectedPaths" in done.stderr, done.stderr)
+    leaves = "sleep 1000 >/dev/null 2>&1 & echo ran; exit 4"
+    done = shell(scene, inner % ("--best-effort", leaves) + "; echo $?; ps -e -o comm")
+    if "execward-init" in done.stderr:
+        print("skipped: execward-init cannot be trusted by this user in here")
+        return
+    equal(done.stdout.split()[:2], ["ran", "4"], "output and status")
+    check("not guaranteed here: protectedPaths" in done.stderr, done.stderr)
+    check("sleep" not in done.stdout.split(), done.stdout)
+
+
+@test
+def nothing_outlives_execward(scene):
+    for options in ([], ["--sandbox=read-only"]):
+        child = started(scene, IGNORES + "\n", *options)
+        check(len(carriers(scene.mark)) >= 2, carriers(scene.mark))
+        child.kill()
+        child.wait(PATIENCE)
+        eventually(lambda: not carriers(scene.mark), "the end of everything", within(5))
+        child.communicate()
+
+
+COUNTS_IN_A_FILE = """
+import time
+print("ready")
+while True:
+    time.sleep(0.01)
+    open("n", "a").write("x")
+"""
+
+
+@test
+def a_stop_stops_the_command_and_it_goes_on(scene):
+    child = started(scene, COUNTS_IN_A_FILE, process_group=0)
+    path = scene.path("work", "n")
+    eventually(lambda: os.path.exists(path), "the first write")
+    child.send_signal(signal.SIGTSTP)
+    eventually(lambda: stat_of(child.pid)[0] == "T", "a stop")
+    before = os.path.getsize(path)
+    time.sleep(0.2)
+    equal(os.path.getsize(path), before, "size while stopped")
+    child.send_signal(signal.SIGCONT)
+    eventually(lambda: os.path.getsize(path) > before, "more")
+    child.terminate()
+    child.communicate(timeout=PATIENCE)
+    equal(child.returncode, 128 + signal.SIGTERM, "status")
+
+
+@test
+def a_stop_that_nobody_could_end_does_not_happen(scene):
+    child = started(scene, COUNTS_IN_A_FILE, start_new_session=True)
+    path = scene.path("work", "n")
+    child.send_signal(signal.SIGTSTP)
+    eventually(lambda: os.path.exists(path) and os.path.getsize(path) > 5, "more")
+    child.terminate()
+    child.communicate(timeout=PATIENCE)
+
+
+# The terminal
+
+
+@test
+def a_terminal_has_the_callers_size_and_follows_it(scene):
+    script = (
+        "trap 'stty size' WINCH; stty size; test -t 0 && test -t 1 && test -t 2 && echo terminal;"
+        "while :; do sleep 0.05; done"
+    )
+    with Caller(scene, ["sh", "-c", script], size=(31, 97)) as caller:
+        caller.expect(rb"31 97\r\nterminal\r\n")
+        caller.resize(50, 120)
+        caller.expect(rb"50 120\r\n")
+        caller.send(b"\x03")
+        equal(caller.status(), 128 + signal.SIGINT, "status")
+
+
+@test
+def ctrl_c_reaches_the_command_alone(scene):
+    with Caller(scene, [PYTHON, "-u", "-c", SAYS_AND_LEAVES]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        caller.send(b"\x03")
+        caller.expect(b"got 2")
+        equal(caller.status(), 5, "status")
+
+
+@test
+def the_terminal_is_the_commands_controlling_one(scene):
+    script = "echo to-tty >/dev/tty; tty; ps -o tpgid= -p $$ | tr -d ' '; echo $$"
+    with Caller(scene, ["sh", "-c", script]) as caller:
+        caller.expect(rb"to-tty\r\n/dev/")
+        equal(caller.status(), 0, "status")
+
+
+@test
+def job_control_works(scene):
+    with Caller(scene, ["bash", "--norc", "--noprofile", "-i"]) as caller:
+        caller.send(b"PS1='%'; echo rea''dy\r")
+        caller.expect(rb"ready\r\n")
+        check(b"no job control" not in caller.seen, caller.seen)
+        caller.send(b"sleep 1000\r")
+        time.sleep(0.3)
+        caller.send(b"\x1a")
+        caller.expect(b"Stopped")
+        check(stat_of(caller.pid)[0] != "T", "execward was stopped")
+        caller.send(b"jobs; fg\r")
+        caller.expect(rb"sleep 1000.*sleep 1000")
+        time.sleep(0.3)
+        caller.send(b"\x03")
+        caller.send(b"echo st''atus $?\r")
+        caller.expect(rb"status 130")
+        caller.send(b"exit 4\r")
+        equal(caller.status(), 4, "status")
+
+
+PUSHES_INPUT = """
+import fcntl, termios
+try:
+    fcntl.ioctl(0, termios.TIOCSTI, b"x")
+    print("pushed")
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+
+@test
+def input_cannot_be_pushed_into_the_terminal(scene):
+    with Caller(scene, [PYTHON, "-c", PUSHES_INPUT]) as caller:
+        equal(int(caller.expect(rb"refused (\d+)").group(1)), errno.EPERM, "errno")
+        equal(caller.status(), 0, "status")
+
+
+@test
+def the_terminal_works_like_the_callers(scene):
+    def with_other_keys(slave, settings):
+        settings[6][termios.VERASE] = b"#"
+        settings[6][termios.VINTR] = b"!"
+        termios.tcsetattr(slave, termios.TCSANOW, settings)
+
+    command = ["sh", "-c", "echo ready; cat"]
+    with Caller(scene, command, before=with_other_keys) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        caller.send(b"ax#b\r")
+        caller.expect(rb"\r\nab\r\n")
+        caller.send(b"!")
+        equal(caller.status(), 128 + signal.SIGINT, "status")
+
+
+@test
+def the_callers_settings_come_back(scene):
+    with Caller(scene, ["sh", "-c", "stty raw -echo; echo ready; sleep 1000"]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        os.kill(caller.pid, signal.SIGTERM)
+        equal(caller.status(), 128 + signal.SIGTERM, "status")
+        equal(caller.now(), caller.settings, "settings after SIGTERM")
+    with Caller(scene, ["sh", "-c", "stty raw -echo; exit 3"]) as caller:
+        equal(caller.status(), 3, "status")
+        equal(caller.now(), caller.settings, "settings after the end")
+    with Caller(scene, ["no-such-program"]) as caller:
+        equal(caller.status(), 127, "status")
+        equal(caller.now(), caller.settings, "settings after a failure")
+
+
+@test
+def a_shell_that_ignores_it_is_ended_with_its_terminal(scene):
+    with Caller(scene, [PYTHON, "-u", "-c", IGNORES]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        os.kill(caller.pid, signal.SIGHUP)
+        equal(caller.status(), 128 + signal.SIGKILL, "status")
+        equal(caller.now(), caller.settings, "settings")
+
+
+@test
+def a_terminal_that_is_closed_ends_the_command(scene):
+    with Caller(scene, [PYTHON, "-u", "-c", WAITS]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        os.close(caller.slave)
+        os.close(caller.master)
+        caller.slave = caller.master = -1
+        eventually(lambda: not carriers(scene.mark), "the end of everything", within(6))
+
+
+COUNTS = """
+import hashlib, os, sys, termios, tty
+tty.setraw(0)
+os.write(1, b"ready")
+digest, left = hashlib.sha256(), int(sys.argv[1])
+while left:
+    data = os.read(0, min(left, 65536))
+    digest.update(data)
+    left -= len(data)
+print(digest.hexdigest(), end="\\r\\n")
+"""
+
+
+@test
+def a_large_paste_arrives_whole(scene):
+    text = bytes(i * 31 % 251 for i in range(300_000))
+    with Caller(scene, [PYTHON, "-c", COUNTS, str(len(text))]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        threading.Thread(target=caller.send, args=(text,), daemon=True).start()
+        digest = caller.expect(rb"([0-9a-f]{64})").group(1).decode()
+        equal(digest, hashlib.sha256(text).hexdigest(), "digest")
+        equal(caller.status(), 0, "status")
+
+
+@test
+def much_output_and_the_last_of_it_arrive(scene):
+    script = "i=0; while [ $i -lt 20000 ]; do echo line-$i; i=$((i+1)); done"
+    with Caller(scene, ["sh", "-c", script]) as caller:
+        end = time.monotonic() + PATIENCE
+        while b"line-19999\r\n" not in caller.seen:
+            check(time.monotonic() < end, "the end does not come")
+            caller.read(0.05)
+        equal(caller.status(), 0, "status")
+        want = b"".join(b"line-%d\r\n" % i for i in range(20000))
+        equal(caller.seen, want, "output")
+
+
+@test
+def what_is_redirected_is_no_terminal(scene):
+    command = "%s run -- sh -c 'test -t 0 || echo input; test -t 1 || echo output' >%s"
+    path = scene.path("out")
+    workspace(scene)
+    program = ["/bin/sh", "-c", command % (scene.command[0], path)]
+    with Caller(scene, None, program=program) as caller:
+        equal(caller.status(), 0, "status")
+        equal(open(path).read(), "input\noutput\n", "output")
+        equal(caller.now(), caller.settings, "settings")
+
+
+@test
+def a_stream_that_is_redirected_stays_apart_from_the_terminal(scene):
+    path = scene.path("errors")
+    workspace(scene)
+    command = "%s run -- sh -c 'echo out; echo err >&2; cat' 2>%s" % (scene.command[0], path)
+    with Caller(scene, None, program=["/bin/sh", "-c", command]) as caller:
+        caller.expect(b"out")
+        caller.send(b"typed\r")
+        caller.expect(rb"typed\r\ntyped\r\n")
+        caller.send(b"\x04")
+        equal(caller.status(), 0, "status")
+        equal(open(path).read(), "err\n", "stderr")
+
+
+@test
+def ctrl_c_and_ctrl_z_work_with_a_redirected_stream(scene):
+    workspace(scene)
+    with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
+        caller.send(b"PS1='%%'; %s run -- sh -c 'echo rea''dy; exec sleep 1000' | cat\r"
+                    % scene.command[0].encode())  # fmt: skip
+        caller.expect(rb"ready\r\n")
+        caller.send(b"\x1a")
+        caller.expect(b"Stopped")
+        caller.send(b"fg\r")
+        caller.expect(rb"fg\r\n.*\| cat\r\n")
+        time.sleep(0.2)
+        caller.send(b"\x03")
+        caller.expect(rb"\^C.*%")
+        caller.send(b"echo st''atus ${PIPESTATUS[0]}\r")
+        caller.expect(b"status 130")
+        caller.send(b"exit\r")
+        caller.status()
+
+
+@test
+def it_runs_in_the_background_of_a_shell(scene):
+    workspace(scene)
+    with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
+        caller.send(b"PS1='%%'; %s run -- sh -c 'echo from-ba''ck; read x; echo got-$x; exit 6' &\r"
+                    % scene.command[0].encode())  # fmt: skip
+        caller.expect(rb"from-back\r+\n")
+        caller.send(b"echo typed-to-sh''ell\r")
+        caller.expect(rb"typed-to-shell\r\n")
+        caller.send(b"fg\r")
+        caller.expect(rb"fg\r\n")
+        time.sleep(0.3)
+        caller.send(b"hello\r")
+        caller.expect(rb"got-hello\r\n.*%")
+        caller.send(b"echo st''atus $?\r")
+        caller.expect(b"status 6")
+        caller.send(b"exit\r")
+        caller.status()
+
+
+# Confinement
+
+
+@test
+def what_is_outside_cannot_be_written_and_what_is_inside_can(scene):
+    with directory_outside() as outside:
+        script = "echo in >inside; cat inside; echo out >%s/file" % outside
+        done = shell(scene, script)
+        check(done.returncode != 0 and "Read-only" in done.stderr, done.stderr)
+        equal(done.stdout, "in\n", "output")
+        equal(os.listdir(outside), [], "files outside")
+        check(os.path.exists(scene.path("work", "inside")), "nothing inside")
+        equal(succeeds(scene, "echo x >%s/file" % outside, "--writable=" + outside), "", "output")
+        equal(os.listdir(outside), ["file"], "files of --writable")
+
+
+@test
+def read_only_writes_nothing_but_its_own_tmp(scene):
+    done = shell(scene, "echo x >file", "--sandbox=read-only")
+    check(done.returncode != 0, "it could write")
+    equal(os.listdir(scene.path("work")), [], "files")
+
+
+@test
+def tmp_is_its_own(scene):
+    name = "blackbox-" + scene.mark[:8]
+    script = "echo $TMPDIR; f=$(mktemp) && echo ok; touch /tmp/%s; ls /tmp" % name
+    lines = succeeds(scene, script, env={"TMPDIR": scene.directory}).split()
+    equal(lines[:2], ["/tmp", "ok"], "TMPDIR and mktemp")
+    check(name in lines, lines)
+    check(not os.path.exists("/tmp/" + name), "the machine has it")
+
+
+@test
+def tmp_is_the_machines_by_choice(scene):
+    path = "/tmp/blackbox-" + scene.mark[:8]
+    env = {"TMPDIR": "/tmp"}
+    try:
+        equal(succeeds(scene, "touch " + path, "--shared-tmp", "--quiet", env=env), "", "output")
+        check(os.path.exists(path), "the machine does not have it")
+        done = shell(scene, "rm " + path, "--shared-tmp", "--exclude-tmp", env=env)
+        check(done.returncode != 0 and os.path.exists(path), "an excluded /tmp was written")
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+@test
+def the_directory_is_the_workspace(scene):
+    workspace(scene)
+    other = scene.path("other")
+    os.mkdir(other)
+    equal(succeeds(scene, "pwd; echo x >file", "--directory=" + other), other + "\n", "directory")
+    equal(os.listdir(other), ["file"], "files")
+    done = shell(scene, "echo x >%s/file" % scene.path("work"), "--directory=" + other)
+    check(done.returncode != 0, "it could write where it was called")
+
+
+@test
+def what_is_denied_cannot_be_read(scene):
+    workspace(scene)
+    scene.file("work/secret/key", "the-secret")
+    scene.file("work/a.pem", "the-secret")
+    scene.file("work/open", "readable")
+    script = "cat open secret/key a.pem; ls secret"
+    done = shell(scene, script, "--deny-read=secret", "--deny-read=*.pem")
+    check("the-secret" not in done.stdout and "readable" in done.stdout, done.stdout)
+    done = shell(scene, "cat secret/key", "--deny-read=" + scene.path("work/secret/key"))
+    check("the-secret" not in done.stdout and done.returncode != 0, done.stdout)
+
+
+@test
+def what_the_settings_deny_cannot_be_read_either(scene):
+    path = scene.file("work/key", "the-secret")
+    config = scene.file("config.toml", '[confinement]\ndeny_read = ["%s"]\n' % path, 0o600)
+    done = shell(scene, "cat key", env={"EXECWARD_CONFIG": config})
+    check("the-secret" not in done.stdout and done.returncode != 0, done.stdout)
+    done = shell(scene, "cat " + config, "--directory=" + scene.directory,
+                 env={"EXECWARD_CONFIG": config})  # fmt: skip
+    check("deny_read" not in done.stdout, "the settings could be read")
+    scene.file("config.toml", "nonsense", 0o600)
+    equal(shell(scene, "true", env={"EXECWARD_CONFIG": config}).returncode, 125, "status")
+
+
+@test
+def execwards_own_files_are_out_of_reach(scene):
+    workspace(scene)
+    scene.file("home/.config/execward/config.toml", "# the-secret\n", 0o600)
+    succeeds(scene, "true")
+    env = {"XDG_CONFIG_HOME": scene.path("home", ".config")}
+    path = scene.path("home", ".config", "execward")
+    options = ["--directory=" + scene.path("home")]
+    done = shell(scene, "cat %s/config.toml; echo x >%s/y" % (path, path), *options, env=env)
+    check("the-secret" not in done.stdout, "it could be read")
+    equal(os.listdir(path), ["config.toml"], "files")
+
+
+CONNECTS = """
+import socket, sys
+for _ in range(int(sys.argv[3])):
+    try:
+        socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+        print("connected")
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+@test
+def a_refused_connection_is_told_with_the_option_that_allows_it(scene):
+    done = run(scene, [PYTHON, "-c", CONNECTS, "192.0.2.7", "443", "3"])
+    equal(done.stdout, "%d\n" % errno.ENETUNREACH * 3, "errors")
+    lines = [line for line in done.stderr.splitlines() if "192.0.2.7:443" in line]
+    equal(len(lines), 1, "lines")
+    check(lines[0].startswith("execward: ") and "3 times" in lines[0], lines)
+    check("--network" in lines[0], lines)
+    done = run(scene, [PYTHON, "-c", CONNECTS, "192.0.2.7", "443", "1"], "--quiet")
+    equal(done.stderr, "", "stderr with --quiet")
+
+
+@test
+def the_network_is_there_by_choice(scene):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        done = run(scene, [PYTHON, "-c", CONNECTS, "127.0.0.1", port, "1"])
+        check("connected" not in done.stdout, "it reached the machine")
+        done = run(scene, [PYTHON, "-c", CONNECTS, "127.0.0.1", port, "1"], "--network")
+        equal((done.stdout, done.stderr), ("connected\n", ""), "output")
+
+
+@test
+def a_refused_write_is_told_by_choice(scene):
+    with directory_outside() as outside:
+        script = "echo x >%s/file" % outside
+        check("execward: " not in shell(scene, script).stderr, "it was told unasked")
+        done = shell(scene, script, "--report-writes")
+        lines = [line for line in done.stderr.splitlines() if line.startswith("execward: ")]
+        check(len(lines) == 1 and outside in lines[0] and "--writable" in lines[0], done.stderr)
+
+
+@test
+def refusals_are_told_after_the_terminal_is_itself_again(scene):
+    with Caller(scene, [PYTHON, "-c", CONNECTS, "192.0.2.7", "443", "1"]) as caller:
+        caller.expect(rb"execward: refused[^\r\n]*192.0.2.7:443[^\r\n]*\r\n")
+        equal(caller.status(), 0, "status")
+
+
+@test
+def no_litter_is_left(scene):
+    work = workspace(scene)
+    succeeds(scene, "true")
+    equal(os.listdir(work), [], "what is in the workspace")
+    subprocess.run(["git", "init", "-q", work], check=True, env=environment(scene))
+    before = sorted(os.listdir(work))
+    succeeds(scene, "echo x >a && git add a && git -c user.name=x -c user.email=x commit -qm x")
+    equal(sorted(os.listdir(work)), sorted([*before, "a"]), "what is in the workspace")
+    equal(succeeds(scene, "git status --porcelain"), "", "status of git")
+
+
+@test
+def what_a_killed_execward_leaves_is_taken_away_by_the_next(scene):
+    work = workspace(scene)
+    child = started(scene, WAITS)
+    child.kill()
+    child.communicate(timeout=PATIENCE)
+    eventually(lambda: not carriers(scene.mark), "the end of everything", within(5))
+    succeeds(scene, "true")
+    equal(os.listdir(work), [], "what is in the workspace")
+
+
+@test
+def programs_that_need_much_work(scene):
+    script = (
+        "import asyncio, multiprocessing\n"
+        "async def f():\n"
+        "    p = await asyncio.create_subprocess_exec('true'); return await p.wait()\n"
+        "if __name__ == '__main__':\n"
+        "    print(asyncio.run(f()), multiprocessing.Pool(2).map(abs, [-1, 2]))\n"
+    )
+    workspace(scene)
+    scene.file("work/f.py", script)
+    done = run(scene, [PYTHON, "f.py"])
+    equal((done.stdout, done.stderr), ("0 [1, 2]\n", ""), "output")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+#include "sandbox/placeholders.h"
+#include "support/testing.h"
+#include "unit/sandbox/tree.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <functional>
+#include <vector>
+
+using namespace ew;
+using namespace ew::sandbox;
+
+namespace {
+
+Placeholder held(Result<Placeholder> result) {
+    REQUIRE_MESSAGE(result, (result ? "" : result.error().message));
+    return std::move(*result);
+}
+
+std::size_t noted(const test::Tree& tree) {
+    const std::filesystem::directory_iterator entries(tree.at("journal"));
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+// Another process that holds what `hold` says, until it is killed.
+class Holder {
+public:
+    explicit Holder(const std::function<bool(std::vector<Placeholder>&)>& hold) {
+        std::array<int, 2> pipe = {};
+        REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            std::vector<Placeholder> places;
+            const char answer = hold(places) ? 'y' : 'n';
+            (void)!::write(pipe[1], &answer, 1);
+            while (true)
+                ::pause();
+        }
+        ::close(pipe[1]);
+        char answer = 0;
+        REQUIRE(::read(pipe[0], &answer, 1) == 1);
+        ::close(pipe[0]);
+        REQUIRE(answer == 'y');
+    }
+
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+
+    ~Holder() { kill(); }
+
+    void kill() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        (void)::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+
+private:
+    pid_t pid_ = 0;
+};
+
+bool hold_often(const std::string& path, const std::string& journal) {
+    for (int round = 0; round < 50; ++round) {
+        Result<Placeholder> place = hold(path, journal);
+        struct stat status = {};
+        if (!place || !place->lock || ::stat(path.c_str(), &status) != 0) return false;
+        release(std::move(*place), journal);
+    }
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("a placeholder is there while it is held, and neither it nor its note afterwards") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+
+    Placeholder directory = held(hold(tree.at(".git"), journal));
+    Placeholder file = held(hold_file(tree.at("commondir"), ".\n", journal));
+    CHECK(std::filesystem::is_directory(tree.at(".git")));
+    CHECK(tree.content("commondir") == ".\n");
+    CHECK(noted(tree) == 2);
+
+    release(std::move(directory), journal);
+    release(std::move(file), journal);
+    CHECK_FALSE(tree.has(".git"));
+    CHECK_FALSE(tree.has("commondir"));
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("the last of several holders removes it") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Placeholder first = held(hold(tree.at("p"), journal));
+    Placeholder second = held(hold(tree.at("p"), journal));
+    Placeholder third = held(hold_file(tree.at("f"), "x", journal));
+    Placeholder fourth = held(hold_file(tree.at("f"), "x", journal));
+
+    release(std::move(first), journal);
+    release(std::move(third), journal);
+    CHECK(tree.has("p"));
+    CHECK(tree.has("f"));
+
+    release(std::move(second), journal);
+    release(std::move(fourth), journal);
+    CHECK_FALSE(tree.has("p"));
+    CHECK_FALSE(tree.has("f"));
+}
+
+TEST_CASE("what a killed holder left is swept, but not while somebody else holds it") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Holder holder([&](std::vector<Placeholder>& places) {
+        for (const char* name : {"out", "out/in"}) {
+            Result<Placeholder> place = hold(tree.at(name), journal);
+            if (!place) return false;
+            places.push_back(std::move(*place));
+        }
+        return true;
+    });
+    Placeholder mine = held(hold(tree.at("out/in"), journal));
+
+    holder.kill();
+    sweep(journal);
+    CHECK(tree.has("out/in"));
+
+    release(std::move(mine), journal);
+    CHECK_FALSE(tree.has("out/in"));
+    sweep(journal);
+    CHECK_FALSE(tree.has("out"));
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("a sweep takes inner placeholders before outer ones, and leaves what is in use") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Holder gone([&](std::vector<Placeholder>& places) {
+        for (const char* name : {"a", "a/b", "a/b/c"}) {
+            Result<Placeholder> place = hold(tree.at(name), journal);
+            if (!place) return false;
+            places.push_back(std::move(*place));
+        }
+        return true;
+    });
+
+    sweep(journal);
+    CHECK(tree.has("a/b/c"));
+
+    gone.kill();
+    sweep(journal);
+    CHECK_FALSE(tree.has("a"));
+}
+
+TEST_CASE("placeholders in one another go in any order of release") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    for (const bool is_outer_first : {true, false}) {
+        Placeholder outer = held(hold(tree.at("a"), journal));
+        Placeholder inner = held(hold(tree.at("a/b"), journal));
+
+        release(std::move(is_outer_first ? outer : inner), journal);
+        release(std::move(is_outer_first ? inner : outer), journal);
+
+        CHECK_FALSE(tree.has("a"));
+        CHECK(noted(tree) == 0);
+    }
+}
+
+TEST_CASE("a directory that somebody has filled meanwhile is theirs") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Placeholder place = held(hold(tree.at(".agents"), journal));
+    tree.file(".agents/notes", "mine");
+
+    release(std::move(place), journal);
+    std::filesystem::remove(tree.at(".agents/notes"));
+    sweep(journal);
+
+    CHECK(tree.has(".agents"));
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("a file into which somebody has written meanwhile is theirs") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Placeholder place = held(hold_file(tree.at("config"), "", journal));
+    tree.file("config", "mine");
+
+    release(std::move(place), journal);
+    sweep(journal);
+
+    CHECK(tree.content("config") == "mine");
+}
+
+TEST_CASE("what was there before is never removed, empty or not") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    tree.directory("empty");
+    tree.file("full/x");
+    tree.file("file");
+
+    release(held(hold(tree.at("empty"), journal)), journal);
+    release(held(hold(tree.at("full"), journal)), journal);
+    release(held(hold_file(tree.at("file"), "", journal)), journal);
+    sweep(journal);
+
+    CHECK(tree.has("empty"));
+    CHECK(tree.has("full/x"));
+    CHECK(tree.has("file"));
+}
+
+TEST_CASE("something else in the place is left alone, and nothing is held") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    tree.file("file", "content");
+    tree.link("link", "/nowhere");
+
+    const Placeholder file = held(hold(tree.at("file"), journal));
+    const Placeholder link = held(hold(tree.at("link"), journal));
+
+    CHECK_FALSE(file.lock);
+    CHECK_FALSE(link.lock);
+    CHECK(tree.content("file") == "content");
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("another directory that was put in the place is left alone") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Placeholder place = held(hold(tree.at("p"), journal));
+    std::filesystem::rename(tree.at("p"), tree.at("moved"));
+    tree.directory("p");
+
+    release(std::move(place), journal);
+    sweep(journal);
+
+    CHECK(tree.has("p"));
+}
+
+TEST_CASE("the placeholder of a server with another journal stays while we hold it") {
+    const test::Tree tree;
+    Placeholder theirs = held(hold(tree.at("p"), tree.at("journal")));
+    Placeholder ours = held(hold(tree.at("p"), tree.at("other")));
+
+    release(std::move(theirs), tree.at("journal"));
+    CHECK(tree.has("p"));
+
+    release(std::move(ours), tree.at("other"));
+    sweep(tree.at("journal"));
+    CHECK_FALSE(tree.has("p"));
+}
+
+TEST_CASE("what cannot be made is an error that names it, and leaves no note") {
+    const test::Tree tree;
+
+    Result<Placeholder> place = hold(tree.at("no/such/parent"), tree.at("journal"));
+
+    REQUIRE_FALSE(place);
+    CHECK(place.error().message.find("no/such/parent") != std::string::npos);
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("a lock that somebody else does not let go is an error, not a wait without end") {
+    const test::Tree tree;
+    const UniqueFd alien(::open(tree.directory("p").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::flock(alien.get(), LOCK_EX) == 0);
+
+    const Result<Placeholder> place = hold(tree.at("p"), tree.at("journal"));
+
+    CHECK_FALSE(place);
+    CHECK(tree.has("p"));
+}
+
+TEST_CASE("many that hold and release at once leave nothing, and never lose what they hold") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(hold_often(tree.at("p"), journal) ? 0 : 1);
+        children.push_back(child);
+    }
+
+    for (const pid_t child : children) {
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+    }
+    CHECK_FALSE(tree.has("p"));
+    CHECK(noted(tree) == 0);
+}
