@@ -433,7 +433,13 @@ def audit_problem(soak, home):
     if "dropped" in events:
         return "rows were dropped"
     if exits != soak.begun or not soak.begun <= starts <= most_starts:
-        return "%d starts and %d exits of %d programs" % (starts, exits, soak.begun)
+        failures = events.count("failure")
+        return "%d starts, %d failures and %d exits of %d programs" % (
+            starts,
+            failures,
+            exits,
+            soak.begun,
+        )
     return None
 
 

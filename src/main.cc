@@ -1,5 +1,6 @@
 // The program: finds the subcommand.
 #include "cli/commands.h"
+#include "os/io.h"
 #include "protocol/methods.h"
 #include "version.h"
 
@@ -61,6 +62,7 @@ constexpr std::array<Command, 10> commands = {{
 } // namespace
 
 int main(int argc, char** argv) {
+    ew::os::open_missing_stdio();
     const std::string_view name = argc > 1 ? argv[1] : "";
     for (const Command& command : commands)
         if (command.name == name) return command.run(argc - 1, argv + 1);

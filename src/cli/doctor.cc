@@ -2,6 +2,7 @@
 #include "base/byte_buffer.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/state_place.h"
 #include "cli/store_access.h"
 #include "config/paths.h"
 #include "config/settings.h"
@@ -304,7 +305,7 @@ int refuse(std::string_view why) {
 
 int examine(SandboxMode mode, bool is_json) {
     const sandbox::TrialPlaces places = {sandbox::init_place(),
-                                         config::Paths::from_environment().state_directory};
+                                         state_place(config::Paths::from_environment())};
     const TimePoint began = clock_now();
     const Machine machine = sandbox::run_trial(places);
     const auto took = std::chrono::duration_cast<Millis>(clock_now() - began);
@@ -326,9 +327,14 @@ int examine(SandboxMode mode, bool is_json) {
 int doctor(int argc, char** argv) {
     std::optional<SandboxMode> mode = SandboxMode::workspace_write;
     bool is_json = false;
+    std::string program = "execward"; // for what getopt says
+    argv[0] = program.data();
     for (int found = 0;
          (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;) {
-        if (found == '?') return status_usage; // getopt has said what is wrong
+        if (found == '?') { // getopt has said what is wrong
+            fmt::print(stderr, "execward: see execward doctor --help\n");
+            return status_usage;
+        }
         if (found == 'h') {
             print_line(help.substr(0, help.size() - 1)); // without the newline
             return finish(status_ok);

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/run_report.h"
 #include "cli/run_session.h"
+#include "cli/state_place.h"
 #include "cli/store_access.h"
 #include "config/config.h"
 #include "config/paths.h"
@@ -9,15 +10,17 @@
 #include "os/io.h"
 #include "sandbox/init_place.h"
 #include "sandbox/placeholders.h"
+#include "sandbox/places.h"
+#include "sandbox/plan.h"
 #include "sandbox/trial.h"
 #include "server/sandbox_request.h"
 #include "server/start_request.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -62,7 +65,7 @@ What was refused is told on stderr after the command has ended. Of the settings 
 deny_read counts here.
 
 Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; 2 s later, or at the next
-of them, it is killed with all that it has started.
+of them, it is killed with all that it has started. SIGHUP does not count as one more.
 
 Exit status: the command's; 128+N signal N ended it; 127 it was not found, 126 it cannot be
 executed, 125 execward did not run it: it cannot be confined as asked, or usage.
@@ -110,9 +113,16 @@ int refuse(std::string_view why) {
     return status_not_confined;
 }
 
+int refuse_usage() { // getopt has said what is wrong
+    fmt::print(stderr, "execward: see execward run --help\n");
+    return status_not_confined;
+}
+
 // '?' among the letters: getopt has said what is wrong.
 Options parse(int argc, char** argv) {
     Options options;
+    std::string program = "execward"; // for what getopt says
+    char* const name = std::exchange(argv[0], program.data());
     // "+": the words of the command keep what looks like options of ours.
     for (int found = 0;
          (found = ::getopt_long(argc, argv, "+h", long_options.data(), nullptr)) != -1;) {
@@ -122,6 +132,7 @@ Options parse(int argc, char** argv) {
         if (found == deny_letter) options.deny_read.emplace_back(optarg);
         if (found == directory_letter) options.directory = optarg;
     }
+    argv[0] = name;
     options.command.assign(argv + optind, argv + argc + 1);
     return options;
 }
@@ -149,6 +160,20 @@ Result<std::string> path_of(std::string_view what, const std::string& path) {
     return std::move(*real);
 }
 
+// Links stay, for the policy to judge: who works in the sandbox may have made them. Only what goes
+// back behind one has no telling.
+Result<std::string> unresolved(std::string_view what, const std::string& path) {
+    const std::string real = TRY(path_of(what, path));
+    std::error_code error;
+    std::string absolute = std::filesystem::absolute(path, error).lexically_normal().string();
+    if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
+    if (error || os::real_path(absolute) != real)
+        return Error{
+            ErrorKind::invalid_params,
+            fmt::format("{} '{}': it goes back behind a link; name '{}'", what, path, real)};
+    return absolute;
+}
+
 // Without a change of what it means: it may not exist, or be a pattern.
 Result<std::string> denied_at(const std::string& path) {
     if (std::optional<std::string> real = os::real_path(path)) return std::move(*real);
@@ -165,7 +190,23 @@ struct Strictness {
     std::vector<std::string> hidden;
 };
 
+bool is_out_of_reach(const std::string& directory) {
+    return ::access(directory.c_str(), X_OK) != 0 && errno == EACCES;
+}
+
+// In one of our sandboxes, whose filter allows no other in it and which hides our settings.
+bool is_in_sandbox() {
+    return ::access(std::string(sandbox::init_path).c_str(), F_OK) == 0;
+}
+
+Error already_confined() {
+    return {ErrorKind::sandbox_unavailable,
+            "the command was not run: this is a sandbox of execward, and there is none in another",
+            "run the command as it is, without execward run: the sandbox around it counts for it"};
+}
+
 Result<Strictness> configured(config::Paths paths) {
+    if (is_in_sandbox() && is_out_of_reach(paths.config_directory)) return already_confined();
     const std::string named = variable("EXECWARD_CONFIG");
     if (!named.empty()) paths.config_file = TRY(path_of("EXECWARD_CONFIG", named));
     const config::Config config =
@@ -182,7 +223,7 @@ Result<Strictness> configured(config::Paths paths) {
 Result<sandbox::ModeOptions> mode_options(const Options& options) {
     sandbox::ModeOptions mode;
     for (const std::string& path : options.writable)
-        mode.writable_roots.push_back(TRY(path_of("--writable", path)));
+        mode.writable_roots.push_back(TRY(unresolved("--writable", path)));
     for (const std::string& path : options.deny_read)
         mode.deny_read.push_back(TRY(denied_at(path)));
     mode.has_network = options.has('n');
@@ -202,8 +243,23 @@ sandbox::Machine this_machine(const std::string& state_directory) {
     return machine;
 }
 
+// No policy says who may have made a link that leads to the workspace itself.
+void tell_if_elsewhere(const std::string& given, const std::string& directory) {
+    std::error_code error;
+    const std::vector<sandbox::Link> links =
+        sandbox::way_to(std::filesystem::absolute(given, error).string()).links;
+    const bool is_somebodys = std::ranges::any_of(
+        links, [](const sandbox::Link& link) { return !sandbox::is_of_the_machine(link.path); });
+    if (is_somebodys)
+        report_missing({},
+                       {fmt::format("--directory {} is a link, and {} is what can be written",
+                                    core::shell_quoted({given}), core::shell_quoted({directory}))});
+}
+
 Result<RunOrder> order_of(const Options& options, core::SandboxMode mode) {
+    if (is_in_sandbox() && !options.has('b')) return already_confined();
     const config::Paths paths = config::Paths::from_environment();
+    const std::string state_directory = state_place(paths);
     RunOrder order;
     order.is_quiet = options.has('q');
     sandbox::LaunchOrder& launch = order.launch;
@@ -213,16 +269,17 @@ Result<RunOrder> order_of(const Options& options, core::SandboxMode mode) {
                           strictness.deny_read.end());
     launch.policy = sandbox::policy_of(mode, wish);
     const std::string directory = TRY(path_of("--directory", options.directory));
+    if (!order.is_quiet) tell_if_elsewhere(options.directory, directory);
     const std::string tmpdir = variable("TMPDIR");
     launch.context = {directory,
                       {directory},
                       tmpdir.starts_with('/') ? tmpdir : "",
                       std::move(strictness.hidden)};
-    if (!paths.state_directory.empty()) {
-        launch.journal = paths.state_directory + "/placeholders";
+    if (!state_directory.empty()) {
+        launch.journal = state_directory + "/placeholders";
         sandbox::sweep(launch.journal);
     }
-    launch.machine = this_machine(paths.state_directory);
+    launch.machine = this_machine(state_directory);
     launch.request.argv.assign(options.command.begin(), options.command.end() - 1);
     launch.request.environment = server::own_environment();
     // What has no name is no variable, and no command is given it.
@@ -244,20 +301,11 @@ int run_unconfined(const Options& options) {
     return status;
 }
 
-// Descriptors 0, 1 and 2 must be taken, or the next pipe would get one of their numbers.
-void open_missing_stdio() {
-    int fd = 0;
-    do
-        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO) ::close(fd);
-}
-
 } // namespace
 
 int run(int argc, char** argv) {
     const Options options = parse(argc, argv);
-    if (options.has('?')) return status_not_confined;
+    if (options.has('?')) return refuse_usage();
     if (options.has('h')) {
         print_line(help.substr(0, help.size() - 1)); // without the newline
         return finish(status_ok);
@@ -268,7 +316,6 @@ int run(int argc, char** argv) {
     if (options.command[0] == nullptr) return refuse("there is no command");
     if (*mode == core::SandboxMode::danger_full_access) return run_unconfined(options);
 
-    open_missing_stdio();
     Result<RunOrder> order = order_of(options, *mode);
     if (!order) {
         report_error(order.error());

@@ -27,6 +27,13 @@ std::string way_out(const sandbox::Denial& denial) {
                        core::shell_quoted({directory.empty() ? "/" : directory}));
 }
 
+// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
+// ends. Addresses are written by us.
+std::string target_of(const sandbox::Denial& denial) {
+    if (denial.kind == sandbox::DenialKind::network) return denial.target;
+    return core::shell_quoted({denial.target});
+}
+
 std::string times(std::uint64_t count) {
     return count == 1 ? std::string() : fmt::format(" {} times", count);
 }
@@ -51,7 +58,7 @@ void report_denials(const sandbox::DenialLog& denials) {
     for (const sandbox::Denial& denial : denials.kept()) {
         if (++lines > most_lines) break;
         say(fmt::format("refused{}: {} {} ({})", times(denial.count), denial.operation,
-                        core::visible(denial.target), way_out(denial)));
+                        target_of(denial), way_out(denial)));
         told += denial.count;
     }
     if (denials.total() > told) say(fmt::format("refused: {} more", denials.total() - told));

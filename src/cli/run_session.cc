@@ -34,7 +34,7 @@ constexpr Millis grace{2000};
 // nothing has moved for so long: only what has left the sandbox can still hold it.
 constexpr Millis patience{2000};
 constexpr Millis patience_when_ended{200}; // if we were asked to end
-constexpr Millis background_pause{100};    // until somebody looks again who may read the terminal
+constexpr Millis background_pause{100};    // until we look again who may read the terminal
 
 int status_of(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -132,7 +132,8 @@ Result<void> Session::begin(sandbox::LaunchOrder order) {
     // The command's terminal works like the caller's: the same keys erase and interrupt.
     master_ = UniqueFd(::fcntl(launch_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
     if (!master_) return os::system_error("dup", errno);
-    (void)::tcsetattr(master_.get(), TCSANOW, &terminal_->settings()); // else it has the usual ones
+    if (terminal_->settings()) // else, and if it does not take them, it has the usual ones
+        (void)::tcsetattr(master_.get(), TCSANOW, &*terminal_->settings());
     pass_size();
     return {};
 }
@@ -206,6 +207,10 @@ void Session::handle(Polled& polled, TimePoint now) {
         kill_sandbox();
         kill_at_.reset();
     }
+    if (is_due(input_paused_until_, now)) {
+        input_paused_until_.reset();
+        come_forward(); // a shell that puts us in front need not tell us
+    }
     if (polled[input].revents != 0 && !may_read_input(now)) polled[input].revents = 0;
     relay(polled, now);
 }
@@ -220,19 +225,22 @@ void Session::on_signals(TimePoint now) {
     }
 }
 
+// A hang-up never counts as being asked again, nor what comes after it: closing a terminal is told
+// by the kernel, by a shell, as the end of its input, and as SIGTERM by a manager of sessions.
 void Session::on_ending(int signal, TimePoint now) {
-    const bool is_first = ended_by_ == 0;
+    if (signal == SIGHUP && ended_by_ != 0) return;
+    const bool is_first = ended_by_ == 0 || ended_by_ == SIGHUP;
     ended_by_ = signal;
     if (sandbox_status_) { // only its output is on its way still
         give_up_at_ = is_first ? now + patience_when_ended : now;
         return;
     }
-    if (!is_first || !runs_) {
+    if (!is_first) {
         kill_sandbox();
         return;
     }
-    signal_command(signal);
-    kill_at_ = now + grace;
+    signal_command(signal); // if it does not run yet, as soon as it does
+    if (!kill_at_) kill_at_ = now + grace;
 }
 
 void Session::reap() {
@@ -269,10 +277,14 @@ void Session::suspend() {
     come_forward();
 }
 
-// After a stop, the caller's shell may have changed the terminal, and somebody its size.
+// Whenever we may have been put in front: somebody may have changed the terminal, and its size.
+// From the background it is looked again, as the first keys are to find it raw.
 void Session::come_forward() {
     if (!has_terminal_ || !runs_) return;
-    if (terminal_->is_ours() && !terminal_->make_raw()) return; // it is gone: its end is read next
+    if (!terminal_->is_ours())
+        input_paused_until_ = clock_now() + background_pause;
+    else if (!terminal_->make_raw())
+        return; // it is gone: its end is read next
     pass_size();
 }
 
@@ -303,6 +315,7 @@ void Session::on_outcome() {
     }
     come_forward();
     open_flows();
+    if (ended_by_ != 0) signal_command(ended_by_);
 }
 
 Result<void> Session::start_supervisor() {
@@ -324,13 +337,12 @@ void Session::open_flows() {
 
 // With a terminal the bytes are the command's only while we are in the foreground.
 bool Session::may_read_input(TimePoint now) {
-    input_paused_until_.reset();
     if (!terminal_) return true;
     if (!terminal_->is_ours()) {
         input_paused_until_ = now + background_pause;
         return false;
     }
-    if (has_terminal_ && !terminal_->is_raw()) come_forward(); // a shell has put us in front
+    if (has_terminal_) (void)terminal_->make_raw(); // it is gone: its end is read next
     return true;
 }
 
@@ -354,16 +366,18 @@ void Session::signal_command(int signal) const {
     const pid_t leader = launch_->leader();
     if (sandbox_status_ || leader <= 0) return;
     (void)::kill(-leader, signal); // it may just have ended
-    const pid_t foreground = master_ ? ::tcgetpgrp(master_.get()) : -1;
-    if (foreground > 0 && foreground != leader) (void)::kill(-foreground, signal);
+    if (master_) signal_foreground(master_.get(), leader, signal);
 }
 
-// The first process of the sandbox dies with the one that we started, and everything with it. On a
-// machine without namespaces there is the process group.
+// The first process of the sandbox dies with the one that we started, and everything with it; but
+// not in its first moments, when it is in the group of that one still. On a machine without
+// namespaces there is the process group alone.
 void Session::kill_sandbox() const {
     if (sandbox_status_) return;
     signal_command(SIGKILL);
-    (void)::kill(launch_->spawned().pid, SIGKILL); // not reaped yet, so it is this process
+    const pid_t started = launch_->spawned().pid; // not reaped yet, so it is this process
+    (void)::kill(-started, SIGKILL);              // there may be no such group yet
+    (void)::kill(started, SIGKILL);
 }
 
 // Inner ones first: they were made after the outer ones.
@@ -373,6 +387,8 @@ void Session::release_placeholders() {
         sandbox::release(std::move(placeholders.back()), journal_);
         placeholders.pop_back();
     }
+    // Who was killed while making them may not have told us of all.
+    if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
 }
 
 int Session::conclude() {

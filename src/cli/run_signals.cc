@@ -3,10 +3,14 @@
 #include "base/check.h"
 
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <string>
 
 namespace ew::cli {
 
@@ -15,6 +19,12 @@ namespace {
 bool is_ignored(int signal) {
     struct sigaction action = {};
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// The namespace that its number counts in, as pid_namespaces(7) tells it; 0: it has ended.
+ino_t pid_namespace(const std::string& process) {
+    struct stat info = {};
+    return ::stat(("/proc/" + process + "/ns/pid").c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
 } // namespace
@@ -56,6 +66,19 @@ void RunSignals::stop_here() {
     CHECK(::raise(SIGTSTP) == 0);
     CHECK(::sigprocmask(SIG_UNBLOCK, &only, nullptr) == 0); // here it takes effect
     CHECK(::sigprocmask(SIG_BLOCK, &only, nullptr) == 0);
+}
+
+void signal_foreground(int master, pid_t leader, int signal) {
+    const pid_t group = ::tcgetpgrp(master);
+    if (group <= 0 || group == leader) return;
+    const UniqueFd first(static_cast<int>(::syscall(SYS_pidfd_open, group, 0)));
+    const ino_t sandbox = pid_namespace(std::to_string(leader));
+    if (!first || sandbox == 0 || sandbox == pid_namespace("self")) return;
+    if (pid_namespace(std::to_string(group)) != sandbox) return;
+    constexpr unsigned to_its_group = 1u << 2; // PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9
+    if (::syscall(SYS_pidfd_send_signal, first.get(), signal, nullptr, to_its_group) != 0 &&
+        errno == EINVAL)
+        (void)::kill(-group, signal);
 }
 
 } // namespace ew::cli

@@ -3,6 +3,8 @@
 
 #include "base/unique_fd.h"
 
+#include <sys/types.h>
+
 #include <vector>
 
 namespace ew::cli {
@@ -27,5 +29,11 @@ public:
 private:
     UniqueFd fd_;
 };
+
+// To the process group in the foreground of a terminal, whose other end is `master`, if it is not
+// the leader's own. A terminal goes on to name the number of a group that has ended, which may be
+// anybody's by then: only what is in the same sandbox as the leader, one that has processes of its
+// own, is signalled.
+void signal_foreground(int master, pid_t leader, int signal);
 
 } // namespace ew::cli

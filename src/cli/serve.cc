@@ -193,15 +193,6 @@ Result<server::SessionSetup> set_up(const Options& options) {
     return setup;
 }
 
-// Descriptors 0, 1 and 2 must be taken, or the next pipe would get one of their numbers.
-void open_missing_stdio() {
-    int fd = 0;
-    do
-        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO) ::close(fd);
-}
-
 // From here on nothing that writes to descriptor 1 can get between two messages.
 void move_stdio_away() {
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -224,7 +215,6 @@ int serve(int argc, char** argv) {
         fmt::print("{}", help);
         return status_ok;
     }
-    open_missing_stdio();
     os::mark_inherited_descriptors_close_on_exec();
     os::take_over_signals();
     if (Result<void> ready = log::configure(options->log); !ready)

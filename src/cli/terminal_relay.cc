@@ -4,10 +4,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 namespace ew::cli {
+
+namespace {
+
+bool are_equal(const termios& one, const termios& other) {
+    return one.c_iflag == other.c_iflag && one.c_oflag == other.c_oflag &&
+           one.c_cflag == other.c_cflag && one.c_lflag == other.c_lflag &&
+           std::ranges::equal(one.c_cc, other.c_cc);
+}
+
+} // namespace
 
 Flow::Flow(End source, End target)
     : source_(std::move(source)), target_(std::move(target)), bytes_(new char[capacity]) {}
@@ -86,8 +97,10 @@ Result<std::unique_ptr<CallerTerminal>> CallerTerminal::of(int fd) {
     UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     if (!copy) return os::system_error("dup", errno);
     std::unique_ptr<CallerTerminal> terminal(new CallerTerminal(std::move(copy)));
-    if (::tcgetattr(terminal->fd_.get(), &terminal->settings_) != 0)
+    termios settings = {};
+    if (::tcgetattr(terminal->fd_.get(), &settings) != 0)
         return os::system_error("read the settings of the terminal", errno);
+    if (terminal->is_ours()) terminal->settings_ = settings;
     return terminal;
 }
 
@@ -102,18 +115,23 @@ bool CallerTerminal::is_ours() const {
 }
 
 Result<void> CallerTerminal::make_raw() {
-    termios raw = settings_;
+    termios now = {};
+    if (::tcgetattr(fd_.get(), &now) != 0)
+        return os::system_error("read the settings of the terminal", errno);
+    if (raw_ && are_equal(*raw_, now)) return {};
+    termios raw = now;
     ::cfmakeraw(&raw);
-    if (::tcsetattr(fd_.get(), TCSADRAIN, &raw) != 0)
+    if (::tcsetattr(fd_.get(), TCSADRAIN, &raw) != 0 || ::tcgetattr(fd_.get(), &raw) != 0)
         return os::system_error("change the settings of the terminal", errno);
-    is_raw_ = true;
+    settings_ = now;
+    raw_ = raw;
     return {};
 }
 
 void CallerTerminal::restore() {
-    if (!is_raw_ || !is_ours()) return;
-    (void)::tcsetattr(fd_.get(), TCSADRAIN, &settings_); // it may be gone
-    is_raw_ = false;
+    if (!raw_ || !is_ours()) return;
+    (void)::tcsetattr(fd_.get(), TCSADRAIN, &*settings_); // it may be gone
+    raw_.reset();
 }
 
 winsize CallerTerminal::size() const {

@@ -71,7 +71,9 @@ private:
     int write_error_ = 0;
 };
 
-// The terminal that execward was called from. Whatever happens, its settings are put back.
+// The terminal that execward was called from. Its settings are what they are while we are in the
+// foreground and have not changed them: in the background they are those of the caller's shell, for
+// its own line editor. Whatever happens, they are put back.
 class CallerTerminal {
 public:
     // Keeps a copy of the descriptor. Error: it is no terminal.
@@ -84,17 +86,16 @@ public:
     // would stop us (termios(3)).
     bool is_ours() const;
 
-    // Every key is a byte, and nothing that is written changes on its way. Stops us in the
+    // Every key is a byte, and nothing that is written changes on its way. Where somebody has
+    // changed it since the last time, restore() puts back what they have set. Stops us in the
     // background.
     Result<void> make_raw();
 
     // As it was before make_raw(). Not from the background: there it is as somebody else wants it.
     void restore();
 
-    bool is_raw() const { return is_raw_; }
-
-    // As they were at the beginning.
-    const termios& settings() const { return settings_; }
+    // Absent: we have not been in the foreground yet.
+    const std::optional<termios>& settings() const { return settings_; }
 
     winsize size() const;
 
@@ -102,8 +103,8 @@ private:
     explicit CallerTerminal(UniqueFd fd) : fd_(std::move(fd)) {}
 
     UniqueFd fd_;
-    termios settings_ = {};
-    bool is_raw_ = false;
+    std::optional<termios> settings_; // to put back
+    std::optional<termios> raw_;      // as the terminal took it; absent: it is not changed
 };
 
 // stdin, stdout and stderr of the caller, for flows.

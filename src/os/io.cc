@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -79,6 +80,22 @@ IoResult StdioEnd::read(char* to, std::size_t size) const {
 IoResult StdioEnd::write(std::string_view bytes) const {
     if (!is_socket_) return write_some(get(), bytes);
     return outcome(::send(get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL), false);
+}
+
+rlimit raise_open_files_limit() {
+    rlimit before = {};
+    (void)::getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit raised = {before.rlim_max, before.rlim_max};
+    (void)::setrlimit(RLIMIT_NOFILE, &raised); // lower than the hard limit: always allowed
+    return before;
+}
+
+void open_missing_stdio() {
+    int fd = 0;
+    do
+        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) ::close(fd);
 }
 
 void mark_inherited_descriptors_close_on_exec() {

@@ -4,6 +4,8 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
+#include <sys/resource.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,6 +56,14 @@ private:
     bool is_socket_;
     bool is_terminal_;
 };
+
+// Descriptors 0, 1 and 2 that are not open become /dev/null, else the next pipe would get one of
+// their numbers.
+void open_missing_stdio();
+
+// Lets this process open as many descriptors as it may be allowed. Returns the limit as it was,
+// which programs get: some do things for each descriptor that there could be.
+rlimit raise_open_files_limit();
 
 // Descriptors that were left open by whoever started us must not reach the programs we start.
 void mark_inherited_descriptors_close_on_exec();

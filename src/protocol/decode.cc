@@ -138,6 +138,23 @@ json::Outcome make_native(std::vector<std::string>& patterns) {
     return {};
 }
 
+bool is_empty_array(json::Element element) {
+    simdjson::dom::array array;
+    return element.get(array) == simdjson::SUCCESS && array.size() == 0;
+}
+
+// Whoever names paths beside a mode that confines no files expects them to count.
+json::Outcome expect_no_paths(simdjson::dom::object policy) {
+    for (const std::string_view member :
+         {"denyRead", "deny_read", "writableRoots", "writable_roots"}) {
+        json::Element paths;
+        if (policy.at_key(member).get(paths) != simdjson::SUCCESS) continue;
+        if (!paths.is_null() && !is_empty_array(paths))
+            return excluded(std::string(member), "a mode that confines no files");
+    }
+    return {};
+}
+
 // The options of a mode: all members of SandboxPolicy but the type.
 json::Outcome read_options(simdjson::dom::object object, SandboxPolicy& out) {
     EitherName reader(object);
@@ -191,7 +208,7 @@ json::Outcome read_value(json::Element element, SandboxPolicy& out, Bounds) {
     if (json::Outcome wrong = read_mode(type, out.type)) return json::below("type", *wrong);
     const bool confines =
         out.type == SandboxMode::read_only || out.type == SandboxMode::workspace_write;
-    if (!confines) return {}; // the other members mean nothing then
+    if (!confines) return expect_no_paths(object); // the other members mean nothing then
     if (json::Outcome wrong = expect_full_access(object)) return wrong;
     return read_options(object, out);
 }
@@ -208,6 +225,33 @@ json::Outcome read_value(json::Element element, ConfinementSettings& out, Bounds
     return {};
 }
 
+namespace {
+
+// Of a request in the form with mode that asks for a sandbox.
+json::Outcome check_mode(const SandboxRequest& request) {
+    if (!request.policy && !request.file_system_policy)
+        return missing("policy", "or fileSystemPolicy, as the mode is not \"disabled\"");
+    if (request.policy && request.file_system_policy) {
+        if (!request.policy->deny_read.empty())
+            return excluded("policy.denyRead", "fileSystemPolicy");
+        if (request.policy->writable_roots && !request.policy->writable_roots->empty())
+            return excluded("policy.writableRoots", "fileSystemPolicy");
+    }
+    if (request.mode != LaunchMode::require) return {};
+    if (request.enforcement == Enforcement::best_effort)
+        return json::Mismatch{"enforcement", "\"require\", as the mode is"};
+    const std::string_view confined = "not to be external, as the mode is \"require\"";
+    if (request.file_system_policy) {
+        if (request.file_system_policy->type == FileSystemType::external)
+            return json::Mismatch{"fileSystemPolicy.type", std::string(confined)};
+    } else if (request.policy->type == SandboxMode::external_sandbox) {
+        return json::Mismatch{"policy", std::string(confined)};
+    }
+    return {};
+}
+
+} // namespace
+
 json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
     if (!element.is_object()) return json::Mismatch{"", "an object or null"};
     if (json::Outcome wrong = read_either_name(element, out)) return wrong;
@@ -219,12 +263,7 @@ json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
         return {};
     }
     if (!out.mode) return json::Mismatch{"permissions", "to be present, or mode"};
-    if (out.is_disabled()) return {};
-    if (!out.policy && !out.file_system_policy)
-        return missing("policy", "or fileSystemPolicy, as the mode is not \"disabled\"");
-    if (out.mode == LaunchMode::require && out.enforcement == Enforcement::best_effort)
-        return json::Mismatch{"enforcement", "\"require\", as the mode is"};
-    return {};
+    return out.is_disabled() ? json::Outcome() : check_mode(out);
 }
 
 json::Outcome read_value(json::Element element, NetworkRequest&, Bounds) {
@@ -233,11 +272,6 @@ json::Outcome read_value(json::Element element, NetworkRequest&, Bounds) {
 }
 
 namespace {
-
-bool is_empty_array(json::Element element) {
-    simdjson::dom::array array;
-    return element.get(array) == simdjson::SUCCESS && array.size() == 0;
-}
 
 Error wrong_params(const json::Mismatch& wrong) {
     const std::string where = wrong.path.empty() ? "params" : wrong.path;

@@ -65,7 +65,7 @@ enum class SpecialKind : std::uint8_t {
     root,
     minimal,
     project_roots,
-    current_working_directory, // an older name of project_roots
+    current_working_directory, // project_roots, or without any the directory
     tmpdir,
     slash_tmp,
     unknown, // the client knows it and calls it so; it matches nothing
@@ -180,7 +180,8 @@ enum class LaunchMode : std::uint8_t {
 
 enum class Enforcement : std::uint8_t { require, best_effort };
 
-// A mode with its options.
+// A mode with its options. Neither roots nor denied paths are there beside one that confines no
+// files.
 struct SandboxPolicy {
     SandboxMode type = SandboxMode::read_only;
     std::optional<std::vector<Path>> writable_roots = {};
@@ -210,7 +211,8 @@ void fields(Visitor& visit, SandboxPolicy& policy) {
 // On the wire also only the name of the mode.
 struct PolicyOrMode : SandboxPolicy {};
 
-// Exactly one of `permissions` and `mode` is there; a mode other than disabled has a policy.
+// Exactly one of `permissions` and `mode` is there; a mode other than disabled has a policy, and
+// with `require` none that is external.
 struct SandboxRequest {
     std::optional<PermissionProfile> permissions = {};
     std::optional<PolicyContext> policy_context = {};
@@ -224,8 +226,9 @@ struct SandboxRequest {
 
     std::optional<LaunchMode> mode = {};
     std::optional<PolicyOrMode> policy = {};
-    std::optional<FileSystemPolicy> file_system_policy = {}; // instead of the policy's
-    std::optional<NetworkPolicy> network_policy = {};        // instead of the policy's
+    // Instead of what the policy says, which then has neither roots nor denied paths.
+    std::optional<FileSystemPolicy> file_system_policy = {};
+    std::optional<NetworkPolicy> network_policy = {}; // instead of the policy's
     std::optional<Path> policy_cwd = {};
     bool enforce_managed_network = false;
 

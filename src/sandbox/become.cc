@@ -1,10 +1,16 @@
 #include "sandbox/become.h"
 
+#include "base/clock.h"
+#include "core/utf8.h"
 #include "os/io.h"
+#include "sandbox/devices.h"
 #include "sandbox/expected_mounts.h"
+#include "sandbox/file_capabilities.h"
 #include "sandbox/filter.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/init_order.h"
+#include "sandbox/init_place.h"
+#include "sandbox/places.h"
 #include "sandbox/plan.h"
 #include "sandbox/report.h"
 #include "sandbox/unconfined.h"
@@ -23,6 +29,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -30,7 +37,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr int arguments_fd = 6;
+constexpr int arguments_fd = 7;
 
 [[noreturn]] void refuse(const Error& error) {
     wire::Record record;
@@ -49,18 +56,33 @@ void die_with_the_server(pid_t server) {
 
 // Everything else that the server has open is closed, before anything here can take time.
 void take_descriptors(const ChildDescriptors& descriptors) {
-    for (int fd = 0; fd < 3;
-         ++fd) // the server keeps 0, 1 and 2 open, so none of them is in the way
-        if (::dup3(descriptors.stdio[fd], fd, 0) < 0) leave();
     constexpr int out_of_the_way = 16;
+    std::array<int, 3> stdio = {};
+    for (std::size_t fd = 0; fd < stdio.size(); ++fd)
+        stdio[fd] = ::fcntl(descriptors.stdio[fd], F_DUPFD, out_of_the_way);
     const int status = ::fcntl(descriptors.status, F_DUPFD, out_of_the_way);
     const int end = ::fcntl(descriptors.end, F_DUPFD, out_of_the_way);
-    if (::dup2(status, wire::status_fd) < 0 || ::dup2(end, wire::end_fd) < 0) leave();
+    for (int fd = 0; fd < 3; ++fd)
+        if (::dup2(stdio[static_cast<std::size_t>(fd)], fd) < 0) leave();
+    const int lifeline = ::fcntl(descriptors.lifeline, F_DUPFD, out_of_the_way);
+    if (::dup2(status, wire::status_fd) < 0 || ::dup2(end, wire::end_fd) < 0 ||
+        ::dup2(lifeline, wire::lifeline_fd) < 0)
+        leave();
+    ::close(wire::order_fd);
     constexpr unsigned last = ~0u;
-    if (::syscall(SYS_close_range, wire::end_fd + 1, last, 0) == 0) return;
+    if (::syscall(SYS_close_range, wire::lifeline_fd + 1, last, 0) == 0) return;
     const long most = ::sysconf(_SC_OPEN_MAX); // kernels before 5.9
-    for (int fd = wire::end_fd + 1; fd < most; ++fd)
+    for (int fd = wire::lifeline_fd + 1; fd < most; ++fd)
         ::close(fd);
+}
+
+// A death signal (prctl(2)) is not passed on to children, and bubblewrap's second process waits for
+// the first before it asks for one of its own. So until execward-init closes the lifeline, the
+// kernel sends this to the whole group when the server's end is gone (F_SETSIG in fcntl(2)).
+void hold_on_to_the_server() {
+    (void)::fcntl(wire::lifeline_fd, F_SETOWN, -::getpgrp());
+    (void)::fcntl(wire::lifeline_fd, F_SETSIG, SIGKILL);
+    (void)::fcntl(wire::lifeline_fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC);
 }
 
 void reset_signals() {
@@ -101,26 +123,67 @@ void put_at(int place, const std::string& content, bool is_sealed) {
     ::close(fd);
 }
 
+Error not_held(Error error) {
+    if (error.kind != ErrorKind::internal) return error;
+    return {ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: what protects its workspace cannot be made, or "
+                        "cannot be noted in the state directory: {}",
+                        error.message),
+            "see that both are writable and not full; XDG_STATE_HOME names another state "
+            "directory"};
+}
+
 // The server keeps it locked from now on, and takes it away when all has ended.
-void hand_over(Result<Placeholder> placeholder) {
-    if (!placeholder) refuse(placeholder.error());
-    if (!placeholder->lock) return;
+Result<void> hand_over(Result<Placeholder> placeholder) {
+    if (!placeholder) return not_held(std::move(placeholder.error()));
+    if (!placeholder->lock) return {};
     wire::Record record;
     record.kind = wire::RecordKind::placeholder;
     send(record, placeholder->path, placeholder->lock.get());
+    return {};
 }
 
-void make_placeholders(const Plan& plan, const std::string& journal) {
-    const bool makes_any = !plan.placeholders.empty() || !plan.placeholder_files.empty();
-    if (makes_any && journal.empty())
-        refuse({ErrorKind::sandbox_unavailable,
-                "the command was not run: what protects its workspace has to be noted in a state "
-                "directory, and there is none",
-                "set HOME or XDG_STATE_HOME"});
+bool is_there(const std::string& path) {
+    return static_cast<bool>(open_without_links(path, O_PATH));
+}
+
+// What is there already cannot be noted then, and need not be.
+void do_without_journal(const Plan& plan) {
+    const bool is_complete =
+        std::ranges::all_of(plan.placeholders, is_there) &&
+        std::ranges::all_of(plan.placeholder_files,
+                            [](const PlaceholderFile& file) { return is_there(file.path); });
+    if (is_complete) return;
+    refuse({ErrorKind::sandbox_unavailable,
+            "the command was not run: what protects its workspace has to be noted in a state "
+            "directory, and there is none",
+            "set HOME or XDG_STATE_HOME"});
+}
+
+// Each is a descriptor of the server while the command runs.
+void limit_placeholders(const Plan& plan) {
+    constexpr std::size_t most = 128;
+    const std::size_t count = plan.placeholders.size() + plan.placeholder_files.size();
+    if (count <= most) return;
+    refuse({ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: {} places that are missing would have to be "
+                        "kept from being made, and {} can be",
+                        count, most),
+            "name fewer or narrower writable roots, or make what is missing: .git, .agents, .codex "
+            "and .execward in each root, and hooks and commondir in each repository"});
+}
+
+Result<void> make_placeholders(const Plan& plan, const std::string& journal) {
+    limit_placeholders(plan);
+    if (journal.empty()) {
+        do_without_journal(plan);
+        return {};
+    }
     for (const std::string& path : plan.placeholders)
-        hand_over(hold(path, journal));
+        TRY(hand_over(hold(path, journal)));
     for (const PlaceholderFile& file : plan.placeholder_files)
-        hand_over(hold_file(file.path, file.content, journal));
+        TRY(hand_over(hold_file(file.path, file.content, journal)));
+    return {};
 }
 
 void tell(const Plan& plan) {
@@ -134,6 +197,10 @@ void tell(const Plan& plan) {
     send(record, "");
 }
 
+bool is_own(const Mount& mount) {
+    return mount.kind == Mount::Kind::private_tmp || mount.kind == Mount::Kind::private_directory;
+}
+
 void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
     order.landlock = launch.machine.landlock;
     if (launch.policy.file_system != FileSystem::restricted) {
@@ -142,8 +209,12 @@ void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan)
     }
     order.writable = plan.writable;
     order.device_writable = {"/dev"};
-    if (!launch.machine.has_mounts) { // its /tmp is the machine's
-        if (launch.policy.has_private_tmp) std::erase(order.writable, "/tmp");
+    if (!launch.machine.has_mounts) { // what would be the command's own is the machine's
+        for (const Mount& mount : plan.mounts)
+            if (is_own(mount)) std::erase(order.writable, mount.path);
+        // Disks and what other programs share lie beside these in the machine's own /dev.
+        order.device_writable = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                 "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
         return;
     }
     order.writable.emplace_back("/dev/shm");
@@ -180,11 +251,103 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     return order;
 }
 
-std::string joined(const std::vector<std::string>& arguments) {
+std::string terminated(const std::vector<std::string>& arguments) {
     std::string text;
     for (const std::string& argument : arguments)
         text.append(argument).push_back('\0');
     return text;
+}
+
+// What bubblewrap mounts over. Of what it shows as it is, expect_mounts() has seen more.
+Result<void> find_mount_points(const Plan& plan) {
+    std::string_view own = ""; // in what is the command's own, bubblewrap makes what it needs
+    for (const Mount& mount : plan.mounts) {
+        const bool is_made = !plan.reads_root || (!own.empty() && is_below(mount.path, own));
+        const bool is_link = mount.kind == Mount::Kind::link;
+        if (!is_made && !is_link && !is_there(mount.path))
+            return Error{
+                ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: '{}' is gone", core::shortened(mount.path)),
+                "something was moved while the sandbox was made: try again"};
+        if (is_own(mount) && !is_made) own = mount.path;
+    }
+    return {};
+}
+
+// Errors: something has changed since the plan was made.
+Result<InitOrder> carry_out(const LaunchOrder& launch, const Plan& plan) {
+    if (launch.machine.has_mounts) TRY(make_placeholders(plan, launch.journal));
+    InitOrder order = order_for(launch, plan);
+    if (launch.machine.init.empty()) return order;
+    TRY(expect_mounts(plan, launch.machine, order));
+    if (launch.machine.has_mounts) TRY(find_mount_points(plan));
+    return order;
+}
+
+// Empty, or why the machine's devices cannot be kept as they are.
+std::string guard(const LaunchOrder& launch) {
+    if (!launch.machine.has_mounts || ::geteuid() != 0) return {};
+    Result<void> guarded = guard_devices();
+    if (guarded || !needed_by(launch.policy).has(Guarantee::fs_metadata)) return {};
+    return std::move(guarded.error().message);
+}
+
+// In the sandbox root has no capabilities, and bubblewrap has none over files of others. What they
+// alone could reach is not to be planned with: it would be in vain.
+Result<Plan> plan_as_inside(const LaunchOrder& launch) {
+    const bool is_changed = launch.machine.has_mounts && set_file_capabilities(false);
+    Result<Plan> plan = make_plan(launch.policy, launch.context);
+    if (is_changed && !set_file_capabilities(true))
+        refuse(os::system_error("capabilities of its own", errno));
+    return plan;
+}
+
+Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
+    Result<Plan> plan = plan_as_inside(launch);
+    if (!plan) refuse(plan.error());
+    std::string hint;
+    if (!unguarded.empty()) {
+        plan->missing.add(Guarantee::fs_metadata);
+        plan->notes.push_back(fmt::format(
+            "modes, owners and times of the machine's devices can be changed: {}", unguarded));
+        hint = fmt::format("root needs CAP_SYS_ADMIN for it ({}); run the server as another user",
+                           unguarded);
+    }
+    if (!plan->missing.empty() && launch.policy.enforcement == Enforcement::require)
+        refuse({ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: its policy cannot be kept here: {}",
+                            names_of(plan->missing)),
+                std::move(hint)});
+    return std::move(*plan);
+}
+
+// What the plan has found may be the placeholder of another start, which goes with it, or something
+// that a program moves: then there is another plan to be made. The placeholders of the first stay
+// until the end.
+std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch) {
+    constexpr int most_plans = 4;
+    constexpr Millis longest_wait{500}; // for others; who waits longer need not try again
+    const std::string unguarded = guard(launch);
+    for (int count = 1;; ++count) {
+        Plan plan = plan_for(launch, unguarded);
+        const TimePoint begun = clock_now();
+        Result<InitOrder> order = carry_out(launch, plan);
+        if (order) return {std::move(plan), std::move(*order)};
+        if (count == most_plans || clock_now() - begun > longest_wait) refuse(order.error());
+    }
+}
+
+void put_arguments(const Plan& plan, const Machine& machine) {
+    // bubblewrap takes no more (MAX_ARGS in its source), those on its command line among them.
+    constexpr std::size_t most = 9000 - 8;
+    const std::vector<std::string> arguments = bubblewrap_arguments(plan, machine);
+    if (arguments.size() > most)
+        refuse({ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: its policy needs {} mounts, more than "
+                            "bubblewrap can make",
+                            plan.mounts.size()),
+                "name fewer roots and hidden paths, or directories above them"});
+    put_at(arguments_fd, terminated(arguments), false);
 }
 
 // bubblewrap is a dynamic program, so the command's environment must not reach it: LD_PRELOAD in it
@@ -210,6 +373,14 @@ std::string joined(const std::vector<std::string>& arguments) {
             "reinstall it; execward doctor tells what is missing"});
 }
 
+// What is executed here unconfined: nothing that is confined may put something in its place.
+void name_own_programs(LaunchOrder& launch) {
+    launch.context.read_only = {init_place(), launch.machine.bubblewrap,
+                                os::real_path("/proc/self/exe").value_or("")};
+    const char* const home = ::getenv("HOME");
+    if (home != nullptr) launch.context.home = home;
+}
+
 // The same mistake is the same error with and without a sandbox.
 void check_directory(const os::SpawnRequest& request) {
     struct stat status = {};
@@ -225,26 +396,18 @@ void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptor
     take_descriptors(descriptors);
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
+    hold_on_to_the_server();
     (void)::chdir("/"); // the server's directory is not the sandbox's business
     LaunchOrder launch = order;
     take_mark(launch.request.limits);
     check_directory(launch.request);
+    name_own_programs(launch);
 
-    Result<Plan> plan = make_plan(launch.policy, launch.context);
-    if (!plan) refuse(plan.error());
-    if (!plan->missing.empty() && launch.policy.enforcement == Enforcement::require)
-        refuse({ErrorKind::sandbox_unavailable,
-                fmt::format("the command was not run: its policy cannot be kept here: {}",
-                            names_of(plan->missing))});
-    if (launch.machine.has_mounts) make_placeholders(*plan, launch.journal);
-    tell(*plan);
-    InitOrder orders = order_for(launch, *plan);
+    auto [plan, orders] = prepare(launch);
+    tell(plan);
     if (launch.machine.init.empty()) run_unconfined(std::move(orders));
-    Result<void> expected = expect_mounts(*plan, launch.machine, orders);
-    if (!expected) refuse(expected.error());
     put_at(wire::order_fd, encode(orders), true);
-    if (launch.machine.has_mounts)
-        put_at(arguments_fd, joined(bubblewrap_arguments(*plan, launch.machine)), false);
+    if (launch.machine.has_mounts) put_arguments(plan, launch.machine);
     execute(launch.machine);
 }
 

@@ -12,6 +12,7 @@ struct ChildDescriptors {
     const int* stdio = nullptr; // three, which become 0, 1 and 2
     int status = -1;
     int end = -1;
+    int lifeline = -1; // a pipe that the server holds the other end of
 };
 
 // What goes wrong is told through `status`. Never returns.

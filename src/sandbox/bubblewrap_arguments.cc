@@ -1,13 +1,19 @@
+#include "base/unique_fd.h"
 #include "sandbox/places.h"
 #include "sandbox/plan.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace ew::sandbox {
 
@@ -15,16 +21,16 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-void add(Arguments& to, std::initializer_list<std::string_view> words) {
+void put(Arguments& to, std::initializer_list<std::string_view> words) {
     for (const std::string_view word : words)
         to.emplace_back(word);
 }
 
 void add_namespaces(Arguments& to, const Plan& plan, const Machine& machine) {
-    add(to, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+    put(to, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
              "--unshare-cgroup-try"});
-    if (plan.has_own_network && machine.has_network_namespace) add(to, {"--unshare-net"});
-    add(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
+    if (plan.has_own_network && machine.has_network_namespace) put(to, {"--unshare-net"});
+    put(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
 }
 
 // For a process with user id 0 the files below these belong to itself, with or without
@@ -40,18 +46,16 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// Entries of /proc that are about the whole machine and could be written.
-std::vector<std::string> settings_of_the_kernel() {
+// Entries of /proc that are about the whole machine. Those that nobody may write too: their modes
+// are one for all instances of /proc, and root owns them.
+std::vector<std::string> entries_of_the_machine() {
     std::vector<std::string> result;
     const std::unique_ptr<DIR, CloseDirectory> proc(::opendir("/proc"));
     if (!proc) return {"/proc/sys"};
     while (const dirent* entry = ::readdir(proc.get())) {
         const std::string_view name = entry->d_name;
-        if (name.starts_with('.') || is_about_processes(name) || entry->d_type == DT_LNK) continue;
-        struct stat status = {};
-        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && (status.st_mode & 0222) != 0))
+        if (name.starts_with('.') || is_about_processes(name)) continue;
+        if (entry->d_type == DT_DIR || entry->d_type == DT_REG)
             result.push_back("/proc/" + std::string(name));
     }
     std::ranges::sort(result);
@@ -61,30 +65,101 @@ std::vector<std::string> settings_of_the_kernel() {
 // Without a /proc of its own the machine's is shown, read-only, since there are programs that
 // cannot do without; that other processes are hidden is not promised then (given_by in machine.h).
 void add_proc(Arguments& to, const Machine& machine) {
-    if (!machine.has_proc) return add(to, {"--ro-bind", "/proc", "/proc"});
-    add(to, {"--proc", "/proc"});
+    if (!machine.has_proc) return put(to, {"--ro-bind", "/proc", "/proc"});
+    put(to, {"--proc", "/proc"});
     // A namespace of its own may lack what the machine's /proc has, and the other way round. Of
     // "try" only a missing source is forgiven, so what the inner /proc lacks must not be named:
     // the first process namespace differs in nothing but the processes.
-    if (!machine.is_root) return add(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
-    for (const std::string& path : settings_of_the_kernel())
-        add(to, {"--ro-bind-try", path, path});
+    if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
+    for (const std::string& path : entries_of_the_machine())
+        put(to, {"--ro-bind-try", path, path});
 }
 
-void add_mount(Arguments& to, const Mount& mount, bool has_children) {
-    switch (mount.kind) {
-    case Mount::Kind::writable: return add(to, {"--bind", mount.path, mount.path});
-    case Mount::Kind::device: return add(to, {"--dev-bind", mount.path, mount.path});
-    case Mount::Kind::read_only: return add(to, {"--ro-bind", mount.path, mount.path});
-    case Mount::Kind::hidden: // what is opened again below it has to be reached through it
-        return add(to, {"--perms", has_children ? "0111" : "0000", "--tmpfs", mount.path});
-    case Mount::Kind::hidden_file: // bubblewrap mounts without devices, so it cannot be opened
-        return add(to, {"--ro-bind", "/dev/null", mount.path});
-    case Mount::Kind::private_tmp: return add(to, {"--perms", "1777", "--tmpfs", mount.path});
-    case Mount::Kind::private_directory: return add(to, {"--perms", "0700", "--tmpfs", mount.path});
-    case Mount::Kind::link: return add(to, {"--symlink", mount.target, mount.path});
+// A whole file in memory, to be read.
+class Mapping {
+public:
+    explicit Mapping(const std::string& path) {
+        const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+        struct stat status = {};
+        constexpr off_t most = 64 << 20;
+        if (!file || ::fstat(file.get(), &status) != 0 || status.st_size > most) return;
+        mode_ = status.st_mode;
+        size_ = static_cast<std::size_t>(status.st_size);
+        bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
     }
+
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    ~Mapping() {
+        if (bytes_ != MAP_FAILED) ::munmap(bytes_, size_);
+    }
+
+    std::string_view text() const {
+        return bytes_ == MAP_FAILED ? "" : std::string_view(static_cast<char*>(bytes_), size_);
+    }
+
+    mode_t mode() const { return mode_; }
+
+private:
+    mode_t mode_ = 0;
+    void* bytes_ = MAP_FAILED;
+    std::size_t size_ = 0;
+};
+
+// From 0.7 on, and not from a program that is set-user-ID; else the option is an error. To ask for
+// the version would take another process for each start, and what it knows is in the program.
+bool takes_size(const std::string& bubblewrap) {
+    constexpr std::string_view option("\0--size\0", 8);
+    const Mapping program(bubblewrap);
+    return (program.mode() & S_ISUID) == 0 && program.text().find(option) != std::string_view::npos;
 }
+
+// Bytes for each directory of the command's own. It is memory: without a limit one may take half
+// of the machine's (tmpfs(5)).
+std::uint64_t most_in_own_directory() {
+    constexpr std::uint64_t most = std::uint64_t{2} << 30;
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return most;
+    return std::min(most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 4);
+}
+
+class MountArguments {
+public:
+    MountArguments(Arguments& to, const Plan& plan, const Machine& machine) : to_(to) {
+        const bool has_own = std::ranges::any_of(plan.mounts, [](const Mount& mount) {
+            return mount.kind == Mount::Kind::private_tmp ||
+                   mount.kind == Mount::Kind::private_directory;
+        });
+        if (has_own && !machine.bubblewrap.empty() && takes_size(machine.bubblewrap))
+            size_ = std::to_string(most_in_own_directory());
+    }
+
+    void add(const Mount& mount, bool has_children) {
+        switch (mount.kind) {
+        case Mount::Kind::writable: return put(to_, {"--bind", mount.path, mount.path});
+        case Mount::Kind::device: return put(to_, {"--dev-bind", mount.path, mount.path});
+        case Mount::Kind::read_only: return put(to_, {"--ro-bind", mount.path, mount.path});
+        case Mount::Kind::hidden: // what is opened again below it has to be reached through it
+            return put(to_, {"--perms", has_children ? "0111" : "0000", "--tmpfs", mount.path});
+        case Mount::Kind::hidden_file: // bubblewrap mounts without devices, so it cannot be opened
+            return put(to_, {"--ro-bind", "/dev/null", mount.path});
+        case Mount::Kind::private_tmp: return add_own("1777", mount.path);
+        case Mount::Kind::private_directory: return add_own("0700", mount.path);
+        case Mount::Kind::link: return put(to_, {"--symlink", mount.target, mount.path});
+        }
+    }
+
+private:
+    void add_own(std::string_view mode, std::string_view path) {
+        if (!size_.empty()) put(to_, {"--size", size_});
+        put(to_, {"--perms", mode, "--tmpfs", path});
+    }
+
+    Arguments& to_;
+    std::string size_; // empty: as bubblewrap makes it
+};
 
 } // namespace
 
@@ -94,17 +169,22 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
     auto next = plan.mounts.begin();
     if (plan.reads_root) {
         const bool is_writable = next != plan.mounts.end() && next->path == "/";
-        add(to, {is_writable ? "--bind" : "--ro-bind", "/", "/"});
-        if (is_writable) ++next;
+        put(to, {is_writable ? "--bind" : "--ro-bind", "/", "/"});
+        if (is_writable) {
+            ++next;
+            // Settings of the kernel too, some of which run a program outside (cgroups(7)).
+            put(to, {"--ro-bind-try", "/sys", "/sys"});
+        }
     }
-    add(to, {"--dev", "/dev"});
+    put(to, {"--dev", "/dev"});
     add_proc(to, machine);
 
+    MountArguments mounts(to, plan, machine);
     // A hidden directory is made read-only once the places of everything below it have been made.
     std::vector<std::string_view> open;
     const auto close_until = [&](std::string_view path) {
         while (!open.empty() && !is_below(path, open.back())) {
-            add(to, {"--remount-ro", open.back()});
+            put(to, {"--remount-ro", open.back()});
             open.pop_back();
         }
     };
@@ -112,12 +192,12 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
         close_until(next->path);
         const auto after = std::next(next);
         const bool has_children = after != plan.mounts.end() && is_below(after->path, next->path);
-        add_mount(to, *next, has_children);
+        mounts.add(*next, has_children);
         if (next->kind == Mount::Kind::hidden) open.push_back(next->path);
     }
     close_until("/"); // nothing is below itself, so all are closed
-    add(to, {"--ro-bind", machine.init, init_path});
-    if (!plan.reads_root) add(to, {"--remount-ro", "/"});
+    put(to, {"--ro-bind", machine.init, init_path});
+    if (!plan.reads_root) put(to, {"--remount-ro", "/"});
     return to;
 }
 

@@ -23,6 +23,9 @@ namespace {
 
 constexpr int deepest_chain = 64;                // ancestors that are looked at
 constexpr std::size_t longest_table = 256 << 10; // bytes of a table of sockets that are read
+constexpr std::size_t longest_list = 256;        // bytes of a list of children that are read
+constexpr int deepest_lone_chain = 16;           // of a program that is alone
+constexpr int most_ended = 16;                   // children of that chain which have ended
 constexpr std::string_view blanks = " \t\n";
 constexpr unsigned pidfd_thread = O_EXCL; // PIDFD_THREAD, Linux 6.9
 
@@ -46,10 +49,21 @@ std::string_view next_part(std::string_view& rest, std::string_view separators) 
     return part;
 }
 
-std::vector<pid_t> living_children(pid_t process) {
-    std::vector<pid_t> children = os::children_of(process);
-    std::erase_if(children, [](pid_t child) { return !os::living_process(child); });
-    return children;
+// Is that the only child of a process with one thread (to whom all its children belong) that has
+// not ended? `child` 0: is there none? Programs may have any number of children, so a list is read
+// to a certain length only, and not more than `looks` of them are looked at: then the answer is no.
+bool has_only(pid_t process, pid_t child, int& looks) {
+    const UniqueFd list(
+        ::open(fmt::format("/proc/{0}/task/{0}/children", process).c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, longest_list> block;
+    const ssize_t size = list ? ::read(list.get(), block.data(), block.size()) : -1;
+    if (size < 0 || size == static_cast<ssize_t>(block.size())) return false;
+    std::string_view rest(block.data(), static_cast<std::size_t>(size));
+    while (const auto other = static_cast<pid_t>(number_in(next_part(rest, blanks)))) {
+        if (other == child) continue;
+        if (looks-- <= 0 || os::living_process(other)) return false;
+    }
+    return true;
 }
 
 // A table of sockets (proc(5), /proc/net/tcp) holds, in hexadecimal, the address in words of this
@@ -129,7 +143,8 @@ std::optional<Caller> look_at(pid_t thread) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", thread));
     const auto process = static_cast<pid_t>(number_in(status_field(status, "Tgid")));
     if (process == 0) return std::nullopt;
-    return Caller{thread, process, number_in(status_field(status, "Threads"))};
+    return Caller{thread, process, number_in(status_field(status, "Threads")),
+                  static_cast<pid_t>(number_in(status_field(status, "PPid")))};
 }
 
 std::string program_of(const Caller& caller) {
@@ -190,7 +205,7 @@ bool has_signal(const Caller& caller) {
     return (pending & ~number_in(status_field(status, "SigBlk"), 16)) != 0;
 }
 
-bool is_served(const std::string& process, const SocketAddress& address, bool udp) {
+bool is_served(pid_t process, const SocketAddress& address, bool udp) {
     const std::string_view name = udp ? "udp" : "tcp";
     const std::string tables = fmt::format("/proc/{}/net/{}", process, name);
     // A socket of IPv6 may take both.
@@ -198,14 +213,17 @@ bool is_served(const std::string& process, const SocketAddress& address, bool ud
 }
 
 bool is_alone(const Caller& caller, pid_t server) {
-    if (caller.threads != 1 || !living_children(caller.process).empty()) return false;
-    pid_t process = caller.process;
-    for (int depth = 0; depth < deepest_chain; ++depth) {
-        const pid_t parent = os::parent_of(process);
-        if (parent == server) return true;
-        const std::optional<Caller> above = parent > 1 ? look_at(parent) : std::nullopt;
-        if (!above || above->threads != 1 || living_children(parent).size() != 1) return false;
-        process = parent;
+    int looks = most_ended;
+    Caller process = caller;
+    pid_t child = 0;
+    for (int depth = 0; depth < deepest_lone_chain; ++depth) {
+        if (process.threads != 1 || !has_only(process.process, child, looks)) return false;
+        if (process.parent == server) return true;
+        const std::optional<Caller> above =
+            process.parent > 1 ? look_at(process.parent) : std::nullopt;
+        if (!above) return false;
+        child = process.process;
+        process = *above;
     }
     return false;
 }

@@ -19,6 +19,7 @@ struct Caller {
     pid_t thread = 0; // as the notification has it
     pid_t process = 0;
     std::uint64_t threads = 0; // of the process
+    pid_t parent = 0;          // of the process
 };
 
 // Absent: it has gone.
@@ -49,12 +50,14 @@ UniqueFd copy_of(const Caller& caller, int fd);
 // can take instead counts.
 bool has_signal(const Caller& caller);
 
-// Does a socket wait on that loopback address: a TCP listener, or (`udp`) a UDP socket with that
-// port? In the network of that process; "self" is ours.
-bool is_served(const std::string& process, const SocketAddress& address, bool udp);
+// Does a socket wait on that port of a loopback address: a TCP listener, or (`udp`) a UDP socket?
+// In the network of that process, by its tables: that takes tens of milliseconds, see
+// port_listeners.h.
+bool is_served(pid_t process, const SocketAddress& address, bool udp);
 
 // Is the process tree from the child of `server` down to the caller a chain of processes with one
-// thread each, so that nobody but the caller itself acts in that sandbox?
+// thread each, so that nobody but the caller itself acts in that sandbox? False also where that
+// would take long to find out.
 bool is_alone(const Caller& caller, pid_t server);
 
 // The child of `server` from which the caller descends. 0: none.

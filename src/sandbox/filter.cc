@@ -246,6 +246,8 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
     all.push_back({calls::socket, socket_rules(options)});
     all.push_back({calls::socketpair, socket_rules(options)});
     all.push_back({calls::ioctl, ioctl_rules(options)});
+    // A lease on a file that may only be read holds up everybody else who opens it (fcntl(2)).
+    all.push_back({calls::fcntl, {{{is(1, F_SETLEASE)}, fail_with(EPERM)}}});
     all.push_back({calls::clone, {{{has_any_of(0, new_namespaces)}, fail_with(EPERM)}}});
     all.push_back({calls::unshare, {{{has_any_of(0, ~harmless_unshare)}, fail_with(EPERM)}}});
     all.push_back({calls::personality,

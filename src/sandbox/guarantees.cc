@@ -22,6 +22,7 @@ constexpr std::array<Words, guarantee_count> words = {{
     {"netOff", "no network but a loopback of the command's own"},
     {"abstractSockets", "abstract sockets of the machine are out of reach"},
     {"socketFiles", "socket files outside the writable roots are out of reach"},
+    {"namedPipes", "named pipes outside the writable roots cannot be written to"},
     {"systemCalls", "system calls that no ordinary program needs are refused"},
 }};
 

@@ -23,10 +23,11 @@ enum class Guarantee : std::uint8_t {
     net_off,          // no network but a loopback of its own
     abstract_sockets, // the machine's abstract sockets are out of reach (unix(7))
     socket_files,     // and its socket files, but for those in writable roots
+    named_pipes,      // nothing is written to named pipes outside the writable roots (fifo(7))
     system_calls,     // what no ordinary program needs of the kernel is refused
 };
 
-constexpr std::size_t guarantee_count = 13;
+constexpr std::size_t guarantee_count = 14;
 
 // On the wire and on the command line: "fsWrite".
 std::string_view name_of(Guarantee guarantee);

@@ -29,6 +29,7 @@ constexpr std::array probes = {
     Probe{"net_off", Guarantee::net_off, "connecting to a port of the machine"},
     Probe{"abstract_sockets", Guarantee::abstract_sockets, "connecting to an abstract socket"},
     Probe{"socket_files", Guarantee::socket_files, "connecting to a socket file"},
+    Probe{"named_pipes", Guarantee::named_pipes, "opening a named pipe for writing"},
     Probe{"system_calls", Guarantee::system_calls, "a system call that is to be refused"},
 };
 

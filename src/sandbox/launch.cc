@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace ew::sandbox {
@@ -134,6 +135,9 @@ Result<void> Launch::open(const os::SpawnRequest& request) {
     TRY(os::set_nonblocking(end.read.get()));
     end_ = std::move(end.read);
     child_end_ = std::move(end.write);
+    os::Pipe lifeline = TRY(os::make_pipe());
+    child_lifeline_ = std::move(lifeline.read);
+    lifeline_ = std::move(lifeline.write);
     return {};
 }
 
@@ -141,11 +145,15 @@ Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
     const pid_t pid = ::fork();
     if (pid < 0) return os::system_error("create a process", errno);
     if (pid == 0)
-        become_sandbox(order, {descriptors_.stdio, child_status_.get(), child_end_.get()}, server);
+        become_sandbox(
+            order,
+            {descriptors_.stdio, child_status_.get(), child_end_.get(), child_lifeline_.get()},
+            server);
     descriptors_.ours.pid = pid;
     descriptors_.child_ends.clear();
     child_status_.reset();
     child_end_.reset();
+    child_lifeline_.reset();
     return {};
 }
 
@@ -181,6 +189,15 @@ bool Launch::take_packet() {
             std::memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
             packet.sender = credentials.pid;
         }
+    }
+    if (size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) // without it, it cannot go on
+        failure_ = Error{ErrorKind::spawn_failed,
+                         "the command was not run: the server has no descriptor left",
+                         "end other processes, or raise the limit of open files (ulimit -n)"};
+    if (failure_ && size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
+        outcome_ = Outcome{std::move(failure_)};
+        (void)::kill(-descriptors_.ours.pid, SIGKILL);
+        return false;
     }
     if (size < static_cast<ssize_t>(sizeof packet.record)) {
         outcome_ = conclude(); // the end, or nothing that we would have sent

@@ -85,6 +85,8 @@ private:
     UniqueFd end_;
     UniqueFd child_status_; // until the child exists
     UniqueFd child_end_;
+    UniqueFd child_lifeline_;
+    UniqueFd lifeline_;
     os::ProgramDescriptors descriptors_;
     UniqueFd listener_;
     bool is_applied_ = false;

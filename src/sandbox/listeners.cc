@@ -146,13 +146,6 @@ std::vector<std::uint32_t> listeners_on(const FileIdentity& file) {
     }
 }
 
-// The user namespace that owns it comes first: that is where we may have the right to enter.
-bool enter_network(int network) {
-    if (::setns(network, CLONE_NEWNET) == 0) return true;
-    const UniqueFd owner(::ioctl(network, NS_GET_USERNS));
-    return owner && ::setns(owner.get(), CLONE_NEWUSER) == 0 && ::setns(network, CLONE_NEWNET) == 0;
-}
-
 // Asked by a process of its own, since nothing leads back out of a user namespace.
 bool is_listened_in(int network, const FileIdentity& file) {
     const pid_t parent = ::getpid();
@@ -200,6 +193,13 @@ bool is_listened_by_descendants(const Caller& caller, const FileIdentity& file, 
 }
 
 } // namespace
+
+// The user namespace that owns the network is where we may have the right to enter it.
+bool enter_network(int network) {
+    if (::setns(network, CLONE_NEWNET) == 0) return true;
+    const UniqueFd owner(::ioctl(network, NS_GET_USERNS));
+    return owner && ::setns(owner.get(), CLONE_NEWUSER) == 0 && ::setns(network, CLONE_NEWNET) == 0;
+}
 
 bool is_listened_inside(const Caller& caller, int socket, pid_t server) {
     const std::optional<FileIdentity> file = identity_of(caller, socket);

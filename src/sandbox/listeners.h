@@ -13,4 +13,9 @@ namespace ew::sandbox {
 // without a loop: it takes a while. False also when that cannot be found out.
 bool is_listened_inside(const Caller& caller, int socket, pid_t server);
 
+// Puts this process, which must have one thread, into that network namespace (/proc/PID/ns/net),
+// and where that takes its rights into the user namespace that owns it: there is no way back.
+// False: it may not; it may be in that user namespace all the same.
+bool enter_network(int network);
+
 } // namespace ew::sandbox

@@ -14,6 +14,7 @@ enum class Means : std::uint8_t {
     own_proc,
     own_network,
     landlock,       // from ABI 3 on: older ones let files be cut short (landlock(7))
+    landlock_opens, // of any version: decides what is opened for writing, whatever the mount
     landlock_alone, // the same without mounts, where no rule allows anything below /proc
     scope,          // of Landlock, from ABI 6 on: signals and abstract sockets stay inside
     filter,
@@ -32,6 +33,7 @@ constexpr std::array names = {
     Name{Means::own_proc, "a /proc of its own"},
     Name{Means::own_network, "network namespace"},
     Name{Means::landlock, "Landlock"},
+    Name{Means::landlock_opens, "Landlock"},
     Name{Means::landlock_alone, "Landlock"},
     Name{Means::scope, "Landlock scope"},
     Name{Means::filter, "seccomp"},
@@ -62,6 +64,8 @@ constexpr std::array rows = {
     Row{Guarantee::abstract_sockets, Means::own_network},
     Row{Guarantee::abstract_sockets, Means::scope},
     Row{Guarantee::socket_files, Means::supervisor},
+    // A read-only mount lets named pipes be opened for writing: nothing on the disk changes by it.
+    Row{Guarantee::named_pipes, Means::landlock_opens},
     Row{Guarantee::system_calls, Means::filter},
 };
 
@@ -76,6 +80,7 @@ bool has(const Machine& machine, Network network, Means means) {
     case Means::own_proc: return machine.has_mounts && machine.has_proc;
     case Means::own_network: return is_off && machine.has_mounts && machine.has_network_namespace;
     case Means::landlock: return machine.landlock >= truncation_abi;
+    case Means::landlock_opens: return machine.landlock > 0;
     case Means::landlock_alone: return !machine.has_mounts && machine.landlock >= truncation_abi;
     case Means::scope: return machine.landlock >= scope_abi;
     case Means::filter: return machine.has_filter;

@@ -1,12 +1,16 @@
 #include "sandbox/places.h"
 
 #include "os/io.h"
+#include "sandbox/file_capabilities.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <optional>
@@ -50,6 +54,19 @@ std::string_view last_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+// Before Linux 5.6, or where a filter does not know openat2(2).
+UniqueFd walk_without_links(const std::string& path, int flags) {
+    UniqueFd here(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (std::size_t from = 1; here && from < path.size();) {
+        const std::size_t to = std::min(path.find('/', from), path.size());
+        const std::string name = path.substr(from, to - from);
+        const int how = to == path.size() ? flags : O_PATH | O_DIRECTORY;
+        here = UniqueFd(::openat(here.get(), name.c_str(), how | O_NOFOLLOW | O_CLOEXEC));
+        from = to + 1;
+    }
+    return here;
+}
+
 Place locate_within(const std::string& path, int links) {
     errno = 0;
     if (std::optional<std::string> real = os::real_path(path)) {
@@ -87,28 +104,32 @@ Place locate_last(const std::string& path) {
     return {path, errno == ENOENT ? Place::Kind::missing : Place::Kind::unreachable};
 }
 
-std::vector<Link> links_on(const std::string& path) {
-    std::vector<Link> result;
-    std::string rest = without_dots(path);
-    std::string here = "/";
-    while (!rest.empty() && rest != "/" && result.size() < most_links) {
-        const std::size_t end = std::min(rest.find('/', 1), rest.size());
-        const std::string next = joined(here, std::string_view(rest).substr(1, end - 1));
-        rest.erase(0, end);
-        const std::optional<std::string> target = link_at(next);
-        if (!target) {
-            here = next;
+Way way_to(const std::string& path) {
+    Way way;
+    std::vector<Link>& result = way.links;
+    std::string rest = path;
+    std::string here = "/"; // canonical, so ".." is the directory above it
+    while (!rest.empty() && result.size() < most_links) {
+        const std::size_t end = std::min(rest.find('/'), rest.size());
+        const std::string part = rest.substr(0, end);
+        rest.erase(0, std::min(end + 1, rest.size()));
+        if (part.empty() || part == ".") continue;
+        if (part == "..") {
+            here = parent_of(here);
             continue;
         }
-        result.push_back({next, *target});
-        const std::string full = target->starts_with('/') ? *target : joined(here, *target);
-        // Steps up in the target are resolved by the disk; what is left of the links inside it is
-        // lost then, and only a name that somebody may have used.
-        const bool has_steps = full.find("/..") != std::string::npos;
-        rest.insert(0, without_dots(has_steps ? os::real_path(full).value_or("/") : full));
-        here = "/";
+        std::string next = joined(here, part);
+        std::optional<std::string> target = link_at(next);
+        if (!target) {
+            here = std::move(next);
+            continue;
+        }
+        if (target->starts_with('/')) here = "/";
+        rest.insert(0, *target + '/');
+        result.push_back({std::move(next), std::move(*target)});
     }
-    return result;
+    way.end = std::move(here);
+    return way;
 }
 
 std::string joined(std::string_view directory, std::string_view rest) {
@@ -133,6 +154,22 @@ bool is_at_or_below(std::string_view path, std::string_view directory) {
     return path == directory || is_below(path, directory);
 }
 
+bool is_of_the_machine(std::string_view path) {
+    constexpr std::array<std::string_view, 17> trees = {
+        "/bin", "/boot", "/dev", "/etc",  "/lib", "/lib32", "/lib64", "/libx32", "/nix",
+        "/opt", "/proc", "/run", "/sbin", "/sys", "/usr",   "/snap",  "/var/lib"};
+    constexpr std::array<std::string_view, 7> directories = {"/",    "/home", "/media",   "/mnt",
+                                                             "/srv", "/var",  "/run/user"};
+    // What is below the directory of one user is that user's.
+    constexpr std::string_view users = "/run/user/";
+    if (path.starts_with(users))
+        return path.substr(users.size()).find('/') == std::string_view::npos;
+    if (is_at_or_below(path, "/dev/shm")) return false;
+    return std::ranges::find(directories, path) != directories.end() ||
+           std::ranges::any_of(
+               trees, [path](std::string_view tree) { return is_at_or_below(path, tree); });
+}
+
 bool DepthFirst::operator()(std::string_view left, std::string_view right) const {
     const auto rank = [](char c) { return c == '/' ? 0 : static_cast<unsigned char>(c) + 1; };
     return std::ranges::lexicographical_compare(
@@ -149,8 +186,19 @@ Making making_of(const std::string& path) {
     if (!S_ISDIR(status.st_mode)) return Making::impossible;
     if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
         return Making::possible;
-    return errno == EACCES && status.st_uid == ::geteuid() ? Making::after_chmod
-                                                           : Making::impossible;
+    if (errno != EACCES || status.st_uid != ::geteuid()) return Making::impossible;
+    // A program that is confined can make it writable for itself; root can hold it as it is.
+    return has_file_capabilities() ? Making::possible : Making::after_chmod;
+}
+
+UniqueFd open_without_links(const std::string& path, int flags) {
+    open_how how = {};
+    how.flags = static_cast<std::uint64_t>(flags | O_NOFOLLOW | O_CLOEXEC);
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    UniqueFd place(
+        static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    if (!place && (errno == ENOSYS || errno == EPERM)) return walk_without_links(path, flags);
+    return place;
 }
 
 } // namespace ew::sandbox

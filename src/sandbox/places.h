@@ -2,6 +2,8 @@
 // place must not get different answers, and nothing is ever mounted over a link.
 #pragma once
 
+#include "base/unique_fd.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,7 +38,15 @@ struct Link {
     std::string target;
 };
 
-std::vector<Link> links_on(const std::string& path);
+// The links that a path leads through, in the order in which the kernel meets them, and where it
+// ends, canonical. Somebody may exchange what it leads through between two looks: only if `end` is
+// where another look has found it, both have seen the same.
+struct Way {
+    std::vector<Link> links;
+    std::string end;
+};
+
+Way way_to(const std::string& path);
 
 // "/a" + "b"; "/" + "b"; either may be empty.
 std::string joined(std::string_view directory, std::string_view rest);
@@ -48,6 +58,10 @@ bool is_below(std::string_view path, std::string_view directory);
 
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
+// Is it, or does it lie in, what belongs to the machine and not to somebody who works on it? So do
+// the directories that everybody's are in, such as /home; "/" does.
+bool is_of_the_machine(std::string_view path);
+
 // The order of mounts: depth first, parents before children.
 struct DepthFirst {
     using is_transparent = void;
@@ -57,5 +71,9 @@ struct DepthFirst {
 // Could somebody with our rights make something in the nearest directory above `path` that exists?
 enum class Making : std::uint8_t { possible, after_chmod, impossible };
 Making making_of(const std::string& path);
+
+// open(2) of a canonical path, none of whose components may have become a link since: what others
+// may write could lead anywhere by now. Empty, with errno: it cannot be opened; ELOOP for a link.
+UniqueFd open_without_links(const std::string& path, int flags);
 
 } // namespace ew::sandbox

@@ -50,20 +50,28 @@ public:
         for (const auto& [path, rule] : rules_.at) {
             while (!above_.empty() && !is_below(path, above_.back().path))
                 above_.pop_back();
-            TRY(place(path, rule));
+            place(path, rule);
         }
         place_links();
         for (auto& [path, mount] : mounts_)
             plan_.mounts.push_back({mount.kind, path, std::move(mount.target)});
         plan_.notes = std::move(rules_.notes);
         plan_.notes.insert(plan_.notes.end(), notes_.begin(), notes_.end());
-        plan_.missing = rules_.missing;
-        for (const Guarantee guarantee : missing_.list())
-            plan_.missing.add(guarantee);
+        TRY(lose_what_is_lost());
         return std::move(plan_);
     }
 
 private:
+    Result<void> lose_what_is_lost() {
+        for (Loss& loss : rules_.losses) {
+            if (policy_.enforcement == Enforcement::require)
+                return unplannable(std::move(loss.message), std::move(loss.hint));
+            plan_.missing.add(loss.guarantee);
+            plan_.notes.push_back(std::move(loss.message));
+        }
+        return {};
+    }
+
     struct Above {
         std::string path;
         State state = State::unseen;
@@ -77,22 +85,22 @@ private:
         mounts_.insert_or_assign(path, Planned{kind});
     }
 
-    Result<void> place(const std::string& path, const Rule& rule) {
+    void place(const std::string& path, const Rule& rule) {
         if (path == "/") {
             if (rule.state == State::write) mount(path, Kind::writable);
             if (rule.state == State::write) plan_.writable.push_back(path);
             enter(path, rule.state == State::denied ? State::unseen : rule.state);
-            return {};
+            return;
         }
         switch (rule.state) {
-        case State::write: place_writable(path, rule); return {};
+        case State::write: return place_writable(path, rule);
         case State::read: return place_read_only(path, rule);
         case State::denied: return place_hidden(path, rule);
-        case State::own_tmp: place_own(path, Kind::private_tmp, rule.state); return {};
-        case State::own_directory: place_own(path, Kind::private_directory, rule.state); return {};
-        case State::unseen: return {};
+        case State::own_tmp: return place_own(path, Kind::private_tmp, rule.state);
+        case State::own_directory: return place_own(path, Kind::private_directory, rule.state);
+        case State::unseen: return;
         }
-        return {};
+        return;
     }
 
     void place_writable(const std::string& path, const Rule& rule) {
@@ -101,15 +109,20 @@ private:
                 notes_.push_back(fmt::format("'{}' is not there, so it is not writable", path));
             return;
         }
+        const Kind kind = rule.kind == Place::Kind::device ? Kind::device : Kind::writable;
         if (around() != State::write) {
-            mount(path, rule.kind == Place::Kind::device ? Kind::device : Kind::writable);
+            mount(path, kind);
             plan_.writable.push_back(path);
+        } else if (above_.back().path != "/") {
+            // So that it stays what it is: the next command is given what has this name then.
+            mount(path, kind);
+            pin_above(path);
         }
         enter(path, State::write);
     }
 
-    Result<void> place_read_only(const std::string& path, const Rule& rule) {
-        if (rule.kind == Place::Kind::unreachable) return {};
+    void place_read_only(const std::string& path, const Rule& rule) {
+        if (rule.kind == Place::Kind::unreachable) return place_unreachable(path, rule);
         if (rule.kind == Place::Kind::missing) return hold_missing(path, rule);
         if (around() != State::read) {
             mount(path, Kind::read_only);
@@ -117,12 +130,12 @@ private:
             join(path, rule);
         }
         enter(path, State::read);
-        return {};
+        return;
     }
 
-    Result<void> place_hidden(const std::string& path, const Rule& rule) {
+    void place_hidden(const std::string& path, const Rule& rule) {
         const State around_it = around();
-        if (rule.kind == Place::Kind::unreachable) return {};
+        if (rule.kind == Place::Kind::unreachable) return place_unreachable(path, rule);
         if (rule.kind == Place::Kind::missing) return hold_missing(path, rule);
         if (around_it == State::read || around_it == State::write) {
             mount(path, rule.kind == Place::Kind::directory ? Kind::hidden : Kind::hidden_file);
@@ -130,7 +143,7 @@ private:
             join(path, rule);
         }
         enter(path, State::denied);
-        return {};
+        return;
     }
 
     void place_own(const std::string& path, Kind kind, State state) {
@@ -144,10 +157,10 @@ private:
     }
 
     // Only where something could be made does its place have to be held.
-    Result<void> hold_missing(const std::string& path, const Rule& rule) {
-        if (around() != State::write || rule.is_optional) return {};
+    void hold_missing(const std::string& path, const Rule& rule) {
+        if (around() != State::write || rule.is_optional) return;
         const Making making = making_of(path);
-        if (making == Making::impossible) return {};
+        if (making == Making::impossible) return;
         if (making == Making::after_chmod) return cannot_hold(path, rule);
         std::vector<std::string> made;
         for (std::string here = parent_of(path); !locate_last(here).exists();
@@ -162,7 +175,7 @@ private:
         mount(path, rule.state == State::denied ? Kind::hidden : Kind::read_only);
         pin_above(path);
         enter(path, rule.state);
-        return {};
+        return;
     }
 
     void add_placeholder(const std::string& path) {
@@ -180,21 +193,37 @@ private:
             plan_.placeholder_files.push_back({path, *rule.file});
     }
 
-    Result<void> cannot_hold(const std::string& path, const Rule& rule) {
-        std::string message = fmt::format(
-            "'{}' is not there, and cannot be kept from being made: its directory is not writable "
-            "but is ours",
-            path);
-        const bool is_required = policy_.enforcement == Enforcement::require;
-        if (is_required && !rule.is_protection)
-            return unplannable(
-                std::move(message),
-                "make it, make its directory writable, or take it out of the policy");
-        notes_.push_back(std::move(message));
-        if (!rule.is_protection)
-            missing_.add(rule.state == State::denied ? Guarantee::deny_read
-                                                     : Guarantee::protected_paths);
-        return {};
+    void cannot_hold(const std::string& path, const Rule& rule) {
+        lose(rule,
+             fmt::format("'{}' is not there, and cannot be kept from being made: its directory is "
+                         "not writable but is ours",
+                         path),
+             "make it, make its directory writable, or take it out of the policy");
+    }
+
+    // Nobody may know whether it is there, but a command could find out if what is in the way is
+    // open to change: by chmod, or by another file in the place of a link or a file.
+    void place_unreachable(const std::string& path, const Rule& rule) {
+        std::string above = parent_of(path);
+        while (!locate(above).exists())
+            above = parent_of(above);
+        const Place way = locate(above);
+        if (rules_.covering(way.path) != State::write) return;
+        const bool is_directory = way.kind == Place::Kind::directory;
+        if (!is_directory && rule.is_optional) return;
+        const std::string changed = is_directory ? joined(way.path, "x") : way.path;
+        if (making_of(changed) == Making::impossible) return;
+        lose(rule,
+             fmt::format("'{}' cannot be looked for: '{}' is in the way, and a command could "
+                         "change that",
+                         path, way.path),
+             "make it reachable, or take it out of the policy");
+    }
+
+    void lose(const Rule& rule, std::string message, std::string hint) {
+        const Guarantee guarantee =
+            rule.state == State::denied ? Guarantee::deny_read : Guarantee::protected_paths;
+        rules_.losses.push_back({guarantee, std::move(message), std::move(hint)});
     }
 
     // A directory that merely has mounts in it can be renamed, and another one put in its place;
@@ -229,7 +258,6 @@ private:
     std::map<std::string, Planned, DepthFirst> mounts_;
     std::vector<Above> above_;
     std::vector<std::string> notes_;
-    GuaranteeSet missing_;
 };
 
 } // namespace

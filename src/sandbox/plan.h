@@ -59,11 +59,12 @@ struct Plan {
 
 // Reads the file system. Bounds: most_directories visited in search of nested repositories; of
 // most_repositories of them what git executes is read-only, of most_closed_repositories more all of
-// .git; GlobBounds for each pattern.
-// Errors: sandbox_unavailable, with a hint: a path that must be masked and cannot be, where the
-// policy requires it; a root of the workspace or a directory of the command that does not exist or
-// that no sandbox may see.
-constexpr std::size_t most_directories = 20'000;
+// .git; GlobBounds for each pattern. What is beyond them is lost: see Plan::missing.
+// Errors: sandbox_unavailable, with a hint: where the policy requires everything, a path that must
+// be masked or protected and cannot be; a root of the workspace or a directory of the command that
+// does not exist or that no sandbox may see; a name of what is to be writable, or of execward's
+// own, that leads through a link where the command may write.
+constexpr std::size_t most_directories = 200'000;
 constexpr std::size_t most_repositories = 24;
 constexpr std::size_t most_closed_repositories = 200;
 Result<Plan> make_plan(const Policy& policy, const Context& context);

@@ -140,6 +140,7 @@ Policy policy_of(core::SandboxMode mode, const ModeOptions& options) {
 }
 
 bool needs_sandbox(const Policy& policy) {
+    if (policy.is_wanted && policy.file_system != FileSystem::external) return true;
     switch (policy.file_system) {
     case FileSystem::external: return false;
     case FileSystem::unrestricted: return policy.network == Network::restricted;
@@ -180,6 +181,7 @@ GuaranteeSet needed_by(const Policy& policy) {
         set.add(Guarantee::fs_write);
         set.add(Guarantee::fs_metadata);
         set.add(Guarantee::socket_files);
+        set.add(Guarantee::named_pipes);
     }
     const bool has_write = has(policy, Access::write);
     const bool carves_out = std::ranges::any_of(policy.entries, [](const Entry& entry) {

@@ -68,6 +68,7 @@ struct Policy {
     bool protects_metadata = true; // .git, .agents, … in writable roots
     bool reports_writes = false;   // refused writes become denials; costs a switch for each open
     Enforcement enforcement = Enforcement::require;
+    bool is_wanted = false; // a sandbox is made even if there is nothing to enforce
 
     bool operator==(const Policy&) const = default;
 };
@@ -79,6 +80,10 @@ struct Context {
     std::string tmpdir = {}; // $TMPDIR of the command; empty: none
     // execward's own configuration, rules and state, which no sandbox sees.
     std::vector<std::string> hidden = {};
+    // execward's own programs and bubblewrap, by the names under which the next start looks for
+    // them: no sandbox writes them. What is missing is left out.
+    std::vector<std::string> read_only = {};
+    std::string home = {}; // of the user; empty: not known
 };
 
 // The settings of the modes.
@@ -100,8 +105,8 @@ struct ModeOptions {
 // without. With shares_tmp it is the machine's, and read-only in that mode.
 Policy policy_of(core::SandboxMode mode, const ModeOptions& options);
 
-// Is there anything to enforce? (unified exec 7.3: an unrestricted file system with a restricted
-// network still needs a sandbox; an external one never does.)
+// Is there anything to enforce, or a sandbox wanted anyway? (unified exec 7.3: an unrestricted file
+// system with a restricted network still needs a sandbox; an external one never does.)
 bool needs_sandbox(const Policy& policy);
 
 // Adds what a call was granted beyond its policy: paths to read and write, the network. An
@@ -119,7 +124,8 @@ struct Additions {
 Policy widened(Policy policy, const Additions& additions);
 
 // The promises that the policy makes. Abstract sockets share the network's namespace, so they are
-// promised only where the network is restricted; socket files only where not all can be written.
+// promised only where the network is restricted; socket files and named pipes only where not all
+// can be written.
 GuaranteeSet needed_by(const Policy& policy);
 
 // Errors (invalid_params, with `path` naming the entry): a relative path, ".." in it, a NUL, a glob

@@ -1,9 +1,12 @@
 #include "sandbox/protection.h"
 
+#include "core/utf8.h"
 #include "sandbox/plan.h"
 #include "sandbox/repositories.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -102,18 +105,23 @@ private:
         if (is_writable(path)) add(path, Place::Kind::file);
         const std::optional<Linked> linked = linked_by(path);
         if (!linked) return;
-        if (is_git_directory(linked->git_directory)) pin(linked->git_directory);
-        if (linked->common_directory != linked->git_directory &&
-            is_git_directory(linked->common_directory))
-            pin(linked->common_directory);
+        protect_linked(linked->git_directory);
+        if (linked->common_directory != linked->git_directory)
+            protect_linked(linked->common_directory);
     }
 
-    // The git directory that a granted path is in, or is.
+    void protect_linked(const std::string& directory) {
+        if (is_git_directory(directory)) return pin(directory);
+        if (is_writable(directory)) add(directory, Place::Kind::directory);
+    }
+
+    // The git directory that a granted path is in, or is. One called .git is one also while its
+    // HEAD is gone: a command may have taken it away.
     void pin_granted(const std::string& root) {
         for (std::string path = root; path != "/"; path = parent_of(path)) {
-            if (!is_git_directory(path)) continue;
-            pin(path);
-            if (path.ends_with("/.git")) return;
+            const bool is_top = path.ends_with("/.git");
+            if (is_top || is_git_directory(path)) pin(path);
+            if (is_top) return;
         }
     }
 
@@ -151,25 +159,52 @@ private:
 
     void note_link(const std::string& path) {
         rules_.notes.push_back(
-            fmt::format("'{}' is a link: what it leads to is protected, the link is not", path));
+            fmt::format("'{}' is a link: what it leads to is protected, the link is not",
+                        core::shortened(path)));
     }
 
     void search(const std::string& root) {
         if (is_enclosed(root) || has_component(root, ".git")) return;
         const Repositories found = find_repositories(
             root, most_directories, [this](const std::string& path) { return is_closed(path); });
-        if (!found.is_complete)
-            rules_.notes.push_back(fmt::format(
-                "'{}' has more than {} directories: repositories deep in it may be unprotected",
-                root, most_directories));
-        for (const std::string& work_tree : found.work_trees) {
-            ++repositories_;
-            if (repositories_ <= most_repositories)
-                protect_git(work_tree, Missing::left);
-            else if (repositories_ <= most_repositories + most_closed_repositories)
-                close(joined(work_tree, ".git"));
+        if (!found.is_complete) lose(root, fmt::format("{} directories", most_directories));
+        for (const std::string& path : found.unreadable)
+            if (is_writable(path)) add(path, Place::Kind::directory);
+        const std::size_t before = closed_;
+        for (const std::string& work_tree : found.work_trees)
+            if (!is_out_of_our_hands(work_tree)) protect_nested(work_tree);
+        if (closed_ == before) return;
+        rules_.notes.push_back(fmt::format(
+            "'{}' has repositories in it that nothing can be committed to: more than {}, or some "
+            "without a HEAD",
+            core::shortened(root), most_repositories));
+        if (closed_ > most_closed_repositories)
+            lose(root,
+                 fmt::format("{} repositories", most_repositories + most_closed_repositories));
+    }
+
+    // A mere name must not take the place of a repository that somebody works in.
+    static bool is_repository(const std::string& work_tree) {
+        const Place place = locate_last(joined(work_tree, ".git"));
+        return place.kind == Place::Kind::file || is_git_directory(place.path);
+    }
+
+    void protect_nested(const std::string& work_tree) {
+        if (is_repository(work_tree) && open_ < most_repositories) {
+            ++open_;
+            protect_git(work_tree, Missing::left);
+        } else if (++closed_ <= most_closed_repositories) {
+            close(joined(work_tree, ".git"));
         }
-        note_many(root);
+    }
+
+    // Of other people in a directory that we share with them.
+    static bool is_out_of_our_hands(const std::string& work_tree) {
+        struct stat status = {};
+        return ::lstat(joined(work_tree, ".git").c_str(), &status) == 0 &&
+               status.st_uid != ::geteuid() &&
+               making_of(joined(work_tree, ".git/hooks")) == Making::impossible &&
+               making_of(joined(work_tree, ".git")) == Making::impossible;
     }
 
     // Each mount takes bubblewrap longer than the one before, and this is one instead of six.
@@ -179,15 +214,13 @@ private:
         if (place.exists() && is_writable(place.path)) add(place.path, place.kind);
     }
 
-    void note_many(const std::string& root) {
-        if (repositories_ <= most_repositories) return;
-        rules_.notes.push_back(fmt::format(
-            "'{}' has more than {} repositories in it: nothing can be committed to the others",
-            root, most_repositories));
-        if (repositories_ <= most_repositories + most_closed_repositories) return;
-        rules_.notes.push_back(
-            fmt::format("'{}' has more than {} repositories in it: the others are unprotected",
-                        root, most_repositories + most_closed_repositories));
+    void lose(const std::string& root, const std::string& bound) {
+        rules_.losses.push_back(
+            {Guarantee::protected_paths,
+             fmt::format("'{}' has more than {} in it: not every repository there can be protected",
+                         core::shortened(root), bound),
+             "name a narrower root of the workspace, and no shared /tmp; enforcement best-effort "
+             "(--best-effort) runs it with the others open to change"});
     }
 
     // It is searched as part of another one.
@@ -201,7 +234,8 @@ private:
     }
 
     Rules& rules_;
-    std::size_t repositories_ = 0;
+    std::size_t open_ = 0;   // nested repositories that can be committed to
+    std::size_t closed_ = 0; // those that cannot
 };
 
 } // namespace

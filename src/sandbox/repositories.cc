@@ -11,10 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -92,10 +95,20 @@ bool is_directory(const Names& names, std::string_view name, unsigned char type)
            S_ISDIR(status.st_mode);
 }
 
-std::vector<std::string> directories_in(const std::string& path) {
+// A directory could not be opened: is there something to see once a command has done what it can?
+// chmod is enough for what belongs to us. Where even that is not known, it counts as ours.
+bool is_open_to_change(const std::string& path, int error) {
+    if (error == ENOENT || error == ENOTDIR || error == ELOOP) return false;
+    struct stat status = {};
+    return ::lstat(path.c_str(), &status) != 0 || status.st_uid == ::geteuid();
+}
+
+// Absent: there may be some that nobody here can see.
+std::optional<std::vector<std::string>> directories_in(const std::string& path) {
     std::vector<std::string> result;
     const Names names(path);
-    if (!names.is_open()) return result;
+    if (!names.is_open())
+        return is_open_to_change(path, errno) ? std::nullopt : std::optional(std::move(result));
     alignas(dirent64) std::array<char, 8192> buffer;
     names.each(buffer, [&](std::string_view name, unsigned char type) {
         if (is_directory(names, name, type)) result.push_back(joined(path, name));
@@ -137,18 +150,45 @@ void add_worktree(std::vector<GitPin>& to, const std::string& directory, bool ha
     if (has_config) to.push_back({joined(directory, "config.worktree"), GitPin::StandIn::file});
 }
 
-// The name of a submodule may have slashes in it, and a submodule has submodules.
+// HEAD alone does not tell: a command may take it away, and put it back when hooks is open.
+bool may_be_module(const std::string& path) {
+    constexpr std::array<std::string_view, 4> parts = {"HEAD", "config", "hooks", "commondir"};
+    return std::ranges::any_of(
+        parts, [&path](std::string_view part) { return exists(joined(path, part)); });
+}
+
+// The name of a submodule may have slashes in it, and a submodule has submodules. Where there are
+// too many for a pin on each, or some that cannot be seen, none of them can be changed.
 void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
-    std::deque<std::string> queue = {joined(git_directory, "modules")};
-    for (std::size_t seen = 0; !queue.empty() && seen < most_modules; ++seen) {
+    const std::string all = joined(git_directory, "modules");
+    std::vector<GitPin> pins;
+    std::deque<std::string> queue = {all};
+    for (std::size_t seen = 0; !queue.empty(); ++seen) {
         const std::string directory = std::move(queue.front());
         queue.pop_front();
-        const bool is_module = is_git_directory(directory);
-        if (is_module) add_pins_of(to, directory, uses_worktree_config(directory));
-        const std::string inside = is_module ? joined(directory, "modules") : directory;
-        for (std::string& path : directories_in(inside))
+        const bool is_module = directory != all && may_be_module(directory);
+        if (is_module) add_pins_of(pins, directory, uses_worktree_config(directory));
+        std::optional<std::vector<std::string>> inside =
+            directories_in(is_module ? joined(directory, "modules") : directory);
+        if (!inside || seen > most_modules) {
+            to.push_back({all});
+            return;
+        }
+        for (std::string& path : *inside)
             queue.push_back(std::move(path));
     }
+    std::ranges::move(pins, std::back_inserter(to));
+}
+
+void add_worktrees(std::vector<GitPin>& to, const std::string& git_directory, bool has_config) {
+    const std::string all = joined(git_directory, "worktrees");
+    const std::optional<std::vector<std::string>> worktrees = directories_in(all);
+    if (!worktrees || worktrees->size() > most_modules) {
+        to.push_back({all});
+        return;
+    }
+    for (const std::string& worktree : *worktrees)
+        add_worktree(to, worktree, has_config);
 }
 
 // Told by what confined programs cannot change: the place that commondir names is another one.
@@ -176,9 +216,7 @@ std::vector<GitPin> git_pins(const std::string& git_directory) {
     }
     add_pins_of(result, git_directory, has_config);
     add_modules(result, git_directory);
-    std::size_t count = 0;
-    for (const std::string& worktree : directories_in(joined(git_directory, "worktrees")))
-        if (++count <= most_modules) add_worktree(result, worktree, has_config);
+    add_worktrees(result, git_directory, has_config);
     return result;
 }
 
@@ -238,6 +276,7 @@ public:
         while ((!queue_.empty() || !last_.empty()) && found_.is_complete)
             visit_next();
         std::ranges::sort(found_.work_trees);
+        std::ranges::sort(found_.unreadable);
         return std::move(found_);
     }
 
@@ -254,7 +293,7 @@ private:
         from.pop_front();
         if (!may_visit()) return;
         const Names names(directory);
-        if (!names.is_open()) return;
+        if (!names.is_open()) return note_unreadable(directory, errno);
         struct stat status = {};
         if (::fstat(names.fd(), &status) != 0) return;
         if (status.st_dev != device_) has_counts_ = counts_directories(names.fd());
@@ -268,6 +307,15 @@ private:
         });
     }
 
+    // By the nearest directory that can be reached: what is beyond it could be anybody's.
+    void note_unreadable(std::string directory, int error) {
+        if (!is_open_to_change(directory, error)) return;
+        while (directory != root_ && !exists(directory))
+            directory = parent_of(directory);
+        if (found_.unreadable.empty() || found_.unreadable.back() != directory)
+            found_.unreadable.push_back(std::move(directory));
+    }
+
     void go_on(const Names& names, const std::string& directory, std::string_view name) {
         std::string path = joined(directory, name);
         if (skips_(path)) return;
@@ -277,6 +325,8 @@ private:
             const std::string git = std::string(name) + "/.git";
             if (::fstatat(names.fd(), git.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
                 found_.work_trees.push_back(std::move(path));
+            else
+                note_unreadable(path, errno);
             return;
         }
         (is_late_ || is_filled_by_tools(name) ? last_ : queue_).push_back(std::move(path));

@@ -27,8 +27,9 @@ struct GitPin {
 // Is it what git calls a git directory, be it that of a linked worktree?
 bool is_git_directory(const std::string& path);
 
-// Of one git directory, with those of its submodules and linked worktrees.
-// Bound: most_modules of both.
+// Of one git directory, with those of its submodules and linked worktrees. Bound: most_modules of
+// either; where there are more, or some that cannot be looked into, the directory that all of them
+// are in must not change.
 constexpr std::size_t most_modules = 256;
 std::vector<GitPin> git_pins(const std::string& git_directory);
 
@@ -46,6 +47,8 @@ bool is_inside_repository(const std::string& directory);
 
 struct Repositories {
     std::vector<std::string> work_trees = {}; // directories with something called .git
+    // Directories that are ours and cannot be looked into: whoever may write there can change that.
+    std::vector<std::string> unreadable = {};
     bool is_complete = true;
 };
 

@@ -2,13 +2,11 @@
 
 #include "sandbox/globs.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <utility>
 
 namespace ew::sandbox {
@@ -54,17 +52,31 @@ public:
         if (policy_.file_system == FileSystem::restricted) {
             for (const Entry& entry : policy_.entries)
                 TRY(add(entry));
+            TRY(follow_links());
+            tell_of_tmpdir();
         } else {
             put("/", {State::write, Place::Kind::directory});
         }
         TRY(find_workspace());
         if (policy_.has_private_tmp) add_private_tmp();
         if (policy_.file_system == FileSystem::restricted) add_private_run();
-        TRY(hide_our_own());
+        for (const std::string& path : context_.hidden)
+            TRY(hide(path));
+        for (const std::string& path : context_.read_only)
+            TRY(close(path));
         return std::move(rules_);
     }
 
 private:
+    // What a policy opens by a name that leads through links.
+    struct Led {
+        Entry entry = {};
+        std::string path = {};
+        Place place = {};
+        std::vector<Link> links = {};
+        bool is_temporary = false;
+    };
+
     // Of two rules for one path the stronger one stays.
     void put(const std::string& path, const Rule& rule) {
         const auto [at, is_new] = rules_.at.try_emplace(path, rule);
@@ -75,45 +87,99 @@ private:
         if (strength(rule.state) > strength(old.state)) old.state = rule.state;
     }
 
-    void remember_links(const std::string& path) {
-        for (Link& link : links_on(path))
-            rules_.links.push_back(std::move(link));
-    }
-
     Result<void> add(const Entry& entry) {
         switch (entry.kind) {
-        case Entry::Kind::path: return add_path(entry.path, entry);
+        case Entry::Kind::path: add_path(entry.path, entry); return {};
         case Entry::Kind::glob: return add_glob(entry);
-        case Entry::Kind::special: return add_special(entry);
+        case Entry::Kind::special: add_special(entry); return {};
         }
         return {};
     }
 
-    Result<void> add_path(const std::string& path, const Entry& entry, bool is_temporary = false) {
+    void add_path(const std::string& path, const Entry& entry, bool is_temporary = false) {
         const Place place = locate(path);
-        if (place.path != path) remember_links(path);
-        return add_place(place, entry, is_temporary);
+        Way way = way_to(path);
+        std::vector<Link>& links = way.links;
+        if (entry.access != Access::deny && way.end != place.path &&
+            place.kind != Place::Kind::unreachable)
+            return lose(
+                Guarantee::fs_write,
+                fmt::format("'{}' was exchanged for something else while it was looked at", path),
+                "try again");
+        rules_.links.insert(rules_.links.end(), links.begin(), links.end());
+        if (links.empty() || entry.access == Access::deny)
+            add_place(place, entry, is_temporary);
+        else
+            led_.push_back({entry, path, place, std::move(links), is_temporary});
     }
 
-    Result<void> add_place(const Place& place, const Entry& entry, bool is_temporary) {
+    // Where links lie in what the policy opens for writing, a command before this one may have made
+    // them: what they lead to is opened only as far as it is open anyway.
+    Result<void> follow_links() {
+        const RuleMap direct = rules_.at;
+        for (const Led& led : led_)
+            add_place(led.place, led.entry, led.is_temporary);
+        Rules all;
+        all.at = std::exchange(rules_.at, direct);
+        std::vector<std::pair<const Led*, const Link*>> doubtful;
+        for (const Led& led : led_) {
+            const auto link = std::ranges::find_if(
+                led.links, [&all](const Link& on_it) { return all.can_replace(on_it.path); });
+            if (link != led.links.end())
+                doubtful.emplace_back(&led, &*link);
+            else
+                add_place(led.place, led.entry, led.is_temporary);
+        }
+        for (const auto& [led, link] : doubtful)
+            TRY(follow(*led, *link));
+        return {};
+    }
+
+    Result<void> follow(const Led& led, const Link& link) {
+        const State state = rules_.covering(led.place.path);
+        const auto own = rules_.at.find(led.place.path);
+        const bool is_denied = own != rules_.at.end() && own->second.state == State::denied;
+        if (is_denied || (!led.place.exists() && led.entry.skip_if_missing)) return {};
+        if (state == State::write || (state == State::read && led.entry.access == Access::read)) {
+            add_place(led.place, led.entry, led.is_temporary);
+            return {};
+        }
+        if (!led.is_temporary)
+            return unplannable(
+                fmt::format("'{}' leads through '{}', a link where the command may write, so "
+                            "another command may have made it",
+                            led.path, link.path),
+                fmt::format("if '{}' is meant, name that; or take it out of the policy",
+                            led.place.path));
+        rules_.notes.push_back(
+            fmt::format("'{}' is not writable: it leads through '{}', a link where the command may "
+                        "write",
+                        led.path, link.path));
+        return {};
+    }
+
+    void add_place(const Place& place, const Entry& entry, bool is_temporary) {
         // /proc and /dev are made anew. Of /proc nothing can be granted or hidden; of /dev single
         // devices can be granted, and /dev/shm is a directory like any other.
         if (is_at_or_below(place.path, "/proc") || place.path == "/dev") {
-            if (entry.access != Access::deny) return {};
-            return cannot_mask(place.path, "the sandbox has one of its own");
+            if (entry.access != Access::deny) return;
+            lose(Guarantee::deny_read,
+                 fmt::format("'{}' cannot be hidden: the sandbox has one of its own", place.path),
+                 "take it out of the policy");
+            return;
         }
         const bool is_device =
             is_below(place.path, "/dev") && !is_at_or_below(place.path, "/dev/shm");
         if (is_device && (entry.access != Access::write || place.kind != Place::Kind::device))
-            return {};
+            return;
         Rule rule{state_of(entry.access), place.kind};
         rule.is_optional = entry.skip_if_missing;
         rule.is_temporary = is_temporary || is_for_temporary_files(place.path);
         put(place.path, rule);
-        return {};
+        return;
     }
 
-    Result<void> add_special(const Entry& entry) {
+    void add_special(const Entry& entry) {
         switch (entry.special) {
         case Special::root: return add_path(joined("/", entry.path), entry);
         case Special::minimal: return add_minimal(entry);
@@ -122,29 +188,60 @@ private:
             if (!context_.workspace_roots.empty())
                 return add_below(context_.workspace_roots, entry);
             return add_below({context_.cwd}, entry);
-        case Special::tmpdir: {
-            if (!context_.tmpdir.starts_with('/')) return {};
-            Entry optional = entry;
-            optional.skip_if_missing = true;
-            return add_path(joined(context_.tmpdir, entry.path), optional, true);
-        }
+        case Special::tmpdir: return add_tmpdir(entry);
         case Special::slash_tmp: return add_path(joined("/tmp", entry.path), entry, true);
-        case Special::unknown: return {};
+        case Special::unknown: return;
         }
-        return {};
+        return;
     }
 
-    Result<void> add_minimal(Entry entry) {
+    void add_tmpdir(Entry entry) {
+        if (!context_.tmpdir.starts_with('/')) return;
+        const std::string_view fault =
+            entry.access == Access::write ? fault_of_tmpdir() : std::string_view();
+        if (!fault.empty()) {
+            fault_of_tmpdir_ = fault;
+            return;
+        }
+        entry.skip_if_missing = true;
+        return add_path(joined(context_.tmpdir, entry.path), entry, true);
+    }
+
+    // Whoever sets the variable may have meant something else by it than that commands write there.
+    std::string_view fault_of_tmpdir() const {
+        const Place place = locate(context_.tmpdir);
+        if (place.kind != Place::Kind::directory) return "it is no directory";
+        if (is_for_temporary_files(place.path)) return "";
+        if (is_of_the_machine(place.path)) return "it belongs to the machine";
+        const auto holds = [&place](const std::string& path) {
+            return path.starts_with('/') && is_at_or_below(locate(path).path, place.path);
+        };
+        if (holds(context_.cwd) || std::ranges::any_of(context_.workspace_roots, holds))
+            return "the workspace is in it";
+        if (holds(context_.home)) return "the home directory is in it";
+        if (std::ranges::any_of(context_.hidden, holds))
+            return "execward's own settings or records are in it";
+        return "";
+    }
+
+    void tell_of_tmpdir() {
+        if (fault_of_tmpdir_.empty()) return;
+        if (rules_.covering(locate(context_.tmpdir).path) == State::write) return;
+        rules_.notes.push_back(
+            fmt::format("$TMPDIR, '{}', is not writable: {}", context_.tmpdir, fault_of_tmpdir_));
+    }
+
+    void add_minimal(Entry entry) {
         entry.skip_if_missing = true;
         for (const std::string_view place : minimal_places)
-            TRY(add_path(std::string(place), entry));
-        return {};
+            add_path(std::string(place), entry);
+        return;
     }
 
-    Result<void> add_below(const std::vector<std::string>& roots, const Entry& entry) {
+    void add_below(const std::vector<std::string>& roots, const Entry& entry) {
         for (const std::string& root : roots)
-            TRY(add_path(joined(root, entry.path), entry));
-        return {};
+            add_path(joined(root, entry.path), entry);
+        return;
     }
 
     Result<void> add_glob(const Entry& entry) {
@@ -152,19 +249,13 @@ private:
         std::vector<std::string> bases = context_.workspace_roots;
         bases.push_back(context_.cwd);
         for (const Glob& glob : globs)
-            TRY(add_matches(glob.base.empty() ? bases : std::vector{glob.base}, glob, entry));
-        return {};
-    }
-
-    Result<void> add_matches(const std::vector<std::string>& bases, const Glob& glob,
-                             const Entry& entry) {
-        for (const std::string& base : bases)
-            TRY(add_matches(base, glob, entry));
+            for (const std::string& base : glob.base.empty() ? bases : std::vector{glob.base})
+                add_matches(base, glob, entry);
         return {};
     }
 
     // A tree that is hidden as a whole is hidden by its root: what is made in it later is too.
-    Result<void> add_matches(const std::string& base, Glob glob, const Entry& entry) {
+    void add_matches(const std::string& base, Glob glob, const Entry& entry) {
         while (!glob.parts.empty() && glob.parts.back() == "**" && entry.access == Access::deny)
             glob.parts.pop_back();
         Entry found = entry;
@@ -173,34 +264,27 @@ private:
         GlobBounds bounds;
         bounds.depth = policy_.glob_depth;
         const Place place = locate(base);
-        if (place.kind != Place::Kind::directory) return {};
+        if (place.kind != Place::Kind::directory) return;
         const Expansion expansion = expand(place.path, glob.parts, bounds);
-        for (const std::string& path : expansion.paths)
-            TRY(add_place(locate_last(path), found, false));
-        if (expansion.is_complete) return {};
-        return cut_short(entry);
+        const std::size_t above = place.path == "/" ? 0 : place.path.size();
+        for (const std::string& path : expansion.paths) {
+            if (entry.access == Access::deny)
+                add_place(locate_last(path), found, false);
+            else // the links on the way count
+                add_path(joined(base, path.substr(above + 1)), found);
+        }
+        if (!expansion.is_complete) cut_short(entry);
     }
 
-    Result<void> cut_short(const Entry& entry) {
-        std::string message = fmt::format(
-            "the pattern '{}' has too much to look through or too many matches", entry.path);
-        return lose(std::move(message),
-                    entry.access == Access::deny ? Guarantee::deny_read
-                                                 : Guarantee::protected_paths,
-                    "begin it with a longer path without wildcards, or set a depth");
+    void cut_short(const Entry& entry) {
+        lose(entry.access == Access::deny ? Guarantee::deny_read : Guarantee::protected_paths,
+             fmt::format("the pattern '{}' has too much to look through or too many matches",
+                         entry.path),
+             "begin it with a longer path without wildcards, or set a depth");
     }
 
-    Result<void> cannot_mask(const std::string& path, std::string_view reason) {
-        return lose(fmt::format("'{}' cannot be hidden: {}", path, reason), Guarantee::deny_read,
-                    "take it out of the policy");
-    }
-
-    Result<void> lose(std::string message, Guarantee guarantee, std::string hint) {
-        if (policy_.enforcement == Enforcement::require)
-            return unplannable(std::move(message), std::move(hint));
-        rules_.notes.push_back(std::move(message));
-        rules_.missing.add(guarantee);
-        return {};
+    void lose(Guarantee guarantee, std::string message, std::string hint) {
+        rules_.losses.push_back({guarantee, std::move(message), std::move(hint)});
     }
 
     Result<void> find_workspace() {
@@ -212,7 +296,14 @@ private:
                 return unplannable(fmt::format("'{}' is no directory that can be entered", path),
                                    "name one that exists as the directory of the command and as "
                                    "root of the workspace");
-            if (place.path != path) remember_links(path);
+            Way way = way_to(path);
+            if (way.end != place.path)
+                return unplannable(fmt::format("'{}' was exchanged for something else while it was "
+                                               "looked at",
+                                               path),
+                                   "try again");
+            for (Link& link : way.links)
+                rules_.links.push_back(std::move(link));
             if (std::ranges::find(rules_.workspace, place.path) == rules_.workspace.end())
                 rules_.workspace.push_back(place.path);
         }
@@ -235,56 +326,68 @@ private:
             rules_.at.try_emplace(path, Rule{state, Place::Kind::directory});
     }
 
-    // Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). Root could reach
-    // those of everybody.
+    // Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). What is in it comes
+    // and goes with them, so all of it is hidden, and the user's own is made anew.
     void add_private_run() {
-        hide_run("/run/user/" + std::to_string(::geteuid()));
-        if (::geteuid() != 0) return;
-
-        struct CloseDirectory {
-            void operator()(DIR* directory) const { ::closedir(directory); }
-        };
-
-        const std::unique_ptr<DIR, CloseDirectory> users(::opendir("/run/user"));
-        if (!users) return;
-        while (const dirent* entry = ::readdir(users.get()))
-            if (entry->d_name[0] != '.') hide_run(std::string("/run/user/") + entry->d_name);
-    }
-
-    void hide_run(const std::string& path) {
-        const Place place = locate(path);
-        if (place.kind != Place::Kind::directory) return;
-        for (std::string above = place.path; above != "/"; above = parent_of(above)) {
+        const Place users = locate("/run/user");
+        if (users.kind != Place::Kind::directory) return;
+        for (std::string above = users.path; above != "/"; above = parent_of(above)) {
             const auto rule = rules_.at.find(above);
             if (rule == rules_.at.end()) continue;
             if (rule->second.state == State::read || rule->second.state == State::write) return;
         }
-        rules_.at.try_emplace(place.path, Rule{State::own_directory, Place::Kind::directory});
+        const Rule own{State::own_directory, Place::Kind::directory};
+        rules_.at.try_emplace(users.path, own);
+        const std::string user = joined(users.path, std::to_string(::geteuid()));
+        if (locate_last(user).kind == Place::Kind::directory) rules_.at.try_emplace(user, own);
     }
 
-    Result<void> hide_our_own() {
-        for (const std::string& path : context_.hidden) {
-            if (!path.starts_with('/')) continue;
-            const Place place = locate(path);
-            if (place.kind == Place::Kind::unreachable) continue;
-            for (const std::string& root : rules_.workspace)
-                if (is_at_or_below(root, place.path))
-                    return unplannable(
-                        fmt::format("'{}' lies in '{}', which no sandbox may see", root, path),
-                        "it holds execward's own settings and records; work elsewhere");
-            for (auto rule = rules_.at.begin(); rule != rules_.at.end();)
-                rule = is_at_or_below(rule->first, place.path) ? rules_.at.erase(rule)
-                                                               : std::next(rule);
-            Rule rule{State::denied, place.kind};
-            rule.is_ours = true;
-            rules_.at.emplace(place.path, rule);
-        }
+    // What the next start reads would be something else if a link on the way to it were.
+    Result<void> check_links(const std::string& path) const {
+        for (const Link& link : way_to(path).links)
+            if (rules_.can_replace(link.path))
+                return unplannable(
+                    fmt::format("'{}' is execward's own and leads through '{}', a link where the "
+                                "command may write",
+                                path, link.path),
+                    "put a directory in the place of the link, or name what is behind it "
+                    "(XDG_CONFIG_HOME, XDG_STATE_HOME); or work in a narrower workspace");
+        return {};
+    }
+
+    Result<void> hide(const std::string& path) {
+        if (!path.starts_with('/')) return {};
+        TRY(check_links(path));
+        const Place place = locate(path);
+        for (const std::string& root : rules_.workspace)
+            if (is_at_or_below(root, place.path))
+                return unplannable(
+                    fmt::format("'{}' lies in '{}', which no sandbox may see", root, path),
+                    "it holds execward's own settings and records; work elsewhere");
+        for (auto rule = rules_.at.begin(); rule != rules_.at.end();)
+            rule =
+                is_at_or_below(rule->first, place.path) ? rules_.at.erase(rule) : std::next(rule);
+        rules_.at.emplace(place.path, Rule{State::denied, place.kind});
+        return {};
+    }
+
+    Result<void> close(const std::string& path) {
+        if (!path.starts_with('/')) return {};
+        TRY(check_links(path));
+        const Place place = locate(path);
+        if (!place.exists() || rules_.covering(place.path) != State::write) return {};
+        for (auto& [at, rule] : rules_.at)
+            if (rule.state == State::write && is_at_or_below(at, place.path))
+                rule.state = State::read;
+        rules_.at.try_emplace(place.path, Rule{State::read, place.kind});
         return {};
     }
 
     const Policy& policy_;
     const Context& context_;
     Rules rules_;
+    std::vector<Led> led_;
+    std::string_view fault_of_tmpdir_;
 };
 
 } // namespace
@@ -295,6 +398,14 @@ Rule::State Rules::covering(const std::string& path) const {
         if (rule != at.end()) return rule->second.state;
         if (here == "/") return State::unseen;
     }
+}
+
+bool Rules::can_replace(const std::string& path) const {
+    for (std::string here = path; here != "/"; here = parent_of(here)) {
+        if (covering(parent_of(here)) != State::write) return false;
+        if (making_of(here) != Making::impossible) return true;
+    }
+    return false;
 }
 
 Result<Rules> rules_of(const Policy& policy, const Context& context) {

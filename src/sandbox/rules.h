@@ -28,9 +28,15 @@ struct Rule {
     Place::Kind kind = Place::Kind::directory;
     bool is_optional = false;  // where it is missing nothing is to be made or told
     bool is_temporary = false; // a place for temporary files: nothing is kept from being made there
-    bool is_ours = false;      // of execward: nothing below it is opened again
     bool is_protection = false;           // of metadata: nobody named it
     std::optional<std::string> file = {}; // content of the file that stands in where it is missing
+};
+
+// What of the policy cannot be kept on this machine, and the way out.
+struct Loss {
+    Guarantee guarantee = Guarantee::protected_paths;
+    std::string message = {};
+    std::string hint = {};
 };
 
 using RuleMap = std::map<std::string, Rule, DepthFirst>;
@@ -40,10 +46,13 @@ struct Rules {
     std::vector<Link> links = {};            // that the paths of the policy lead through
     std::vector<std::string> workspace = {}; // the roots of it, and the directory of the command
     std::vector<std::string> notes = {};
-    GuaranteeSet missing = {};
+    std::vector<Loss> losses = {}; // where they are not allowed there is no plan
 
     // What holds at a path: that of the nearest place at or above it.
     Rule::State covering(const std::string& path) const;
+
+    // Could what runs under these rules put something else at a path, a link for example?
+    bool can_replace(const std::string& path) const;
 };
 
 // Errors: see make_plan.

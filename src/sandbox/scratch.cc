@@ -136,6 +136,7 @@ Result<Scratch> Scratch::make() {
     scratch.appoint_heir();
     TRY(scratch.make_tree());
     scratch.make_sockets();
+    scratch.make_pipe();
     return scratch;
 }
 
@@ -188,6 +189,14 @@ void Scratch::make_sockets() {
     listeners_.push_back(std::move(file));
 }
 
+// If it cannot be had, it is not tried.
+void Scratch::make_pipe() {
+    const std::string path = root_ + "/outside/pipe";
+    if (::mkfifo(path.c_str(), 0600) != 0) return;
+    reader_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+    if (reader_) pipe_ = path;
+}
+
 Scratch::Scratch(Scratch&& other) noexcept
     : root_(std::exchange(other.root_, {})),
       marker_(std::exchange(other.marker_, {})),
@@ -196,7 +205,9 @@ Scratch::Scratch(Scratch&& other) noexcept
       abstract_(std::move(other.abstract_)),
       port_(other.port_),
       socket_(std::move(other.socket_)),
-      listeners_(std::move(other.listeners_)) {}
+      listeners_(std::move(other.listeners_)),
+      pipe_(std::move(other.pipe_)),
+      reader_(std::move(other.reader_)) {}
 
 Scratch::~Scratch() {
     remove_all({root_, marker_});
@@ -243,6 +254,7 @@ std::vector<std::string> Scratch::arguments(Network network) const {
     if (!marker_.empty() && !is_in_tmp()) result.push_back(fmt::format("tmp={}", marker_));
     if (!abstract_.empty()) result.push_back(fmt::format("abstract={}", abstract_));
     if (!socket_.empty()) result.push_back(fmt::format("socket={}", socket_));
+    if (!pipe_.empty()) result.push_back(fmt::format("pipe={}", pipe_));
     if (port_ != 0 && network == Network::restricted)
         result.push_back(fmt::format("tcp={}", port_));
     return result;

@@ -1,5 +1,6 @@
 // What a trial is done on: a small tree with a writable root, things around it that must be out of
-// reach, and sockets that somebody listens on. Gone with the object, or with the process.
+// reach, sockets that somebody listens on, and a named pipe that somebody reads. Gone with the
+// object, or with the process.
 #pragma once
 
 #include "base/result.h"
@@ -45,6 +46,7 @@ private:
     void appoint_heir();
     Result<void> make_tree();
     void make_sockets();
+    void make_pipe();
     bool is_in_tmp() const;
 
     std::string root_;
@@ -55,6 +57,8 @@ private:
     std::uint16_t port_ = 0;
     std::string socket_; // path; empty: there is none
     std::vector<UniqueFd> listeners_;
+    std::string pipe_; // path of a named pipe; empty: there is none
+    UniqueFd reader_;  // of it, or opening it for writing would fail for want of one
 };
 
 } // namespace ew::sandbox

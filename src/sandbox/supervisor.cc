@@ -1,5 +1,6 @@
 #include "sandbox/supervisor.h"
 
+#include "core/display.h"
 #include "os/io.h"
 
 #include <fmt/format.h>
@@ -22,8 +23,6 @@ namespace {
 using Kind = SocketAddress::Kind;
 using Refusal = ConnectResult::Refusal;
 
-constexpr std::uint16_t dns_port = 53;
-
 Denial denial_of(DenialKind kind, const Caller& caller, std::string target) {
     Denial denial;
     denial.kind = kind;
@@ -34,10 +33,20 @@ Denial denial_of(DenialKind kind, const Caller& caller, std::string target) {
     return denial;
 }
 
-// The one line for the protocol and, in parentheses, for the command line.
+// The one line for the configuration and, in parentheses, for the command line. It is there to be
+// copied, and the path is the program's choice: quoted for either, and none is offered that a
+// person could not see for what it is.
 std::string allowing_write_to(std::string_view directory) {
     if (directory.empty()) directory = "/";
-    return fmt::format("writableRoots = [\"{0}\"] (--writable {0})", directory);
+    const bool is_plain = directory.find_first_of("\n\t") == std::string_view::npos;
+    if (!is_plain || core::has_invisible(directory)) return {};
+    std::string quoted;
+    for (const char letter : directory) {
+        if (letter == '"' || letter == '\\') quoted += '\\';
+        quoted += letter;
+    }
+    return fmt::format("writableRoots = [\"{}\"] (--writable {})", quoted,
+                       core::shell_quoted({std::string(directory)}));
 }
 
 Denial denial_of(const FileChange& change, const std::string& path, FileVerdict verdict) {
@@ -108,36 +117,46 @@ void Supervisor::set_listening(bool listening) {
 }
 
 void Supervisor::on_ready(TimePoint now) {
-    std::array<epoll_event, 2 * most_errands + most_connecting + 1> events;
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-    bool has_calls = false;
-    bool is_over = false;
-    for (int i = 0; i < count; ++i) {
-        const epoll_event& event = events[static_cast<std::size_t>(i)];
-        if (event.data.u64 != listener_token) {
-            take_event(event.data.u64);
-            continue;
-        }
-        has_calls = (event.events & EPOLLIN) != 0;
-        is_over = !has_calls; // all who had the filter have ended
-    }
-    if (has_calls) take_calls(now);
+    take_events(now, clock_now() + longest_turn);
     set_listening(errands_.size() < most_errands);
-    if (!is_over) return;
+}
+
+// A few at a time: what is not fetched stays ready. (What is watched by edge would be lost.)
+void Supervisor::take_events(TimePoint now, TimePoint end) {
+    std::array<epoll_event, 4> events;
+    int count = 0;
+    do {
+        count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+        std::uint32_t of_listener = 0;
+        for (int i = 0; i < count; ++i) {
+            const epoll_event& event = events[static_cast<std::size_t>(i)];
+            if (event.data.u64 != listener_token)
+                take_event(event.data.u64, now);
+            else
+                of_listener = event.events;
+        }
+        if ((of_listener & EPOLLIN) != 0) return take_calls(now, end);
+        if (of_listener != 0) return stop_listening(now);
+    } while (count == static_cast<int>(events.size()) && clock_now() < end);
+}
+
+// All who had the filter have ended.
+void Supervisor::stop_listening(TimePoint now) {
     look_after_connects(now);
     set_listening(false);
     listener_.reset();
+    ports_ = {};
 }
 
 // Of what has ended in this very turn nothing is found any more.
-void Supervisor::take_event(std::uint64_t token) {
+void Supervisor::take_event(std::uint64_t token, TimePoint now) {
     const std::uint64_t serial = token >> part_bits;
     const auto errand = errands_.find(serial);
     const auto connect = connecting_.find(serial);
     switch (static_cast<Part>(token & ((1U << part_bits) - 1))) {
     case Part::listener: return;
     case Part::result:
-        if (errand != errands_.end()) take_result(errand);
+        if (errand != errands_.end()) take_result(errand, now);
         return;
     case Part::process:
         if (errand != errands_.end()) forget_if_gone(errand);
@@ -172,9 +191,9 @@ std::optional<TimePoint> Supervisor::next_deadline() const {
     return earlier(next, next_look_);
 }
 
-void Supervisor::take_calls(TimePoint now) {
+void Supervisor::take_calls(TimePoint now, TimePoint end) {
     for (int i = 0; i < most_calls && errands_.size() < most_errands; ++i)
-        if (!take_call(now)) return;
+        if (!take_call(now) || clock_now() >= end) return;
 }
 
 // False: there is none. Once poll(2) has told of one, receiving it does not wait, not even if its
@@ -244,43 +263,22 @@ int Supervisor::read_call(const seccomp_data& data, Call& call) const {
 
 void Supervisor::decide(Call call, TimePoint now) {
     switch (call.address.kind) {
-    case Kind::path: begin_errand(std::move(call), now); return;
+    case Kind::path: begin_connect_errand(std::move(call), now); return;
     case Kind::abstract:
         // Made by the sandbox itself or by the machine: without a network of its own, the names
         // are in one space.
         if (!settings_.has_own_network) return refuse_abstract(call);
-        begin_errand(std::move(call), now);
+        begin_connect_errand(std::move(call), now);
         return;
     case Kind::internet: decide_internet(std::move(call), now); return;
     case Kind::unspecified: connect_copy(std::move(call), now); return;
     // Netlink asks whether whoever connects has capabilities (netlink(7)); the errand has none.
     case Kind::invalid:
-    case Kind::other: begin_errand(std::move(call), now); return;
+    case Kind::other: begin_connect_errand(std::move(call), now); return;
     }
 }
 
-void Supervisor::decide_internet(Call call, TimePoint now) {
-    if (call.descriptor.protocol.starts_with("UNIX")) return answer(call.id, EINVAL);
-    if (!settings_.is_network_off) return connect_copy(std::move(call), now);
-    const bool is_held = settings_.has_own_network && call.address.is_loopback();
-    if (!is_held || wants_the_machine(call)) return refuse_internet(call);
-    connect_copy(std::move(call), now);
-}
-
-// A service inside is the sandbox's own, and one that may be about to come is worth waiting for:
-// programs poll for their servers. Connecting a UDP socket sends nothing; it is how getaddrinfo(3)
-// tries addresses, so that nobody waits there means little, except with a name server.
-bool Supervisor::wants_the_machine(const Call& call) const {
-    const SocketAddress& address = call.address;
-    const bool is_udp = call.descriptor.is_udp();
-    const std::string inside = std::to_string(call.caller.thread);
-    if (is_served(inside, address, false) || (is_udp && is_served(inside, address, true)))
-        return false;
-    if (is_served("self", address, is_udp)) return true;
-    return is_udp ? address.port == dns_port : is_alone(call.caller, ::getpid());
-}
-
-void Supervisor::begin_errand(Call call, TimePoint now) {
+void Supervisor::begin_connect_errand(Call call, TimePoint now) {
     ConnectOrder order;
     order.listener = listener_.get();
     order.id = call.id;
@@ -289,16 +287,22 @@ void Supervisor::begin_errand(Call call, TimePoint now) {
     order.address = call.address;
     order.rules = {settings_.has_mounts, settings_.writable, settings_.shared_tmp};
     order.server = ::getpid();
-    const std::array<int, 1> kept = {listener_.get()};
+    Task task;
+    task.body = [order] { return encode(connect_for_caller(order)); };
+    task.kept = {listener_.get()};
+    begin_errand(std::move(call), std::move(task), now);
+}
+
+void Supervisor::begin_errand(Call call, Task task, TimePoint now) {
     const pid_t process = call.caller.process;
-    Result<os::Errand> errand = os::Errand::begin(
-        [order] { return encode(connect_for_caller(order)); }, kept, now + settings_.patience);
+    Result<os::Errand> errand = os::Errand::begin(task.body, task.kept, now + settings_.patience);
     if (!errand) return answer(call.id, EAGAIN); // no more processes: as with any resource
     const std::uint64_t serial = next_serial_++;
     std::string program = program_of(call.caller);
     UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-    const auto at = errands_.emplace(
-        serial, Running{std::move(call), std::move(program), std::move(pidfd), std::move(*errand)});
+    const auto at =
+        errands_.emplace(serial, Running{std::move(call), std::move(program), std::move(pidfd),
+                                         std::move(*errand), std::move(task.look_ups)});
     const Running& running = at.first->second;
     if (!watch(running.errand.fd(), token_of(serial, Part::result), EPOLLIN)) {
         answer(running.call.id, EAGAIN);
@@ -308,9 +312,13 @@ void Supervisor::begin_errand(Call call, TimePoint now) {
         (void)watch(running.process.get(), token_of(serial, Part::process), EPOLLIN);
 }
 
-void Supervisor::take_result(Errands::iterator at) {
+void Supervisor::take_result(Errands::iterator at, TimePoint now) {
     const std::optional<std::string> text = at->second.errand.take_result();
     if (!text) return;
+    if (at->second.look_ups) {
+        take_served(at->second, *text, now);
+        return end_errand(at);
+    }
     const ConnectResult result = decode_connect_result(*text);
     remember_refusal(at->second, result);
     answer(at->second.call.id, result.error);

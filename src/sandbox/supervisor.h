@@ -1,7 +1,8 @@
 // Answers the kernel when a confined program calls connect(2), and remembers what was refused.
 // Lives in the loop and never waits: what may wait (a connect to a socket file: the path may be
 // slow, the queue of the other side full) is done by a disposable process with a deadline, and a
-// connect to the internet is begun here and watched.
+// connect to the internet is begun here and watched. Who serves a port is asked of the kernel, once
+// such a process has made the sockets to do so with.
 //
 // The kernel lets a call go on with the address and the descriptor as they are by then, not as they
 // were looked at (seccomp_unotify(2)), and others may share the memory and the descriptors of the
@@ -16,6 +17,7 @@
 #include "sandbox/caller.h"
 #include "sandbox/denials.h"
 #include "sandbox/file_changes.h"
+#include "sandbox/port_listeners.h"
 #include "sandbox/shared_socket.h"
 #include "sandbox/socket_address.h"
 #include "sandbox/socket_file.h"
@@ -23,6 +25,7 @@
 #include <linux/seccomp.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,7 +51,8 @@ struct SupervisorSettings {
 class Supervisor {
 public:
     static constexpr std::size_t most_errands = 16; // at once; the kernel keeps the others
-    static constexpr int most_calls = 64;           // that are looked at in one turn of the loop
+    static constexpr int most_calls = 64;           // that are looked at in one turn of the loop,
+    static constexpr Millis longest_turn{5};        // and none after that time; the others wait
     // Connects to the internet that wait for the other side, at once. One more fails with EAGAIN.
     static constexpr std::size_t most_connecting = 256;
 
@@ -62,7 +66,7 @@ public:
     // Readable (it is an epoll descriptor) when on_ready() has something to do.
     int fd() const { return epoll_.get(); }
 
-    // Never waits. Handles at most a bounded number of calls.
+    // Never waits. Handles at most a bounded number of calls, for a bounded time.
     void on_ready(TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
@@ -88,6 +92,13 @@ private:
         std::string program;
         UniqueFd process; // pidfd: readable when the caller has ended
         os::Errand errand;
+        UniqueFd look_ups; // of an errand about a port: they come through here; else empty
+    };
+
+    struct Task {
+        std::function<std::string()> body;
+        std::vector<int> kept = {}; // descriptors that it uses
+        UniqueFd look_ups = {};     // as in Running
     };
 
     // A caller that waits for its socket to be connected.
@@ -118,26 +129,35 @@ private:
     Result<void> prepare(UniqueFd listener);
     bool watch(int fd, std::uint64_t token, std::uint32_t events);
     void set_listening(bool listening);
-    void take_event(std::uint64_t token);
+    void take_event(std::uint64_t token, TimePoint now);
 
-    void take_calls(TimePoint now);
+    void take_events(TimePoint now, TimePoint end);
+    void stop_listening(TimePoint now);
+
+    void take_calls(TimePoint now, TimePoint end);
     bool take_call(TimePoint now);
     void judge(std::uint64_t id, const seccomp_data& data, pid_t thread, TimePoint now);
     void tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread);
     // 0, or what the kernel says of such a call.
     int read_call(const seccomp_data& data, Call& call) const;
     void decide(Call call, TimePoint now);
+
     void decide_internet(Call call, TimePoint now);
-    bool wants_the_machine(const Call& call) const;
+    void begin_port_errand(Call call, TimePoint now);
+    void take_served(Running& running, std::string_view text, TimePoint now);
+    void decide_port(Call call, Served served, TimePoint now);
+    bool wants_the_machine(const Call& call, Served served) const;
 
     void connect_copy(Call call, TimePoint now);
     void keep_connecting(Call call, SharedSocket socket, TimePoint now);
     void take_connected(Connects::iterator at);
     Connects::iterator end_connect(Connects::iterator at, int error);
+    void forget_connects_of_the_gone();
     void look_after_connects(TimePoint now);
 
-    void begin_errand(Call call, TimePoint now);
-    void take_result(Errands::iterator at);
+    void begin_connect_errand(Call call, TimePoint now);
+    void begin_errand(Call call, Task task, TimePoint now);
+    void take_result(Errands::iterator at, TimePoint now);
     void forget_if_gone(Errands::iterator at);
     void end_errand(Errands::iterator at);
     void remember_refusal(const Running& running, const ConnectResult& result);
@@ -155,9 +175,11 @@ private:
     UniqueFd epoll_;
     bool is_listening_ = false;
     std::uint64_t next_serial_ = 1;
+    PortLookUps ports_; // empty until an errand has made them
     Errands errands_;
     Connects connecting_;
     std::optional<TimePoint> next_look_; // after those who wait; absent: nobody does
+    std::uint64_t look_from_ = 0;        // the serial with which it goes on
     DenialLog denials_;
 };
 

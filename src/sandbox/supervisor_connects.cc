@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace ew::sandbox {
@@ -28,7 +29,7 @@ void Supervisor::connect_copy(Call call, TimePoint now) {
     if (!is_waiting(listener_.get(), call.id)) return; // the copy may be of another's
     if (why != 0) return answer(call.id, why == EBADF ? EBADF : EACCES);
     const bool is_blocking = socket->is_blocking();
-    if (is_blocking && connecting_.size() >= most_connecting) look_after_connects(now);
+    if (is_blocking && connecting_.size() >= most_connecting) forget_connects_of_the_gone();
     const bool has_room = !is_blocking || connecting_.size() < most_connecting;
     const int error = has_room ? socket->connect(call.address.bytes) : EAGAIN;
     const bool is_under_way = error == EINPROGRESS || error == EALREADY;
@@ -67,18 +68,29 @@ Supervisor::Connects::iterator Supervisor::end_connect(Connects::iterator at, in
     return next;
 }
 
-// A call with a time limit of its own is not begun anew after a signal (socket(7), SO_SNDTIMEO).
-void Supervisor::look_after_connects(TimePoint now) {
+void Supervisor::forget_connects_of_the_gone() {
     for (auto at = connecting_.begin(); at != connecting_.end();) {
-        const Connecting& connect = at->second;
-        const bool is_gone = !is_waiting(listener_.get(), connect.call.id);
-        if (is_gone || has_signal(connect.call.caller))
-            at = end_connect(at, connect.deadline ? EINTR : begin_anew);
-        else
-            ++at;
+        const bool is_gone = !is_waiting(listener_.get(), at->second.call.id);
+        at = is_gone ? end_connect(at, EINTR) : std::next(at);
     }
+}
+
+// A call with a time limit of its own is not begun anew after a signal (socket(7), SO_SNDTIMEO).
+// Whether there is a signal takes reading a file each: when the time of a turn is over, the next
+// look goes on from there.
+void Supervisor::look_after_connects(TimePoint now) {
+    forget_connects_of_the_gone();
+    const TimePoint end = clock_now() + longest_turn;
+    auto at = connecting_.lower_bound(look_from_);
+    while (at != connecting_.end() && clock_now() < end) {
+        const Connecting& connect = at->second;
+        const int error = connect.deadline ? EINTR : begin_anew;
+        at = has_signal(connect.call.caller) ? end_connect(at, error) : std::next(at);
+    }
+    const bool is_done = at == connecting_.end();
+    look_from_ = is_done ? 0 : at->first;
     next_look_.reset();
-    if (!connecting_.empty()) next_look_ = now + pause_between_looks;
+    if (!connecting_.empty()) next_look_ = now + (is_done ? pause_between_looks : Millis(1));
 }
 
 } // namespace ew::sandbox

@@ -47,6 +47,7 @@ constexpr SystemCall personality{"personality", 135, 92};
 
 // Descriptors and terminals.
 constexpr SystemCall ioctl{"ioctl", 16, 29};
+constexpr SystemCall fcntl{"fcntl", 72, 25};
 constexpr SystemCall vhangup{"vhangup", 153, 58};
 constexpr SystemCall io_uring_setup{"io_uring_setup", 425, 425};
 constexpr SystemCall io_uring_enter{"io_uring_enter", 426, 426};

@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -142,8 +143,14 @@ std::string surroundings() {
     return text;
 }
 
-// The lines that must be the same for what was found to count. Absent: there is nothing to keep.
-std::optional<std::string> key_of(const TrialPlaces& places) {
+struct Key {
+    std::string text; // the lines that must be the same for what was found to count
+    TrustedProgram bubblewrap;
+    TrustedProgram init;
+};
+
+// Absent: there is nothing to keep.
+std::optional<Key> key_of(const TrialPlaces& places) {
     Result<TrustedProgram> bubblewrap = find_bubblewrap();
     Result<TrustedProgram> init = find_init(places.init);
     const std::string boot = os::read_proc_file("/proc/sys/kernel/random/boot_id");
@@ -155,7 +162,7 @@ std::optional<std::string> key_of(const TrialPlaces& places) {
     add_line(text, "bubblewrap", identity_text(*bubblewrap));
     add_line(text, "init", identity_text(*init));
     add_line(text, "surroundings", surroundings());
-    return text;
+    return Key{std::move(text), std::move(*bubblewrap), std::move(*init)};
 }
 
 bool is_ours(int fd, mode_t kind) {
@@ -253,7 +260,7 @@ Result<Machine> decode_machine(std::string_view text) {
 }
 
 std::optional<Machine> remembered_trial(const TrialPlaces& places) {
-    const std::optional<std::string> key = key_of(places);
+    std::optional<Key> key = key_of(places);
     if (!key) return std::nullopt;
     const UniqueFd directory = open_state_directory(places);
     if (!directory) return std::nullopt;
@@ -261,14 +268,17 @@ std::optional<Machine> remembered_trial(const TrialPlaces& places) {
                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file || !is_ours(file.get(), S_IFREG)) return std::nullopt;
     const std::string text = read_all(file.get());
-    if (!text.starts_with(*key)) return std::nullopt;
-    Result<Machine> machine = decode_machine(std::string_view(text).substr(key->size()));
+    if (!text.starts_with(key->text)) return std::nullopt;
+    Result<Machine> machine = decode_machine(std::string_view(text).substr(key->text.size()));
     if (!machine || !machine->troubles.empty()) return std::nullopt;
+    // These are executed, and a file is no reason to believe in them.
+    machine->bubblewrap = std::move(key->bubblewrap.path);
+    machine->init = std::move(key->init.path);
     return std::move(*machine);
 }
 
 void remember_trial(const TrialPlaces& places, const Machine& machine) {
-    const std::optional<std::string> key = key_of(places);
+    const std::optional<Key> key = key_of(places);
     const bool is_kept_in_mind = key && machine.troubles.empty();
     if (is_kept_in_mind) make_directories(places.state_directory);
     const UniqueFd directory = open_state_directory(places);
@@ -283,7 +293,7 @@ void remember_trial(const TrialPlaces& places, const Machine& machine) {
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return;
     const bool is_kept =
-        write_all(file.get(), *key + encode(machine)) &&
+        write_all(file.get(), key->text + encode(machine)) &&
         ::renameat(directory.get(), name.c_str(), directory.get(), file_name.data()) == 0;
     if (!is_kept) (void)::unlinkat(directory.get(), name.c_str(), 0);
 }

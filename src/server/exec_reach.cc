@@ -152,20 +152,24 @@ protocol::AdditionalPermissions permissions_of(const sandbox::Additions& additio
 std::string described(const sandbox::Additions& additions) {
     std::vector<std::string> parts;
     for (const std::string& path : additions.write)
-        parts.push_back(fmt::format("write {}", core::visible(path)));
+        parts.push_back(fmt::format("write {}", core::shell_quoted({path})));
     for (const std::string& path : additions.read)
-        parts.push_back(fmt::format("read {}", core::visible(path)));
+        parts.push_back(fmt::format("read {}", core::shell_quoted({path})));
     if (additions.network) parts.emplace_back("use the network (all of it)");
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
+// ends. Addresses are written by us.
 std::string described(const protocol::Denial& denial) {
-    std::string text = fmt::format("{} {}", denial.operation.value_or(denial.kind),
-                                   denial.target.value_or("of something"));
-    if (denial.program && !denial.program->empty()) text += fmt::format(" by {}", *denial.program);
+    std::string target = denial.target.value_or("of something");
+    if (denial.target && denial.kind != "network") target = core::shell_quoted({target});
+    std::string text = fmt::format("{} {}", denial.operation.value_or(denial.kind), target);
+    if (denial.program && !denial.program->empty())
+        text += fmt::format(" by {}", core::shell_quoted({*denial.program}));
     if (denial.count > 1) text += fmt::format(", {} times", denial.count);
     if (denial.rule) text += fmt::format(" ({})", *denial.rule);
-    return core::visible(text);
+    return text;
 }
 
 std::string summary_of(const std::vector<protocol::Denial>& denials) {

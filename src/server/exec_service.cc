@@ -335,8 +335,9 @@ void ExecService::refuse_all(const Error& error) {
 bool ExecService::has_ends_to_tell() {
     bool found = false;
     processes_.for_each([&](const Process& process) {
-        found |=
-            process.exec && process.exec->is_begun && process.exit && !process.exec->is_end_sent;
+        if (!process.exec) return;
+        const bool has_end = process.exec->is_begun && process.exit && !process.exec->is_end_sent;
+        found |= has_end || process.is_starting();
     });
     return found;
 }

@@ -26,6 +26,8 @@ void ProcessService::cancel_start(Process& process) {
     const bool waits_for_machine = process.sandbox && !process.sandbox->is_launched();
     if (waits_for_machine)
         return fail_start(process, {ErrorKind::cancelled, "the start was cancelled"});
+    const bool is_reaped = process.early_end || process.start_failure;
+    if (is_reaped) return (void)expect_end(process);
     (void)::kill(process.pid, SIGKILL);
     // Until bubblewrap's second process has asked to die with the first, only the group has both.
     if (process.sandbox) (void)::kill(-process.pid, SIGKILL);

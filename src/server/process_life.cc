@@ -73,7 +73,7 @@ void ProcessService::finish_start(Process& process, const os::StartFailure& fail
 void ProcessService::finish_confined(Process& process, const sandbox::Launch::Outcome& outcome) {
     poller_.unwatch(process.sandbox->start_report());
     if (outcome.failure) {
-        if (outcome.contradicts_machine) host_.doubt();
+        if (outcome.contradicts_machine && !process.start_is_cancelled) host_.doubt();
         process.start_failure = outcome.failure;
         process.sandbox->end(poller_, process.serial, now_);
         if (process.sandbox->is_cleared()) fail_start(process, *outcome.failure);
@@ -122,10 +122,8 @@ void ProcessService::take_over(Process& process, os::Spawned spawned) {
 
 // The child is gone, so its name is free again when the client learns of the failure.
 void ProcessService::fail_start(Process& process, Error error) {
-    if (process.start_reply)
-        process.start_reply->fail(process.start_is_cancelled
-                                      ? Error{ErrorKind::cancelled, "the start was cancelled"}
-                                      : error);
+    if (process.start_is_cancelled) error = {ErrorKind::cancelled, "the start was cancelled"};
+    if (process.start_reply) process.start_reply->fail(error);
     if (process.exec) failed_starts_.push_back({process.exec->call, std::move(error)});
     if (process.ending) finish_ending(process, {});
     std::vector<Parked> parked = std::move(process.parked);
@@ -230,19 +228,28 @@ void ProcessService::on_machine() {
     begin_waiting();
 }
 
-// What can be enforced here is known: those who waited for that are started, or not.
-void ProcessService::begin_waiting() {
+std::vector<std::uint64_t> ProcessService::waiting_for_machine() {
     std::vector<std::uint64_t> waiting;
     table_.for_each([&](const Process& process) {
         if (process.is_being_confined && !process.sandbox->is_launched())
             waiting.push_back(process.serial);
     });
-    for (const std::uint64_t serial : waiting) {
+    return waiting;
+}
+
+// What can be enforced here is known, or that it cannot be known.
+void ProcessService::begin_waiting() {
+    for (const std::uint64_t serial : waiting_for_machine()) {
         Process* const process = table_.find(serial);
         if (process == nullptr) continue; // gone with one before it
         if (Result<void> begun = launch_confined(*process); !begun)
             fail_start(*process, std::move(begun.error()));
     }
+}
+
+void ProcessService::refuse_waiting(const Error& error) {
+    for (const std::uint64_t serial : waiting_for_machine())
+        if (Process* const process = table_.find(serial)) fail_start(*process, error);
 }
 
 void ProcessService::on_supervisor(std::uint64_t serial) {

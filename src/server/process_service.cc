@@ -36,6 +36,14 @@ Error not_startable(const Process& process, Error error) {
     return error;
 }
 
+Error machine_unknown(const Error& why) {
+    return {ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: what this machine can enforce could not be "
+                        "found out: {}",
+                        why.message),
+            "try again; execward doctor tells more"};
+}
+
 std::string notification_header(const std::string& id) {
     ByteBuffer out;
     out.append(std::string_view(R"(","params":{"processId":)"));
@@ -130,6 +138,7 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  "descendants live, or whose output was not read yet",
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
+    limit_open_files(launch.request, settings_.open_files);
     mark(launch.request, families_.cookies().limit_for(process->serial));
     process->request = std::move(launch.request);
     if (launch.sandbox) process->sandbox = std::make_unique<Confinement>(*launch.sandbox);
@@ -166,11 +175,12 @@ Result<void> ProcessService::begin_plain(Process& process) {
 Result<void> ProcessService::begin_confined(Process& process) {
     process.is_being_confined = true;
     host_.need(now_);
-    if (host_.machine() == nullptr) return {};
+    if (host_.machine() == nullptr && !host_.failure()) return {};
     return launch_confined(process);
 }
 
 Result<void> ProcessService::launch_confined(Process& process) {
+    if (host_.failure()) return machine_unknown(*host_.failure());
     Confinement& sandbox = *process.sandbox;
     if (Result<void> begun = sandbox.launch(process.request, *host_.machine(), settings_.journal);
         !begun)

@@ -35,6 +35,7 @@ enum class SandboxSelection : std::uint8_t {
 struct ProcessSettings {
     SandboxSelection selection = SandboxSelection::automatic;
     ServerSide side = {};
+    rlimit open_files = {}; // of programs that are given no other limit
     sandbox::TrialPlaces sandbox = {};
     std::string journal = {}; // of the sandboxes' placeholders
     core::OutputLimits output = {};
@@ -151,6 +152,9 @@ public:
     void on_supervisor(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);
 
+    // The server ends: starts that wait are refused.
+    void refuse_waiting(const Error& error);
+
     // Kills every process there is below this one.
     void kill_everything();
 
@@ -175,6 +179,7 @@ private:
     Result<void> begin_plain(Process& process);
     Result<void> begin_confined(Process& process);
     Result<void> launch_confined(Process& process);
+    std::vector<std::uint64_t> waiting_for_machine(); // serials
     void begin_waiting();
     void handle_parked(std::vector<Parked> parked);
     void on_exit(Process& process, int status, const rusage& usage);

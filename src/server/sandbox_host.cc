@@ -19,6 +19,7 @@ void SandboxHost::need(TimePoint now) {
         machine_ && !machine_->troubles.empty() && now - found_at_ > repair_time;
     if (may_be_repaired) machine_.reset();
     if (machine_ || trial_) return;
+    failure_.reset();
     found_at_ = now;
     const auto body = [places = places_, journal = journal_, trusts_memory = trusts_memory_] {
         if (!journal.empty()) sandbox::sweep(journal);
@@ -58,13 +59,13 @@ bool SandboxHost::on_time(TimePoint now) {
 bool SandboxHost::finish(Result<sandbox::Machine> found) {
     if (trial_) poller_.unwatch(trial_->fd());
     trial_.reset();
-    trusts_memory_ = true;
     if (!found) {
-        log::warning("sandbox", "{}", found.error().message);
-        machine_.emplace();
-        machine_->troubles = {{"trial", found.error().message, "try again in a while"}};
+        // That says nothing about the machine: whoever waits is refused, and the next one tries
+        // again.
+        failure_ = std::move(found.error());
         return true;
     }
+    trusts_memory_ = true;
     machine_.emplace(std::move(*found));
     return true;
 }

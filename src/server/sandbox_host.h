@@ -21,6 +21,9 @@ public:
     // Null: not known. need() finds out.
     const sandbox::Machine* machine() const { return machine_ ? &*machine_ : nullptr; }
 
+    // Why it could not be found out, until the next need().
+    const std::optional<Error>& failure() const { return failure_; }
+
     // Begins to find out, unless it is known or on the way. What the machine lacked is looked for
     // again after a while: it may have been repaired.
     void need(TimePoint now);
@@ -28,7 +31,7 @@ public:
     // Something that should have worked did not: what is known is not true any more.
     void doubt();
 
-    // The poller says that there is news. True: the machine is known now.
+    // The poller says that there is news. True: machine() or failure() is known now.
     bool on_ready();
     bool on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
@@ -41,6 +44,7 @@ private:
     os::Poller& poller_;
     std::optional<os::Errand> trial_;
     std::optional<sandbox::Machine> machine_;
+    std::optional<Error> failure_;
     TimePoint found_at_;
     bool trusts_memory_ = true; // what was found before a restart counts
 };

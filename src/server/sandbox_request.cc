@@ -50,8 +50,8 @@ sandbox::Special special_of(SpecialKind kind) {
     switch (kind) {
     case SpecialKind::root: return sandbox::Special::root;
     case SpecialKind::minimal: return sandbox::Special::minimal;
-    case SpecialKind::project_roots:
-    case SpecialKind::current_working_directory: return sandbox::Special::project_roots;
+    case SpecialKind::project_roots: return sandbox::Special::project_roots;
+    case SpecialKind::current_working_directory: return sandbox::Special::workspace;
     case SpecialKind::tmpdir: return sandbox::Special::tmpdir;
     case SpecialKind::slash_tmp: return sandbox::Special::slash_tmp;
     case SpecialKind::unknown: break;
@@ -182,15 +182,26 @@ sandbox::Enforcement enforcement_of(const SandboxRequest& request, sandbox::Enfo
                : sandbox::Enforcement::best_effort;
 }
 
-// Nobody here can keep a promise about a place that nobody here knows.
-std::optional<Error> refusal_of_unknown(const sandbox::Policy& policy) {
-    for (const sandbox::Entry& entry : policy.entries)
-        if (entry.kind == sandbox::Entry::Kind::special &&
-            entry.special == sandbox::Special::unknown && entry.access == sandbox::Access::deny)
-            return Error{ErrorKind::sandbox_unavailable,
-                         "the process was not started: a special place that is to be denied is "
-                         "not known to this version of execward",
-                         "deny it by its path", "sandbox"};
+bool denies(const sandbox::Policy& policy, sandbox::Special place) {
+    return std::ranges::any_of(policy.entries, [place](const sandbox::Entry& entry) {
+        return entry.kind == sandbox::Entry::Kind::special && entry.special == place &&
+               entry.access == sandbox::Access::deny;
+    });
+}
+
+// Nobody here can keep a promise about a place that nobody here knows, or that is nowhere.
+std::optional<Error> refusal_of_places(const SandboxOrder& order) {
+    if (denies(order.policy, sandbox::Special::unknown))
+        return Error{ErrorKind::sandbox_unavailable,
+                     "the process was not started: a special place that is to be denied is not "
+                     "known to this version of execward",
+                     "deny it by its path", "sandbox"};
+    if (order.context.workspace_roots.empty() &&
+        denies(order.policy, sandbox::Special::project_roots))
+        return Error{ErrorKind::sandbox_unavailable,
+                     "the process was not started: project_roots are to be denied, and there are "
+                     "none",
+                     "name them in policyContext.workspaceRoots, or deny the path", "sandbox"};
     return std::nullopt;
 }
 
@@ -227,15 +238,14 @@ Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& para
     const SandboxRequest& request = *params.sandbox;
     SandboxOrder order;
     order.policy = policy_in(request);
-    order.is_required = request.mode == LaunchMode::require;
+    order.policy.is_wanted = request.mode == LaunchMode::require;
     if (Result<void> good = sandbox::check(order.policy); !good)
         return in_request(good.error(), request);
-    if (std::optional<Error> refusal = refusal_of_unknown(order.policy)) return *refusal;
-    if (order.policy.file_system == sandbox::FileSystem::external) return Nothing();
-    if (!order.is_required && !sandbox::needs_sandbox(order.policy)) return Nothing();
+    order.context = context_of(params, request);
+    if (std::optional<Error> refusal = refusal_of_places(order)) return *refusal;
+    if (!sandbox::needs_sandbox(order.policy)) return Nothing();
     order.policy.enforcement = enforcement_of(request, side.enforcement);
     order.policy.reports_writes = request.report_writes.value_or(side.reports_writes);
-    order.context = context_of(params, request);
     order.context.tmpdir = tmpdir_of(params);
     order.context.hidden = side.hidden;
     return std::optional(std::move(order));
@@ -262,7 +272,14 @@ sandbox::Policy policy_of(const SessionSettings& settings) {
 
 sandbox::Context context_of(const SessionSettings& settings, std::string workdir,
                             std::string tmpdir, std::vector<std::string> hidden) {
-    return {std::move(workdir), settings.workspace_roots, std::move(tmpdir), std::move(hidden)};
+    sandbox::Context context;
+    context.cwd = std::move(workdir);
+    // As they were named: where a link leads that a confined program could have made is not theirs.
+    context.workspace_roots =
+        settings.named_roots.empty() ? settings.workspace_roots : settings.named_roots;
+    context.tmpdir = std::move(tmpdir);
+    context.hidden = std::move(hidden);
+    return context;
 }
 
 std::string tmpdir_in(const core::Variables& environment) {

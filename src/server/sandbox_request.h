@@ -23,7 +23,6 @@ struct ServerSide {
 struct SandboxOrder {
     sandbox::Policy policy = {};
     sandbox::Context context = {};
-    bool is_required = false; // mode "require": in a sandbox also if it has nothing to enforce
 };
 
 // How a process is to be confined. Absent: not at all, since nothing was asked for, somebody else

@@ -107,6 +107,7 @@ ProcessSettings Server::process_settings() const {
     ProcessSettings settings = settings_.processes;
     settings.sandbox = {sandbox::init_place(), state};
     settings.side = server_side();
+    settings.open_files = os::raise_open_files_limit();
     if (!state.empty()) settings.journal = state + "/placeholders";
     return settings;
 }
@@ -427,6 +428,8 @@ void Server::begin_ending(int status) {
     if (ending_) return;
     ending_ = Ending{status, now_ + ending_time, {}};
     if (!exec_) return;
+    processes_->refuse_waiting(
+        {ErrorKind::shutting_down, "the command was not run: the server is ending"});
     exec_->refuse_all({ErrorKind::shutting_down, "the command was not run: the server is ending"});
     exec_->on_news();
 }

@@ -96,8 +96,11 @@ void apply(SessionSettings& settings, const protocol::Settings& changes) {
         config.max_output_tokens = std::min(*changes.max_output_tokens, config::most_output_tokens);
     if (!changes.workspace_roots) return;
     settings.workspace_roots.clear();
-    for (const protocol::Path& root : *changes.workspace_roots)
+    settings.named_roots.clear();
+    for (const protocol::Path& root : *changes.workspace_roots) {
+        settings.named_roots.push_back(root.native);
         settings.workspace_roots.push_back(os::real_path(root.native).value_or(root.native));
+    }
 }
 
 protocol::Settings to_wire(const SessionSettings& settings) {

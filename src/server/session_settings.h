@@ -12,6 +12,8 @@ namespace ew::server {
 struct SessionSettings {
     config::Config config;
     std::vector<std::string> workspace_roots; // absolute; never empty
+    std::vector<std::string> named_roots =
+        {}; // the same as the client named them; empty: the default
 
     // Restricts a sandbox of ours what programs may do, unless a call asks for less?
     bool is_confining() const;

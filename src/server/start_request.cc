@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -71,6 +72,14 @@ os::SpawnRequest spawn_request(const protocol::StartParams& params) {
     request.environment = core::overlaid(std::move(inherited), params.env);
     request.limits = limits_of(params.limits);
     return request;
+}
+
+void limit_open_files(os::SpawnRequest& request, const rlimit& limit) {
+    const auto is_about_files = [](const os::ChildLimit& given) {
+        return given.resource == RLIMIT_NOFILE;
+    };
+    if (std::ranges::none_of(request.limits, is_about_files))
+        request.limits.push_back({RLIMIT_NOFILE, limit});
 }
 
 void mark(os::SpawnRequest& request, std::optional<std::uint64_t> cookie) {

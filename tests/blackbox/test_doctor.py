@@ -37,6 +37,7 @@ GUARANTEES = [
     "netOff",
     "abstractSockets",
     "socketFiles",
+    "namedPipes",
     "systemCalls",
 ]
 
@@ -190,7 +191,31 @@ def wrong_usage_is_status_2_and_explained(scene):
     for arguments in (["--policy=castle"], ["--no-such-flag"], ["now"], ["--policy"]):
         done = doctor(scene, *arguments)
         equal(done.returncode, 2, "exit status of %s" % arguments)
-        check(done.stderr.strip() and not done.stdout, "output of %s" % arguments)
+        equal(done.stdout, "", "output of %s" % arguments)
+        lines = done.stderr.splitlines()
+        check(all(line.startswith("execward: ") for line in lines), lines)
+        check("execward doctor --help" in lines[-1], lines)
+
+
+@test
+def streams_that_are_closed_change_nothing(scene):
+    before = report(scene)
+    script = "%s doctor --json <&- 2>&-" % scene.command[0]
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
+        cwd=scene.path("home"),
+        env={"PATH": PATH, "HOME": scene.path("home"), "XDG_STATE_HOME": scene.path("state")},
+    )
+    equal(json.loads(done.stdout)["guarantees"], before["guarantees"], "guarantees")
+
+
+@test
+def a_home_that_does_not_exist_is_not_made(scene):
+    env = {"HOME": scene.path("no", "home"), "XDG_STATE_HOME": ""}
+    equal(doctor(scene, env=env).stderr, "", "stderr")
+    check(not os.path.lexists(scene.path("no")), "it was made")
 
 
 @test

@@ -1,6 +1,7 @@
 """The subcommand run: one command, confined, at the caller's pipes or in a terminal of its own."""
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import hashlib
@@ -256,6 +257,34 @@ def wrong_usage_is_125_and_nothing_runs(scene):
 
 
 @test
+def a_wrong_option_is_told_by_execward_with_a_way_to_its_help(scene):
+    for words_of_it in (["--what"], ["--writable"], ["--quiet=yes"], ["-x"]):
+        done = subprocess.run(
+            [scene.command[0], "run", *words_of_it],
+            env=environment(scene),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        equal(done.returncode, 125, "status of %s" % words_of_it)
+        lines = done.stderr.splitlines()
+        check(all(line.startswith("execward: ") for line in lines), done.stderr)
+        check("execward run --help" in lines[-1], done.stderr)
+
+
+@test
+def a_home_that_does_not_exist_is_not_made(scene):
+    env = {**environment(scene), "HOME": scene.path("no", "home")}
+    del env["XDG_STATE_HOME"]
+    command = words(scene, ["--sandbox=read-only"], ["echo", "ran"])
+    done = subprocess.run(
+        command, cwd=workspace(scene), env=env, capture_output=True, text=True, timeout=PATIENCE
+    )
+    equal((done.returncode, done.stdout), (0, "ran\n"), "status and output")
+    check(not os.path.lexists(scene.path("no")), "it was made")
+
+
+@test
 def help_names_every_option_and_status(scene):
     done = subprocess.run(
         [scene.command[0], "run", "--help"], capture_output=True, text=True, timeout=PATIENCE
@@ -484,6 +513,31 @@ def the_second_signal_kills(scene):
     check(time.monotonic() - began < within(1.5), "it took too long")
 
 
+SAVES_SLOWLY = """
+import signal, sys, time
+def on(number, frame):
+    time.sleep(0.5)
+    open("saved", "a").write("x")
+    sys.exit(5)
+signal.signal(signal.SIGHUP, on)
+signal.signal(signal.SIGTERM, lambda number, frame: None)
+print("ready")
+while True: signal.pause()
+"""
+
+
+@test
+def a_hang_up_does_not_count_as_being_asked_again(scene):
+    for more in ([signal.SIGHUP] * 2, [signal.SIGTERM], [signal.SIGTERM, signal.SIGHUP]):
+        child = started(scene, SAVES_SLOWLY)
+        child.send_signal(signal.SIGHUP)
+        for number in more:
+            time.sleep(0.05)
+            child.send_signal(number)
+        child.communicate(timeout=PATIENCE)
+        equal(child.returncode, 5, "status with %s" % more)
+
+
 @test
 def a_signal_that_the_caller_ignores_does_nothing(scene):
     child = started(
@@ -509,6 +563,30 @@ def a_signal_ends_it_even_if_nobody_reads_its_output(scene):
 
 
 @test
+def an_end_in_the_first_moments_leaves_nothing(scene):
+    # What loses its parent becomes a child of this process then (prctl(2)).
+    subreaper = 36
+    equal(ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0), 0, "prctl")
+    succeeds(scene, "true")  # from here on the machine is known
+    for i in range(80):
+        child = start(scene, ["sleep", "1000"])
+        time.sleep(0.003 + i * 0.0004)
+        child.terminate()
+        child.communicate(timeout=PATIENCE)
+
+    def has_no_child():
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            return False
+        return True
+
+    eventually(has_no_child, "the end of everything", within(5))
+    succeeds(scene, "true")
+    equal(os.listdir(scene.path("work")), [], "what is in the workspace")
+
+
+@test
 def nothing_outlives_the_command(scene):
     script = "(setsid sleep 1000 &) ; (setsid sleep 1000 >/dev/null 2>&1 </dev/null &); echo done"
     began = time.monotonic()
@@ -521,9 +599,6 @@ def nothing_outlives_the_command(scene):
 def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
     # Inside of a sandbox there are no further namespaces.
     inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % scene.command[0]
-    done = shell(scene, inner % ("", "echo ran"))
-    equal((done.returncode, done.stdout), (125, ""), "status and output without --best-effort")
-    check("protectedPaths" in done.stderr, done.stderr)
     leaves = "sleep 1000 >/dev/null 2>&1 & echo ran; exit 4"
     done = shell(scene, inner % ("--best-effort", leaves) + "; echo $?; ps -e -o comm")
     if "execward-init" in done.stderr:
@@ -532,6 +607,21 @@ def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
     equal(done.stdout.split()[:2], ["ran", "4"], "output and status")
     check("not guaranteed here: protectedPaths" in done.stderr, done.stderr)
     check("sleep" not in done.stdout.split(), done.stdout)
+
+
+@test
+def there_is_no_sandbox_in_a_sandbox(scene):
+    inner = scene.command[0] + " run %s -- echo ran"
+    with directory_outside() as outside:
+        os.mkdir(os.path.join(outside, "execward"))  # is there, and hidden, inside
+        env = {"XDG_CONFIG_HOME": outside}
+        for options in ("", "--sandbox=read-only", "--best-effort"):
+            done = shell(scene, inner % options, env=env)
+            equal((done.returncode, done.stdout), (125, ""), "status and output with " + options)
+            check("this is a sandbox of execward" in done.stderr, done.stderr)
+            check("run the command as it is" in done.stderr, done.stderr)
+        done = shell(scene, inner % "--sandbox=danger-full-access", env=env)
+        equal((done.returncode, done.stdout), (0, "ran\n"), "status and output")
 
 
 @test
@@ -552,6 +642,39 @@ while True:
     time.sleep(0.01)
     open("n", "a").write("x")
 """
+
+
+HAS_A_GROUP_IN_FRONT = """
+import os, signal, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    inner = os.fork()
+    if inner == 0:
+        signal.signal(signal.SIGTERM, lambda number, frame: open("told", "w").close())
+        os.write(write, b"x")
+        while True: signal.pause()
+    os.waitpid(inner, 0)
+    os._exit(0)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.read(read, 1)
+print("ready")
+os.waitpid(child, 0)
+"""
+
+
+@test
+def a_signal_reaches_the_foreground_of_the_commands_terminal(scene):
+    with Caller(scene, [PYTHON, "-u", "-c", HAS_A_GROUP_IN_FRONT]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        os.kill(caller.pid, signal.SIGTERM)
+        eventually(lambda: os.path.exists(scene.path("work", "told")), "the signal")
+        caller.status()
 
 
 @test
@@ -708,6 +831,25 @@ def a_terminal_that_is_closed_ends_the_command(scene):
         eventually(lambda: not carriers(scene.mark), "the end of everything", within(6))
 
 
+@test
+def a_command_whose_terminal_is_closed_has_time_to_save(scene):
+    with Caller(scene, [PYTHON, "-u", "-c", SAVES_SLOWLY]) as caller:
+        caller.expect(b"ready")
+        caller.wait_raw()
+        os.close(caller.slave)
+        os.close(caller.master)
+        caller.slave = caller.master = -1
+
+        def ended():
+            pid, status = os.waitpid(caller.pid, os.WNOHANG)
+            return pid and (status,)
+
+        (status,) = eventually(ended, "the end", within(6))
+        caller.pid = 0
+        equal(os.waitstatus_to_exitcode(status), 5, "status")
+        check(os.path.exists(scene.path("work", "saved")), "it was not saved")
+
+
 COUNTS = """
 import hashlib, os, sys, termios, tty
 tty.setraw(0)
@@ -812,6 +954,26 @@ def it_runs_in_the_background_of_a_shell(scene):
         caller.status()
 
 
+@test
+def a_command_from_the_background_has_a_usual_terminal(scene):
+    workspace(scene)
+    with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
+        caller.send(b"PS1='%%'; %s run -- sh -c 'echo from-ba''ck; exec cat' &\r"
+                    % scene.command[0].encode())  # fmt: skip
+        caller.expect(rb"from-back\r+\n")
+        caller.send(b"fg\r")
+        caller.expect(rb"fg\r\n.*exec cat'\r\n")
+        caller.wait_raw()
+        caller.send(b"abx\x7fc\r")
+        caller.expect(rb"\r\nabc\r\n")
+        caller.send(b"\x04")
+        caller.expect(b"%")
+        caller.send(b"echo st''atus $?; stty -a\r")
+        caller.expect(rb"status 0\r\n.*isig icanon iexten echo ")
+        caller.send(b"exit\r")
+        caller.status()
+
+
 # Confinement
 
 
@@ -868,6 +1030,19 @@ def the_directory_is_the_workspace(scene):
     equal(os.listdir(other), ["file"], "files")
     done = shell(scene, "echo x >%s/file" % scene.path("work"), "--directory=" + other)
     check(done.returncode != 0, "it could write where it was called")
+
+
+@test
+def a_link_that_an_earlier_command_has_made_opens_nothing_unseen(scene):
+    with directory_outside() as outside:
+        succeeds(scene, "ln -s %s out" % outside)
+        done = shell(scene, "echo x >%s/file" % outside, "--writable=out")
+        check(done.returncode != 0, "it was opened")
+        check(outside in done.stderr or "link" in done.stderr, done.stderr)
+        equal(os.listdir(outside), [], "files outside")
+        done = shell(scene, "true", "--directory=out")
+        check("--directory out is a link" in done.stderr and outside in done.stderr, done.stderr)
+        equal(shell(scene, "true", "--directory=out", "--quiet").stderr, "", "stderr with --quiet")
 
 
 @test

@@ -1,4 +1,4 @@
-"""process/start with a sandbox: what it lets a program do, and that all else of a process is as ever."""
+"""process/start with a sandbox: what it lets a program do, and that all else is as ever."""
 
 import hashlib
 import json
@@ -357,12 +357,13 @@ def who_asks_for_no_sandbox_gets_none(site):
             {"mode": "disabled"},
             {"mode": "forbid", "policy": "read-only"},
             {"mode": "auto", "policy": "danger-full-access"},
-            {"mode": "require", "policy": "external-sandbox"},
+            {"mode": "auto", "policy": "external-sandbox"},
             permissions([special("root", "write")], "enabled"),
         )
     ):
-        ended = site.run("echo x > %s; readlink /proc/self/ns/pid" % site.beyond("f%d" % number),
-                         sandbox)
+        ended = site.run(
+            "echo x > %s; readlink /proc/self/ns/pid" % site.beyond("f%d" % number), sandbox
+        )
         equal(ended.started["sandboxType"], "none", json.dumps(sandbox))
         equal(ended.text.strip(), os.readlink("/proc/self/ns/pid"), "its namespace")
         check(os.path.exists(site.beyond("f%d" % number)), "it could not write")
@@ -400,11 +401,11 @@ def an_open_network_is_the_machines_and_a_closed_one_is_its_own(site):
             ended = site.run([PYTHON, "-c", connect_to(machine.port)], sandbox)
             equal((ended.code, ended.text), (0, "hello\n\n"), form)
             equal(ended.exited["denials"], [], "denials with " + form)
-        equal(machine.visits, 2, "visits")
+        equal(machine.visits, 3, "visits")
         for form, sandbox in both_forms(site.workspace).items():
             ended = site.run([PYTHON, "-c", connect_to(machine.port)], sandbox)
             check(ended.code != 0 and "unreachable" in ended.text, ended.text[-300:])
-        equal(machine.visits, 2, "visits after the network was closed")
+        equal(machine.visits, 3, "visits after the network was closed")
 
 
 @sandbox_test
@@ -482,7 +483,9 @@ sys.exit(int(sys.argv[3]))
     with listening() as machine:
         for form, sandbox in both_forms(site.workspace).items():
             for code in (1, 0):
-                name = site.start([PYTHON, "-c", script, str(machine.port), "1", str(code)], sandbox)
+                name = site.start(
+                    [PYTHON, "-c", script, str(machine.port), "1", str(code)], sandbox
+                )
                 site.server.wait_output(name, b"tried")
                 pid = site.server.entry(name)["pid"]
                 exited = site.ended(name).exited
@@ -556,7 +559,8 @@ def a_hint_is_of_failures_only(site):
 
 @sandbox_test
 def denials_are_bounded_and_counted(site):
-    script = """
+    script = (
+        """
 import socket
 for _ in range(2):
     for port in range(1, 101):
@@ -567,7 +571,9 @@ for _ in range(2):
             pass
         probe.close()
 raise SystemExit(1)
-""" % NOWHERE
+"""
+        % NOWHERE
+    )
     exited = site.run_python(script).exited
     equal(len(exited["denials"]), 64, "denials")
     equal(exited["denialCount"], 200, "denialCount")
@@ -579,7 +585,9 @@ raise SystemExit(1)
 
 @sandbox_test
 def an_end_is_told_exactly(site):
-    cases = [("exit %d" % code, code, None) for code in (0, 1, 77, 125, 126, 127, 130, 137, 143, 255)]
+    cases = [
+        ("exit %d" % code, code, None) for code in (0, 1, 77, 125, 126, 127, 130, 137, 143, 255)
+    ]
     cases += [
         ("kill -%s $$" % name, 128 + getattr(signal, "SIG" + name), "SIG" + name)
         for name in ("TERM", "KILL", "SEGV", "ABRT", "HUP", "USR1", "PIPE", "ALRM", "INT", "XCPU")
@@ -597,8 +605,11 @@ def an_end_is_told_exactly(site):
 def a_program_that_cannot_be_started_is_an_error(site):
     site.file("not-executable", "x")
     site.file("no-interpreter", "#!/no/such/thing\n", 0o755)
-    kinds = {"/no/such/program": "spawnNotFound", "no-such-program": "spawnNotFound",
-             site.inside("not-executable"): "spawnFailed"}
+    kinds = {
+        "/no/such/program": "spawnNotFound",
+        "no-such-program": "spawnNotFound",
+        site.inside("not-executable"): "spawnFailed",
+    }
     for tty in (False, True):
         for program, kind in kinds.items():
             unconfined = site.server.start_params("p", [program], tty=tty)
@@ -685,8 +696,16 @@ def a_timeout_ends_it(site):
 @sandbox_test
 def every_signal_reaches_the_program_by_name(site):
     server = site.server
-    names = {"interrupt": "INT", "terminate": "TERM", "hangup": "HUP", "quit": "QUIT",
-             "usr1": "USR1", "usr2": "USR2", "continue": "CONT", "windowChange": "WINCH"}
+    names = {
+        "interrupt": "INT",
+        "terminate": "TERM",
+        "hangup": "HUP",
+        "quit": "QUIT",
+        "usr1": "USR1",
+        "usr2": "USR2",
+        "continue": "CONT",
+        "windowChange": "WINCH",
+    }
     for tty in (False, True):
         name = site.python(SAYS_SIGNALS, tty=tty)
         server.wait_output(name, b"ready")
@@ -804,12 +823,17 @@ def a_terminate_in_the_middle_of_a_start_is_one_end(site):
     for number in range(24):
         name = "p%d" % number
         params = server.start_params(
-            name, ["sh", "-c", "(setsid sleep 600 &); exec sleep 600"], tty=bool(number % 2),
-            sandbox=mode(), cwd=file_uri(site.workspace),
+            name,
+            ["sh", "-c", "(setsid sleep 600 &); exec sleep 600"],
+            tty=bool(number % 2),
+            sandbox=mode(),
+            cwd=file_uri(site.workspace),
         )
         between = [("environment/status", {})] * (number * 29 % 400)
         terminate = ("process/terminate", {"processId": name})
-        started, *_, ended = server.request_at_once([("process/start", params), *between, terminate])
+        started, *_, ended = server.request_at_once(
+            [("process/start", params), *between, terminate]
+        )
         server.reply(ended)
         if "error" in server.reply(started):
             server.error(started, -32800, "cancelled")
@@ -908,9 +932,13 @@ def a_big_output_arrives_whole(site):
 @sandbox_test
 def the_terminal_is_its_own(site):
     text = site.works(
-        ["bash", "-c", "echo said > /dev/tty; test -t 0 && test -t 1 && echo terminal; "
-         "ps -o stat= -p $$ | grep -o +; stty size; "
-         "python3 -c 'import os; print(os.tcgetpgrp(0) == os.getpgrp(), os.getsid(0) == os.getpid())'"],
+        [
+            "bash",
+            "-c",
+            "echo said > /dev/tty; test -t 0 && test -t 1 && echo terminal; "
+            "ps -o stat= -p $$ | grep -o +; stty size; "
+            "python3 -c 'import os; print(os.tcgetpgrp(0) == os.getpgrp(), os.getsid(0) == os.getpid())'",
+        ],
         tty=True,
         size={"rows": 33, "cols": 99},
         env={"PATH": "/usr/bin:/bin"},
@@ -945,7 +973,7 @@ def jobs_can_be_stopped_and_continued(site):
     server.write(name, b"\x1a")
     server.wait_output(name, b"Stopped")
     server.write(name, b"fg\n")
-    server.wait_output(name, b"cat", 2)
+    server.wait_output(name, b"cat", 3)  # typed, in the line about the stop, and by fg
     server.write(name, b"two\n")
     server.wait_output(name, b"two", 2)
     server.write(name, b"\x04")
@@ -961,7 +989,12 @@ def jobs_can_be_stopped_and_continued(site):
 def limits_hold_and_those_that_were_hit_are_named(site):
     for limits, script, name, expected in (
         ({"cpuSeconds": 1}, "while :; do :; done", None, ["cpuSeconds"]),
-        ({"fileSizeBytes": 4096}, "exec head -c 9999 /dev/zero > big", "SIGXFSZ", ["fileSizeBytes"]),
+        (
+            {"fileSizeBytes": 4096},
+            "exec head -c 9999 /dev/zero > big",
+            "SIGXFSZ",
+            ["fileSizeBytes"],
+        ),
     ):
         ended = site.run(script, limits=limits)
         check(ended.signal == name or name is None and ended.signal, "signal %s" % ended.signal)
@@ -975,18 +1008,32 @@ def limits_hold_and_those_that_were_hit_are_named(site):
 def limits_are_those_of_the_program_alone(site):
     text = site.works(
         "ulimit -Hn; ulimit -Sn; ulimit -Hu; ulimit -v; ulimit -Hc; ulimit -t; ulimit -f",
-        limits={"openFiles": 64, "processes": 500, "addressSpaceBytes": 1 << 30, "cpuSeconds": 77,
-                "fileSizeBytes": 1 << 20, "coreBytes": 1 << 20},
+        limits={
+            "openFiles": 64,
+            "processes": 500,
+            "addressSpaceBytes": 1 << 30,
+            "cpuSeconds": 77,
+            "fileSizeBytes": 1 << 20,
+            "coreBytes": 1 << 20,
+        },
     )
     if "Illegal" not in text:
         equal(text.split(), ["64", "64", "500", str(1 << 20), "0", "77", "2048"], "limits")
     text = site.works(
-        [PYTHON, "-c", "try:\n  x = b'x' * (600 << 20)\n  print('fits')\nexcept MemoryError:\n  print('no')"],
+        [
+            PYTHON,
+            "-c",
+            "try:\n  x = b'x' * (600 << 20)\n  print('fits')\nexcept MemoryError:\n  print('no')",
+        ],
         limits={"addressSpaceBytes": 400 << 20},
     )
     equal(text, "no\n", "600 MiB in 400")
     text = site.works(
-        [PYTHON, "-c", "import os\nn = 0\ntry:\n  while True: n = os.open('/', 0)\nexcept OSError: print(n)"],
+        [
+            PYTHON,
+            "-c",
+            "import os\nn = 0\ntry:\n  while True: n = os.open('/', 0)\nexcept OSError: print(n)",
+        ],
         limits={"openFiles": 20},
     )
     equal(text, "19\n", "the last descriptor")
@@ -1007,8 +1054,9 @@ def no_core_is_dumped(site):
 def forty_at_once_keep_apart(site):
     server = site.server
     names = [
-        site.start("echo $$ %d > f%d; sleep 0.2; cat f%d; read x; exit %d" % (n, n, n, n),
-                   pipeStdin=True)
+        site.start(
+            "echo $$ %d > f%d; sleep 0.2; cat f%d; read x; exit %d" % (n, n, n, n), pipeStdin=True
+        )
         for n in range(40)
     ]
     for name in names:
@@ -1035,8 +1083,8 @@ def everything_of(site):
 @sandbox_test
 def nothing_outlives_the_server(site):
     site.repository("r")
-    for victim in ("keeper", "worker", "input"):
-        server = site.new_server()
+    for victim in ("keeper", "worker", "group", "input"):
+        server = site.new_server(prepare=os.setsid)
         site.start(["sh", "-c", "(setsid sleep 600 &); exec sleep 600"])
         site.python(ESCAPEES, tty=True)
         eventually(lambda server=server: len(server.programs()) == 2 + ESCAPEE_COUNT, "programs")
@@ -1046,15 +1094,27 @@ def nothing_outlives_the_server(site):
         server.may_be_cut = True
         if victim == "input":
             server.close_input()
+        elif victim == "group":
+            os.killpg(server.pid, signal.SIGKILL)
         else:
             kill_quietly(server.pid if victim == "keeper" else server.worker())
         server.exit_status()
-        eventually(lambda server=server: not server.programs(), "the end of all programs", within(5))
+        eventually(
+            lambda server=server: not server.programs(), "the end of all programs", within(5)
+        )
         eventually(lambda pids=pids: not any(map(is_alive, pids)), "the end of its own", within(5))
 
         site.new_server()
         site.works("true")
         eventually(lambda: site.litter() == [], "an empty workspace after " + victim, within(5))
+
+
+def everything_in(directory):
+    return {
+        os.path.join(place, name)
+        for place, directories, files in os.walk(directory)
+        for name in directories + files
+    }
 
 
 @sandbox_test
@@ -1063,27 +1123,36 @@ def a_workspace_is_left_as_it_was(site):
     sandbox = mode(policyCwd=repository)
     plain = site.inside("plain")
     os.mkdir(plain)
+    before = everything_in(site.workspace)
     for number in range(3):
         for directory in (repository, plain):
             name = site.start(
-                "test -d .codex && sleep 0.1", {**sandbox, "policyCwd": directory},
-                cwd=file_uri(directory), tty=bool(number % 2),
+                "test -d .codex && sleep 0.1",
+                {**sandbox, "policyCwd": directory},
+                cwd=file_uri(directory),
+                tty=bool(number % 2),
             )
             site.server.wait_exited(name)
-            left = [entry for entry in site.litter(directory) if directory == plain or entry != ".git"]
+            left = [
+                entry for entry in site.litter(directory) if directory == plain or entry != ".git"
+            ]
             equal(left, [], "litter in %s when exited was told" % directory)
             equal(site.ended(name).code, 0, "exit code")
+    equal(everything_in(site.workspace) ^ before, set(), "files that came or went")
     equal(site.git(repository, "status", "--porcelain", "--ignored"), "", "git status")
-    equal(os.listdir(plain), [], "files")
 
 
 @sandbox_test
 def git_does_not_see_the_sandbox(site):
     repository = site.repository("r")
-    for sandbox in (mode(policyCwd=repository), permissions([READS_ALL, WRITES_WORKSPACE],
-                                                            roots=[repository])):
+    for sandbox in (
+        mode(policyCwd=repository),
+        permissions([READS_ALL, WRITES_WORKSPACE], roots=[repository]),
+    ):
         text = site.works(
-            "git status --porcelain --ignored", sandbox, cwd=file_uri(repository),
+            "git status --porcelain --ignored",
+            sandbox,
+            cwd=file_uri(repository),
             env=site.git_environment(),
         )
         equal(text, "", "git status inside")
@@ -1092,8 +1161,9 @@ def git_does_not_see_the_sandbox(site):
 @sandbox_test
 def two_in_one_workspace_share_what_holds_places(site):
     server = site.server
-    first = site.start("read x; mkdir .codex/mine || echo held; echo x > .git/config || echo held",
-                       pipeStdin=True)
+    first = site.start(
+        "read x; mkdir .codex/mine || echo held; echo x > .git/config || echo held", pipeStdin=True
+    )
     held = site.litter()
     equal(sorted(held), sorted(PLACEHOLDERS), "placeholders")
     for _ in range(3):
@@ -1102,6 +1172,40 @@ def two_in_one_workspace_share_what_holds_places(site):
     server.write(first, b"go\n")
     equal(site.ended(first).text.count("held\n"), 2, "what was held for the first")
     equal(site.litter(), [], "litter")
+
+
+@sandbox_test(needs=["git"])
+def a_user_can_work_with_git_beside_it(site):
+    repository = site.repository("r")
+    name = site.start(
+        "read x; git commit -q --allow-empty -m inside && git status --porcelain && git log --oneline",
+        mode(policyCwd=repository),
+        cwd=file_uri(repository),
+        env=site.git_environment(),
+        pipeStdin=True,
+    )
+    for command in (
+        "commit -q --allow-empty -m outside",
+        "status --porcelain --ignored",
+        "branch side",
+        "worktree add -q ../tree side",
+        "gc -q",
+        "fsck --no-progress",
+        "config user.mark x",
+        "stash list",
+    ):
+        text = site.git(repository, *command.split())
+        check(not any(place in text for place in PLACEHOLDERS), "%s tells: %s" % (command, text))
+    site.server.write(name, b"go\n")
+    ended = site.ended(name)
+    equal((ended.code, ended.text.count("\n")), (0, 3), "end and output: %s" % ended.text)
+    site.git(repository, "fsck", "--no-progress", "--strict")
+    equal(
+        site.git(site.inside("tree"), "log", "--oneline").count("\n"), 2, "commits of the worktree"
+    )
+    left = [name for name in site.litter(repository) if name != ".git"]
+    equal(left, [], "litter")
+    check(not os.path.exists(repository + "/.git/commondir"), "commondir is left")
 
 
 @sandbox_test
@@ -1125,8 +1229,11 @@ def what_a_user_puts_there_meanwhile_stays(site):
 def git_works(site, script, directory, **options):
     """Runs a script with git inside; returns what it printed."""
     return site.works(
-        ["sh", "-ec", script], mode(policyCwd=options.pop("root", directory)),
-        cwd=file_uri(directory), env=site.git_environment(), **options,
+        ["sh", "-ec", script],
+        mode(policyCwd=options.pop("root", directory)),
+        cwd=file_uri(directory),
+        env=site.git_environment(),
+        **options,
     )
 
 
@@ -1170,8 +1277,10 @@ def repositories_can_be_made_below_a_root(site):
 
 PLANTS = """
 for path in hooks/pre-commit hooks/evil config config.worktree info/exclude info/attributes; do
+    was=no; test -e $GIT/$path && was=yes
     if (echo evil >> $GIT/$path) 2>/dev/null; then echo wrote $path; fi
-    if rm -rf $GIT/$path 2>/dev/null && ! test -e $GIT/$path && test -n "$WAS_THERE"; then echo removed $path; fi
+    rm -rf $GIT/$path 2>/dev/null
+    if test $was = yes && ! test -e $GIT/$path; then echo removed $path; fi
 done
 mv $GIT $GIT.old 2>/dev/null && echo moved git
 mv $GIT/hooks $GIT/h2 2>/dev/null && echo moved hooks
@@ -1211,8 +1320,6 @@ def what_git_runs_stays_as_it_is(site):
     nested = site.repository("r/deep/er/nested")
     modules = site.repository("r/node_modules/a/b")
     for form, sandbox in both_forms(repository).items():
-        if form == "mode":
-            sandbox = {**sandbox, "policyCwd": repository}
         for directory in (repository, nested, modules):
             check_planting(site, sandbox, directory, directory + "/.git", form + " " + directory)
 
@@ -1249,7 +1356,9 @@ def a_linked_worktree_works_and_is_protected(site):
         "echo gitdir: /tmp > .git; rm -f .git; mv .git x; echo ../../evil > %s/commondir; "
         "echo /tmp > %s/gitdir; echo x > %s/config.worktree; "
         "echo more > more; git add more && git commit -qm more && echo committed" % (own, own, own),
-        sandbox, cwd=file_uri(tree), env=site.git_environment(),
+        sandbox,
+        cwd=file_uri(tree),
+        env=site.git_environment(),
     ).text
     check(text.endswith("committed\n"), text)
     equal(state_of_git(own), before, "the worktree's own")
@@ -1257,11 +1366,18 @@ def a_linked_worktree_works_and_is_protected(site):
         equal(file.read(), "gitdir: %s\n" % own, ".git of the worktree")
     # With the worktree alone as the root, the repository it belongs to is out of reach.
     sandbox = permissions([READS_ALL, WRITES_WORKSPACE], roots=[tree])
-    site.run("echo evil > %s/.git/hooks/pre-commit; echo x >> %s/.git/config" % (main_tree, main_tree),
-             sandbox, cwd=file_uri(tree))
+    site.run(
+        "echo evil > %s/.git/hooks/pre-commit; echo x >> %s/.git/config" % (main_tree, main_tree),
+        sandbox,
+        cwd=file_uri(tree),
+    )
     check(not os.path.exists(main_tree + "/.git/hooks/pre-commit"), "planted a hook")
-    text = site.run("git status --porcelain -uno && git log --oneline | wc -l", sandbox,
-                    cwd=file_uri(tree), env=site.git_environment()).text
+    text = site.run(
+        "git status --porcelain -uno && git log --oneline | wc -l",
+        sandbox,
+        cwd=file_uri(tree),
+        env=site.git_environment(),
+    ).text
     equal(text, "2\n", "status and commits")
 
 
@@ -1269,17 +1385,29 @@ def a_linked_worktree_works_and_is_protected(site):
 def a_submodule_works_and_is_protected(site):
     library = site.repository("library")
     repository = site.repository("r")
-    site.git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add",
-             library, "lib")
+    site.git(
+        repository,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        library,
+        "lib",
+    )
     site.git(repository, "commit", "-qm", "lib")
     module = repository + "/.git/modules/lib"
-    for sandbox in (permissions([READS_ALL, WRITES_WORKSPACE], roots=[repository]),
-                    mode(policyCwd=repository)):
+    for sandbox in (
+        permissions([READS_ALL, WRITES_WORKSPACE], roots=[repository]),
+        mode(policyCwd=repository),
+    ):
         check_planting(site, sandbox, repository + "/lib", module, "the submodule")
     text = site.run(
         "cd lib && echo x > x && git add x && git commit -qm x && cd .. && git add lib && "
         "git commit -qm moved && git submodule status && echo fine",
-        mode(policyCwd=repository), cwd=file_uri(repository), env=site.git_environment(),
+        mode(policyCwd=repository),
+        cwd=file_uri(repository),
+        env=site.git_environment(),
     ).text
     check(text.endswith("fine\n"), text)
 
@@ -1291,14 +1419,68 @@ def what_agents_obey_stays_as_it_is(site):
         site.file("r/%s/settings" % name, "mine\n")
     repository = site.inside("r")
     for form, sandbox in both_forms(repository).items():
-        sandbox = {**sandbox, "policyCwd": repository} if form == "mode" else sandbox
         text = site.works(
             "for d in .agents .codex .execward; do (echo evil > $d/settings) 2>/dev/null && echo wrote;"
             " (echo evil > $d/new) 2>/dev/null && echo made; rm -rf $d 2>/dev/null && echo removed;"
             " mv $d x 2>/dev/null && echo moved; cat $d/settings; done",
-            sandbox, cwd=file_uri(repository),
+            sandbox,
+            cwd=file_uri(repository),
         )
         equal(text, "mine\n" * 3, "with " + form)
+
+
+@sandbox_test(needs=["git"])
+def what_is_said_of_git_itself_counts(site):
+    repository = site.repository("r")
+    git = repository + "/.git"
+    tries_all = (
+        tries("commit", "git commit -q --allow-empty -m more")
+        + tries("ref", "echo > .git/mark && rm .git/mark")
+        + tries("hook", "echo > .git/hooks/mark && rm .git/hooks/mark")
+        + tries("config", "git config user.mark x && git config --unset user.mark")
+    )
+    own = [READS_ALL, WRITES_WORKSPACE]
+    for entries, allowed in (
+        ([], {"commit", "ref"}),
+        ([at(git, "read")], set()),
+        ([special("project_roots", "read", ".git", missing_path_behavior="skip")], set()),
+        ([at(git, "write")], {"commit", "ref"}),
+        ([at(git, "write"), at(git + "/hooks", "write")], {"commit", "ref", "hook"}),
+    ):
+        text = site.works(
+            tries_all,
+            permissions(own + entries, roots=[repository]),
+            cwd=file_uri(repository),
+            env=site.git_environment(),
+        )
+        got = {name for name, word in outcomes(text).items() if word == "yes"}
+        equal(got, allowed, "allowed with %s" % entries)
+
+
+@sandbox_test
+def a_git_directory_that_is_no_repository_is_closed(site):
+    os.makedirs(site.inside(".git/hooks"))
+    script = tries("hook", "echo > .git/hooks/pre-commit") + tries("any", "echo > .git/HEAD")
+    equal(outcomes(site.works(script)), {"hook": "no", "any": "no"}, "in .git")
+
+
+@sandbox_test
+def many_repositories_are_protected_and_what_is_cut_short_is_told(site):
+    for number in range(40):
+        for name in ("hooks", "objects", "refs"):
+            os.makedirs(site.inside("d/%d/.git/%s" % (number, name)))
+        site.file("d/%d/.git/HEAD" % number, "ref: refs/heads/main\n")
+        site.file("d/%d/.git/config" % number, "[core]\n")
+    ended = site.run(
+        "for d in d/*; do (echo evil > $d/.git/hooks/evil) 2>/dev/null && echo planted; "
+        "(echo evil >> $d/.git/config) 2>/dev/null && echo configured; done; echo end"
+    )
+    equal(ended.text, "end\n", "what could be planted")
+    notes = ended.started.get("notes")
+    check(
+        notes and all(isinstance(note, str) and " " in note for note in notes), "notes %s" % notes
+    )
+    check("notes" not in site.started("true", mode(READ_ONLY)), "notes where nothing was cut")
 
 
 # The choice that the server is given
@@ -1306,7 +1488,9 @@ def what_agents_obey_stays_as_it_is(site):
 
 @sandbox_test
 def a_server_can_insist_on_a_sandbox_or_refuse_it(site):
-    help_text = subprocess.run([*site.scene.command, "--help"], capture_output=True, text=True).stdout
+    help_text = subprocess.run(
+        [*site.scene.command, "--help"], capture_output=True, text=True
+    ).stdout
     if not re.search(r"--sandbox\b", help_text):
         print("serve has no --sandbox: skipped")
         return

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support import machines
@@ -16,7 +17,14 @@ from support.client import PATH, PATIENCE, PYTHON, check, equal
 from support.runner import main, test
 
 OF_MOUNTS = {"fsMetadata", "protectedPaths", "privateTmp", "procHidden", "endsTogether"}
-EVERYTHING = OF_MOUNTS | {"fsWrite", "signals", "netOff", "socketFiles", "systemCalls"}
+EVERYTHING = OF_MOUNTS | {
+    "fsWrite",
+    "signals",
+    "netOff",
+    "socketFiles",
+    "namedPipes",
+    "systemCalls",
+}
 NOT_RUN = 125
 COMMAND = ["/bin/sh", "-c", "echo it ran > made"]
 
@@ -112,13 +120,14 @@ def through_process_start(scene, lack, missing, says, network=False, command=Non
     equal(server.wait_closed("b").exited["exitCode"], 0, "exit code")
     check(has_run(scene), "the command has not run")
     check(missing <= set(result["missing"]), "missing: %s" % result["missing"])
+    return result["missing"]
 
 
 def all_ways(scene, lack, missing, says, network=False, command=None):
     flags = ["--network"] if network else []
     require_through_run(scene, lack, missing, says, *flags, command=command)
     best_effort_through_run(scene, lack, missing, *flags, command=command)
-    through_process_start(scene, lack, missing, says, network=network, command=command)
+    return through_process_start(scene, lack, missing, says, network=network, command=command)
 
 
 @test
@@ -157,18 +166,42 @@ def a_machine_that_was_good_until_now_is_not_believed_to_be(scene):
 
 @test
 def landlock_is_refused(scene):
-    """Mounts keep all that a policy promises; what they do not keep is not promised."""
+    """Mounts keep all that a policy promises, but for pipes that have a name."""
     if not is_usable(scene, needs_root=False):
         return
     lack = machines.without_landlock
-    for flags in ([], ["--network"]):
-        done = cli(scene, "run", *flags, "--", *COMMAND, lack=lack)
-        equal((done.returncode, has_run(scene)), (0, True), "status and run; %s" % done.stderr)
+    for network in (False, True):
+        missing = all_ways(scene, lack, {"namedPipes"}, "landlock", network=network)
+        equal(missing, ["namedPipes"], "missing, with network: %s" % network)
     found = doctor(scene, lack=lack)
     equal((found["rung"], found["landlock"]), ("mounts", 0), "rung and ABI")
+    equal(found["isSufficient"], False, "isSufficient")
+    lost = [one["name"] for one in found["guarantees"] if not one["networkOff"]]
+    equal(lost, ["namedPipes"], "lost with the network off")
     lost = [one["name"] for one in found["guarantees"] if one["networkOn"] is False]
-    equal(lost, ["abstractSockets"], "lost with the network on")
+    equal(lost, ["abstractSockets", "namedPipes"], "lost with the network on")
+    for one in found["policies"]:
+        equal((one["runs"], one["missing"]), (False, ["namedPipes"]), one["policy"])
     equal([one["mechanism"] for one in found["troubles"]], ["landlock"], "troubles")
+
+
+@test
+def named_pipes_are_closed_by_landlock(scene):
+    """Whoever reads commands from one outside gets none, with the network off and on."""
+    if not is_usable(scene, needs_root=False):
+        return
+    # Not in /tmp, which is another one inside.
+    with tempfile.TemporaryDirectory(prefix="execward-test-", dir="/var/tmp") as outside:
+        pipe = os.path.join(outside, "pipe")
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            for flags in ([], ["--network"]):
+                done = cli(scene, "run", *flags, "--", "/bin/sh", "-c", "echo out > '%s'" % pipe)
+                check("Permission denied" in done.stderr, done.stderr)
+                equal(os.read(reader, 100), b"", "what came out of the sandbox")
+        finally:
+            os.close(reader)
 
 
 @test
@@ -192,7 +225,8 @@ def network_namespaces_are_refused(scene):
 @test
 def neither_landlock_nor_user_namespaces_are_there(scene):
     if is_usable(scene, needs_root=False):
-        all_ways(scene, machines.without_both, OF_MOUNTS | {"fsWrite", "signals"}, "landlock")
+        missing = OF_MOUNTS | {"fsWrite", "signals", "namedPipes"}
+        all_ways(scene, machines.without_both, missing, "landlock")
 
 
 @test

@@ -1,8 +1,8 @@
 """Ways out of a sandbox that must lead nowhere, as root too.
 
-An attack has happened outside, or it has not: effects are looked for there. What the attacker is
-told matters only where there is no effect to look for, as with parts of the kernel that are attacked
-for their bugs. Each attack runs with what it needs, in the sandbox of a workspace.
+Where an attack would show outside, that is looked at. What the attacker is told counts as well: with
+parts of the kernel that are attacked for their bugs it is all there is. Of programs that get this
+far nothing is known but that they are hostile, so each attack is one of many in a program of Python.
 """
 
 import contextlib
@@ -442,7 +442,7 @@ attack("group")(group)
 
 @sandbox_test
 def devices_of_the_machine_keep_their_modes(site):
-    """Harmless here: the mode is set to what it is, and the time to now. That it could be set shows."""
+    """Harmless here: the mode is set to what it is. That it could be set shows all the same."""
     devices = ("null", "zero", "full", "random", "urandom", "tty")
     changed = {name: os.stat("/dev/" + name).st_ctime_ns for name in devices}
     text = nothing_works(
@@ -535,8 +535,12 @@ def sockets_of_the_machine_are_out_of_reach(site):
         heard = {
             "abstract": stack.enter_context(listening(abstract=name)),
             "file": stack.enter_context(listening(site.beyond("docker.sock"))),
-            "datagram": stack.enter_context(listening(site.beyond("dgram"), kind=socket.SOCK_DGRAM)),
-            "packets": stack.enter_context(listening(site.beyond("seq"), kind=socket.SOCK_SEQPACKET)),
+            "datagram": stack.enter_context(
+                listening(site.beyond("dgram"), kind=socket.SOCK_DGRAM)
+            ),
+            "packets": stack.enter_context(
+                listening(site.beyond("seq"), kind=socket.SOCK_SEQPACKET)
+            ),
             "port": stack.enter_context(listening()),
             "udp": stack.enter_context(listening(kind=socket.SOCK_DGRAM)),
         }
@@ -736,7 +740,7 @@ print("own", connect(place + "/own"), flush=True)
 
 @sandbox_test
 def descriptors_that_are_handed_over_stay_inside(site):
-    """A program outside that takes part could hand anything in; what is inside alone can get nothing."""
+    """Somebody outside could hand anything in. What is handed around inside opens nothing."""
     nothing_works(
         site,
         """
@@ -922,8 +926,12 @@ def links_that_an_earlier_run_planted_do_not_widen_the_next(site):
             os.symlink(site.beyond("place"), site.inside(link))
         params = site.server.start_params(
             "p-" + name,
-            ["sh", "-c", "for d in way sub own/.git .git .agents; do echo evil > $d/victim; "
-             "echo evil > $d/new; rm -f $d/victim; done; cat sub/deny/f real/f real/deny/f; true"],
+            [
+                "sh",
+                "-c",
+                "for d in way sub own/.git .git .agents; do echo evil > $d/victim; "
+                "echo evil > $d/new; rm -f $d/victim; done; cat sub/deny/f real/f real/deny/f; true",
+            ],
             sandbox=sandbox,
             cwd=file_uri(site.workspace),
         )
@@ -942,7 +950,9 @@ def a_grant_through_a_link_that_programs_can_make_opens_nothing(site):
     site.works("ln -s %s sub" % site.beyond("place"))
     sub = site.inside("sub")
     for name, sandbox in {
-        "path": permissions([READS_ALL, WRITES_WORKSPACE, at(sub, "write")], roots=[site.workspace]),
+        "path": permissions(
+            [READS_ALL, WRITES_WORKSPACE, at(sub, "write")], roots=[site.workspace]
+        ),
         "subpath": permissions(
             [READS_ALL, WRITES_WORKSPACE, special("project_roots", "write", "sub")],
             roots=[site.workspace],
@@ -982,7 +992,8 @@ def a_workspace_that_is_a_link_is_where_it_leads(site):
             "echo x > inside; (echo x > ../outside) 2>/dev/null || echo kept; "
             "(echo evil > .git/hooks/evil) 2>/dev/null || echo kept; "
             "(echo evil > %s/.git/hooks/evil) 2>/dev/null || echo kept; "
-            "mv .git .g 2>/dev/null || echo kept; (mkdir .codex/x) 2>/dev/null || echo kept" % site.beyond("real"),
+            "mv .git .g 2>/dev/null || echo kept; (mkdir .codex/x) 2>/dev/null || echo kept"
+            % site.beyond("real"),
             sandbox,
             cwd=file_uri(link),
         )
@@ -1065,7 +1076,11 @@ attack("included-moved")(lambda: os.rename("shared.cfg", "s"))
 def what_execward_keeps_is_neither_seen_nor_changed(site):
     """Its settings, rules and approvals, though they lie in a directory that may be written."""
     home = site.workspace
-    env = {"HOME": home, "XDG_STATE_HOME": home + "/.local/state", "XDG_CONFIG_HOME": home + "/.config"}
+    env = {
+        "HOME": home,
+        "XDG_STATE_HOME": home + "/.local/state",
+        "XDG_CONFIG_HOME": home + "/.config",
+    }
     site.file(".config/execward/config.toml", "# hush\n")
     site.file(".config/execward/rules.d/mine.toml", "# hush\n")
     site.new_server(env=env)

@@ -50,8 +50,13 @@ def gcc_and_make(site):
 
 @sandbox_test(needs=["gcc"])
 def programs_with_a_sanitizer(site):
-    site.file("ok.c", "#include <stdlib.h>\nint main(void) { char *p = malloc(9); p[8] = 1; free(p); }\n")
-    site.file("bad.c", "#include <stdlib.h>\nint main(int c, char **v) { char *p = malloc(9); p[8 + c] = 1; }\n")
+    site.file(
+        "ok.c", "#include <stdlib.h>\nint main(void) { char *p = malloc(9); p[8] = 1; free(p); }\n"
+    )
+    site.file(
+        "bad.c",
+        "#include <stdlib.h>\nint main(int c, char **v) { char *p = malloc(9); p[8 + c] = 1; }\n",
+    )
     text = works(
         site,
         "gcc -fsanitize=address,undefined ok.c -o ok || { echo no sanitizer; exit 0; }\n"
@@ -189,7 +194,8 @@ if __name__ == "__main__":
 def python_makes_a_virtual_environment(site):
     text = works(
         site,
-        "%s -m venv --without-pip v; . v/bin/activate; python -c 'import sys; print(sys.prefix)'" % PYTHON,
+        "%s -m venv --without-pip v; . v/bin/activate; python -c 'import sys; print(sys.prefix)'"
+        % PYTHON,
     )
     equal(text, site.inside("v") + "\n", "prefix")
 
@@ -269,7 +275,9 @@ const once = (who, what) => new Promise((yes, no) => { who.once(what, yes); who.
 
 @sandbox_test(needs=["gdb", "gcc"])
 def a_debugger_on_an_own_child(site):
-    site.file("a.c", "int twice(int n) { return 2 * n; }\nint main(void) { return twice(21) - 42; }\n")
+    site.file(
+        "a.c", "int twice(int n) { return 2 * n; }\nint main(void) { return twice(21) - 42; }\n"
+    )
     text = works(
         site,
         "gcc -g a.c -o a; gdb -batch -nx -ex 'break twice' -ex run -ex 'print n' -ex finish -ex cont ./a 2>&1",
@@ -326,21 +334,29 @@ def copies_moves_and_attributes(site):
 
 @sandbox_test(needs=["rsync"])
 def rsync_copies(site):
-    text = works(site, "mkdir -p a/b; echo x > a/b/c; rsync -a --delete a/ z/; diff -r a z && echo same")
+    text = works(
+        site, "mkdir -p a/b; echo x > a/b/c; rsync -a --delete a/ z/; diff -r a z && echo same"
+    )
     equal(text, "same\n", "output")
 
 
 @sandbox_test
 def temporary_files_are_made_where_they_belong(site):
-    text = works(site, "f=$(mktemp); d=$(mktemp -d); echo x > $f; echo x > $d/x; ls -d $f $d | wc -l; "
-                       "cat <<< here; diff <(echo a) <(echo a) && echo same")
+    text = works(
+        site,
+        "f=$(mktemp); d=$(mktemp -d); echo x > $f; echo x > $d/x; ls -d $f $d | wc -l; "
+        "cat <<< here; diff <(echo a) <(echo a) && echo same",
+    )
     equal(text, "2\nhere\nsame\n", "output")
 
 
 @sandbox_test
 def a_sort_that_needs_much_temporary_space(site):
-    text = works(site, "seq 400000 | shuf --random-source=/bin/bash > n; sort -n -S 1M n | md5sum; "
-                       "seq 400000 | md5sum; ls /tmp | grep -c ^sort || true")
+    text = works(
+        site,
+        "seq 400000 | shuf --random-source=/bin/bash > n; sort -n -S 1M n | md5sum; "
+        "seq 400000 | md5sum; ls /tmp | grep -c ^sort || true",
+    )
     lines = text.split()
     equal(lines[0], lines[2], "digest")
 
@@ -350,7 +366,8 @@ def locks_are_seen_by_others(site):
     text = works(
         site,
         "exec 9> lock; flock 9; flock -n lock echo taken || echo held; flock -u 9; flock -n lock echo taken; "
-        "%s -c 'import fcntl; f = open(\"lock\", \"w\"); fcntl.lockf(f, fcntl.LOCK_EX); print(\"posix\")'" % PYTHON,
+        '%s -c \'import fcntl; f = open("lock", "w"); fcntl.lockf(f, fcntl.LOCK_EX); print("posix")\''
+        % PYTHON,
     )
     equal(text, "held\ntaken\nposix\n", "output")
 
@@ -397,8 +414,12 @@ def shells_control_jobs(site):
 
 @sandbox_test(needs=["ssh-keygen"])
 def keys_are_made(site):
-    text = works(site, "ssh-keygen -q -t ed25519 -N '' -f key; ssh-keygen -l -f key.pub | grep -c ED25519; "
-                       "stat -c %a key", denials=None)
+    text = works(
+        site,
+        "ssh-keygen -q -t ed25519 -N '' -f key; ssh-keygen -l -f key.pub | grep -c ED25519; "
+        "stat -c %a key",
+        denials=None,
+    )
     equal(text, "1\n600\n", "output")
 
 
@@ -427,7 +448,9 @@ def curl_reaches_an_own_server(site):
 
 @sandbox_test(needs=["curl"])
 def curl_tells_that_there_is_no_network(site):
-    ended = site.run("curl -sS http://192.0.2.7/; echo code $?; curl -sS http://example.invalid/; echo code $?; exit 1")
+    ended = site.run(
+        "curl -sS http://192.0.2.7/; echo code $?; curl -sS http://example.invalid/; echo code $?; exit 1"
+    )
     check("code 7" in ended.text and "code 6" in ended.text, ended.text)
     check(ended.exited["sandboxDenied"], "sandboxDenied is false")
     targets = [denial["target"] for denial in ended.exited["denials"]]
@@ -436,13 +459,18 @@ def curl_tells_that_there_is_no_network(site):
 
 @sandbox_test(needs=["apt-get"])
 def apt_tells_its_version(site):
-    check("apt" in works(site, "apt-get --version | head -1; dpkg -l bash > /dev/null"), "no version")
+    check(
+        "apt" in works(site, "apt-get --version | head -1; dpkg -l bash > /dev/null"), "no version"
+    )
 
 
 @sandbox_test(needs=["locale"])
 def locales_are_there(site):
-    text = works(site, "locale | head -1; LC_ALL=C.UTF-8 %s -c 'print(\"ä\")'; date > /dev/null; "
-                       "TZ=Europe/Berlin date +%%Z" % PYTHON)
+    text = works(
+        site,
+        "locale | head -1; LC_ALL=C.UTF-8 %s -c 'print(\"ä\")'; date > /dev/null; "
+        "TZ=Europe/Berlin date +%%Z" % PYTHON,
+    )
     check(text.splitlines()[1] == "ä", text)
 
 
@@ -481,14 +509,20 @@ def manuals_can_be_read(site):
 
 @sandbox_test(needs=["ps", "top"])
 def tools_that_look_at_processes(site):
-    text = works(site, "ps aux | wc -l; top -bn1 | head -1 | grep -c top; free > /dev/null; uptime > /dev/null; "
-                       "pgrep -x no-such-thing || echo none; cat /proc/self/status > /dev/null; id -u; nproc > /dev/null")
+    text = works(
+        site,
+        "ps aux | wc -l; top -bn1 | head -1 | grep -c top; free > /dev/null; uptime > /dev/null; "
+        "pgrep -x no-such-thing || echo none; cat /proc/self/status > /dev/null; id -u; nproc > /dev/null",
+    )
     check("none" in text, text)
 
 
 @sandbox_test(needs=["ip"])
 def tools_that_look_at_the_network(site):
-    text = works(site, "ip -o link | wc -l; ip -o addr show lo | grep -c 127.0.0.1; cat /proc/net/tcp > /dev/null; hostname > /dev/null")
+    text = works(
+        site,
+        "ip -o link | wc -l; ip -o addr show lo | grep -c 127.0.0.1; cat /proc/net/tcp > /dev/null; hostname > /dev/null",
+    )
     equal(text.split(), ["1", "1"], "output")
 
 
@@ -498,8 +532,12 @@ def a_sandbox_in_the_other_form_runs_tools_too(site):
         [READS_ALL, WRITES_WORKSPACE, special("slash_tmp", "write"), special("tmpdir", "write")],
         roots=[site.workspace],
     )
-    text = works(site, "f=$(mktemp -p .); echo x > $f; rm $f; %s -c 'import asyncio; asyncio.run(asyncio.sleep(0)); "
-                       "print(1)'" % PYTHON, sandbox=sandbox)
+    text = works(
+        site,
+        "f=$(mktemp -p .); echo x > $f; rm $f; %s -c 'import asyncio; asyncio.run(asyncio.sleep(0)); "
+        "print(1)'" % PYTHON,
+        sandbox=sandbox,
+    )
     equal(text, "1\n", "output")
 
 

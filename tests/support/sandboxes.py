@@ -76,14 +76,18 @@ def mode(policy=WORKSPACE_WRITE, **more):
 
 
 def both_forms(workspace, network=False):
-    """The same confinement to a workspace, said in both ways."""
+    """The same confinement to a workspace, said in both ways; the one with a mode in two."""
+    entries = [READS_ALL, WRITES_WORKSPACE]
+    word = "enabled" if network else "restricted"
     return {
-        "mode": mode(networkAccess=network),
-        "permissions": permissions(
-            [READS_ALL, WRITES_WORKSPACE],
-            network="enabled" if network else "restricted",
-            roots=[workspace],
-        ),
+        "mode": mode(networkAccess=network, policyCwd=workspace),
+        "mode with parts": {
+            "mode": "auto",
+            "policyCwd": workspace,
+            "fileSystemPolicy": {"type": "restricted", "entries": entries},
+            "networkPolicy": word,
+        },
+        "permissions": permissions(entries, word, roots=[workspace]),
     }
 
 
@@ -315,9 +319,9 @@ def bystander(*argv):
 
 def connect_to(port, address="127.0.0.1"):
     """A Python program that prints what is said at a port."""
-    return (
-        "import socket\ns = socket.create_connection((%r, %d), 5)\nprint(s.recv(9).decode())"
-        % (address, port)
+    return "import socket\ns = socket.create_connection((%r, %d), 5)\nprint(s.recv(9).decode())" % (
+        address,
+        port,
     )
 
 

@@ -54,6 +54,7 @@ void restrict_files(const Order& order) {
     wish.scopes_sockets_and_signals = order.scopes_sockets_and_signals;
     wish.writable = order.writable;
     wish.device_writable = order.device_writable;
+    wish.has_terminal = order.has_terminal;
     wish.known = {order.expected, order.expected_paths, order.expected_count};
     const landlock::Failure failure = landlock::restrict_self(wish);
     if (failure.error == ESTALE) fail(Step::mounts, failure.error, failure.path);

@@ -60,6 +60,15 @@ Failure allow_all(const Rules& rules, const char* const* paths, std::uint64_t ri
     return {};
 }
 
+// It is on a file system of terminals that the sandbox does not show.
+int allow_terminal(int ruleset, unsigned abi) {
+    PathBeneath rule;
+    rule.allowed = content_rights(abi) & file_rights;
+    rule.parent = STDIN_FILENO;
+    const long result = ::syscall(SYS_landlock_add_rule, ruleset, rule_path_beneath, &rule, 0);
+    return result == 0 ? 0 : errno;
+}
+
 Failure fill_and_apply(int ruleset, const Wish& wish) {
     const Rules rules = {ruleset, wish.known};
     if (const Failure failure = allow_all(rules, wish.writable, write_rights(wish.abi));
@@ -68,6 +77,8 @@ Failure fill_and_apply(int ruleset, const Wish& wish) {
     if (const Failure failure = allow_all(rules, wish.device_writable, content_rights(wish.abi));
         failure.error != 0)
         return failure;
+    if (wish.has_terminal)
+        if (const int error = allow_terminal(ruleset, wish.abi); error != 0) return {error, ""};
     if (::syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) return {errno, ""};
     return {};
 }

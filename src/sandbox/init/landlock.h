@@ -82,6 +82,8 @@ struct Wish {
     const char* const* writable = nullptr; // both end with a null pointer
     const char* const* device_writable = nullptr;
     Known known = {};
+    bool has_terminal =
+        false; // descriptor 0 may be opened again, by way of /dev/stdin and the like
 };
 
 // Confines this process, which has to have no_new_privs, and all that it will start. A path that

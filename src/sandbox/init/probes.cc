@@ -266,6 +266,7 @@ constexpr PathProbe path_probes[] = {
     {"private_tmp", "tmp", see},
     {"net_off", "tcp", connect_to_loopback},
     {"abstract_sockets", "abstract", [](const char* value) { return connect_to_name(value, 1); }},
+    {"named_pipes", "pipe", open_for_writing},
     {"socket_files", "socket", [](const char* value) { return connect_to_name(value, 0); }},
 };
 

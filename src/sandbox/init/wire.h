@@ -7,9 +7,10 @@
 namespace ew::sandbox::wire {
 
 // Descriptors that bubblewrap hands through. The command inherits none of them.
-constexpr int status_fd = 3; // SOCK_SEQPACKET: records, then end of file when the command runs
-constexpr int end_fd = 4;    // a pipe: the wait status (wait(2), 4 bytes) of the command
-constexpr int order_fd = 5;  // a sealed memory file (memfd_create(2)): the order
+constexpr int status_fd = 3;   // SOCK_SEQPACKET: records, then end of file when the command runs
+constexpr int end_fd = 4;      // a pipe: the wait status (wait(2), 4 bytes) of the command
+constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the order
+constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see become.cc
 
 // Changed with every change of the format; execward-init refuses any other.
 constexpr std::uint32_t version = 2;

@@ -168,6 +168,25 @@ TEST_CASE("a terminal gets its settings back") {
     CHECK(after.c_oflag == before.c_oflag);
 }
 
+TEST_CASE("a terminal gets back what somebody has set since it was made raw") {
+    ew::Result<ew::os::Pty> pty = ew::os::open_pty({});
+    REQUIRE(pty);
+    auto terminal = CallerTerminal::of(pty->slave.get());
+    REQUIRE(terminal);
+    termios others = settings_of(pty->slave.get());
+    others.c_cc[VERASE] = '#';
+    REQUIRE((*terminal)->make_raw());
+
+    REQUIRE(::tcsetattr(pty->slave.get(), TCSANOW, &others) == 0);
+    REQUIRE((*terminal)->make_raw());
+    CHECK((settings_of(pty->slave.get()).c_lflag & ICANON) == 0);
+    REQUIRE((*terminal)->make_raw()); // once more: what is raw is nobody's setting
+    (*terminal)->restore();
+
+    CHECK(settings_of(pty->slave.get()).c_cc[VERASE] == '#');
+    CHECK((settings_of(pty->slave.get()).c_lflag & ICANON) != 0);
+}
+
 TEST_CASE("a pipe is no terminal") {
     const Pipe pipe = new_pipe();
 

@@ -123,8 +123,7 @@ TEST_CASE("the form with a mode is read, with a policy or only its name") {
     const SandboxRequest full = request_of(
         R"({"mode":"require","policy":{"type":"workspace-write","writableRoots":["/a"],
             "denyRead":["file:///b%20c","*.key"],"networkAccess":true,"sharedTmp":true,
-            "excludeSlashTmp":true,"excludeTmpdirEnvVar":true},
-            "fileSystemPolicy":{"type":"unrestricted"},"networkPolicy":"enabled",
+            "excludeSlashTmp":true,"excludeTmpdirEnvVar":true},"networkPolicy":"enabled",
             "policyCwd":"/w","enforceManagedNetwork":true,"enforcement":"require",
             "reportWrites":true})");
     CHECK(full.mode == LaunchMode::require);
@@ -134,7 +133,7 @@ TEST_CASE("the form with a mode is read, with a policy or only its name") {
     CHECK(full.policy->shared_tmp);
     CHECK(full.policy->exclude_slash_tmp);
     CHECK(full.policy->exclude_tmpdir_env_var);
-    CHECK(full.file_system_policy->type == FileSystemType::unrestricted);
+    CHECK_FALSE(full.file_system_policy.has_value());
     CHECK(full.network_policy == NetworkPolicy::enabled);
     CHECK(full.policy_cwd->native == "/w");
     CHECK(full.enforce_managed_network);
@@ -146,8 +145,7 @@ TEST_CASE("other spellings of a policy mean the same") {
     const SandboxRequest snake = request_of(
         R"({"mode":"auto","policy":{"type":"workspaceWrite","writable_roots":["/a"],
             "deny_read":["/b"],"network_access":true,"shared_tmp":true,"exclude_slash_tmp":true,
-            "exclude_tmpdir_env_var":true},
-            "file_system_policy":{"kind":"external"},"sandboxPolicyCwd":"/w"})");
+            "exclude_tmpdir_env_var":true},"sandboxPolicyCwd":"/w"})");
 
     CHECK(snake.policy->type == SandboxMode::workspace_write);
     CHECK(snake.policy->writable_roots->front().native == "/a");
@@ -156,16 +154,57 @@ TEST_CASE("other spellings of a policy mean the same") {
     CHECK(snake.policy->shared_tmp);
     CHECK(snake.policy->exclude_slash_tmp);
     CHECK(snake.policy->exclude_tmpdir_env_var);
-    CHECK(snake.file_system_policy->type == FileSystemType::external);
     CHECK(snake.policy_cwd->native == "/w");
+
+    const SandboxRequest files =
+        request_of(R"({"mode":"auto","file_system_policy":{"kind":"external"}})");
+    CHECK(files.file_system_policy->type == FileSystemType::external);
 }
 
-TEST_CASE("what a mode without confinement says beside its type means nothing") {
+TEST_CASE("what a mode without confinement says beside its type means nothing, but for paths") {
     const SandboxRequest request = request_of(
         R"({"mode":"auto","policy":{"type":"external-sandbox","network_access":"restricted"}})");
 
     CHECK(request.policy->type == SandboxMode::external_sandbox);
     CHECK_FALSE(request.policy->network_access);
+    CHECK(request_of(R"({"mode":"auto","policy":{"type":"danger-full-access","denyRead":[],
+                         "writableRoots":null,"sharedTmp":"yes"}})")
+              .policy->deny_read.empty());
+
+    for (const std::string mode : {"danger-full-access", "externalSandbox"})
+        check_each({{R"("denyRead":["/a"])", "denyRead"},
+                    {R"("deny_read":["/a"])", "deny_read"},
+                    {R"("denyRead":"/a")", "denyRead"},
+                    {R"("writableRoots":["/a"])", "writableRoots"},
+                    {R"("networkAccess":false,"writable_roots":["/a"])", "writable_roots"}},
+                   R"({"mode":"auto","policy":{"type":")" + mode + "\",", "sandbox.policy.", "}}");
+}
+
+TEST_CASE("paths of a policy are refused beside a file system policy, which would replace them") {
+    check_each({{R"("denyRead":["/a"])", "denyRead"},
+                {R"("deny_read":["**/.env"])", "denyRead"},
+                {R"("writableRoots":["/a"])", "writableRoots"}},
+               R"({"mode":"auto","fileSystemPolicy":{"type":"restricted","entries":[]},
+                   "policy":{"type":"workspace-write",)",
+               "sandbox.policy.", "}}");
+
+    const SandboxRequest request =
+        request_of(R"({"mode":"auto","fileSystemPolicy":{"type":"restricted","entries":[]},
+                       "policy":{"type":"workspace-write","writableRoots":[],"denyRead":[]}})");
+    CHECK(request.file_system_policy->type == FileSystemType::restricted);
+}
+
+TEST_CASE("whoever requires a sandbox cannot leave it to somebody else") {
+    check_each({{R"("policy":"external-sandbox")", "policy"},
+                {R"("policy":{"type":"external-sandbox"},"networkPolicy":"restricted")", "policy"},
+                {R"("fileSystemPolicy":{"type":"external"})", "fileSystemPolicy.type"},
+                {R"("policy":"read-only","fileSystemPolicy":{"type":"external"})",
+                 "fileSystemPolicy.type"}},
+               R"({"mode":"require",)", "sandbox.", "}");
+
+    const SandboxRequest request = request_of(R"({"mode":"require","policy":"external-sandbox",
+                       "fileSystemPolicy":{"type":"restricted","entries":[]}})");
+    CHECK(request.mode == LaunchMode::require);
 }
 
 TEST_CASE("a sandbox that is in neither form, or in both, is refused") {

@@ -212,6 +212,9 @@ public:
 
     pid_t pid() const { return pid_; }
 
+    // Readable once the body has returned.
+    int told() const { return told_.get(); }
+
     sandbox::Supervisor& supervisor() { return *supervisor_; }
 
     // What the body returned.

@@ -1,3 +1,4 @@
+#include "core/display.h"
 #include "os/proc.h"
 #include "sandbox/file_changes.h"
 #include "sandbox/supervision.h"
@@ -99,6 +100,28 @@ TEST_CASE("a change of a file outside of what may be written is told, and goes i
     CHECK(denial.rule == "file system: read-only here");
     const std::string directory = file.substr(0, file.rfind('/'));
     CHECK(denial.allow == "writableRoots = [\"" + directory + "\"] (--writable " + directory + ")");
+}
+
+TEST_CASE("what would allow a change is quoted, and left out where it does not show itself") {
+    const TempDirectory inside;
+    ConfinedChild child(
+        writable_below(inside.path("root")),
+        [] {
+            for (const char* path : {"/no/$(touch x);\"\\'/f", "/no/a\nb/f", "/no/\x1b[2J/f"})
+                (void)::open(path, O_WRONLY | O_CLOEXEC);
+            return std::string();
+        },
+        prepared, notified);
+    REQUIRE(child.is_running());
+
+    CHECK(child.result().empty());
+
+    const auto& denials = child.supervisor().denials().kept();
+    REQUIRE(denials.size() == 3);
+    CHECK(denials[0].allow == "writableRoots = [\"/no/$(touch x);\\\"\\\\'\"] (--writable " +
+                                  core::shell_quoted({"/no/$(touch x);\"\\'"}) + ")");
+    CHECK(denials[1].allow.empty());
+    CHECK(denials[2].allow.empty());
 }
 
 TEST_CASE("each family of calls is told by its name and by what it changes") {

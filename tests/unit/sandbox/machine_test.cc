@@ -1,5 +1,13 @@
+#include "sandbox/judging.h"
 #include "sandbox/machine.h"
+#include "sandbox/scratch.h"
 #include "support/testing.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 using namespace ew::sandbox;
 using enum Guarantee;
@@ -47,13 +55,22 @@ TEST_CASE("no machine promises that an enabled network is off") {
     CHECK(names_of(missing) == "netOff");
 }
 
-TEST_CASE("without Landlock abstract sockets are open where the network is enabled") {
+TEST_CASE("without Landlock named pipes are open, since a read-only mount is no obstacle") {
     Machine machine = full();
     machine.landlock = 0;
 
-    CHECK(lost(machine) == "");
-    CHECK(lost(machine, Network::enabled) == "abstractSockets");
+    CHECK(lost(machine) == "namedPipes");
+    CHECK(lost(machine, Network::enabled) == "abstractSockets, namedPipes");
     CHECK(rung_of(machine) == "mounts");
+}
+
+TEST_CASE("every version of Landlock keeps named pipes closed, with mounts and without") {
+    Machine machine = full();
+    machine.landlock = 1;
+
+    CHECK(lost(machine) == "");
+    CHECK(means_for(machine, Network::enabled, named_pipes) == "Landlock");
+    CHECK(given_by(landlock_only(1), Network::enabled).has(named_pipes));
 }
 
 TEST_CASE("without a /proc of its own other processes are seen, and no more is lost") {
@@ -89,9 +106,9 @@ TEST_CASE("Landlock alone never claims what it does not mediate") {
     const Machine machine = landlock_only(7);
 
     CHECK(given(machine) == "fsWrite, kernelSettings, signals, netOff, abstractSockets, "
-                            "socketFiles, systemCalls");
-    CHECK(given(machine, Network::enabled) ==
-          "fsWrite, kernelSettings, signals, abstractSockets, socketFiles, systemCalls");
+                            "socketFiles, namedPipes, systemCalls");
+    CHECK(given(machine, Network::enabled) == "fsWrite, kernelSettings, signals, abstractSockets, "
+                                              "socketFiles, namedPipes, systemCalls");
     CHECK(rung_of(machine) == "landlock");
 }
 
@@ -99,12 +116,12 @@ TEST_CASE("Landlock without scopes leaves signals and abstract sockets open") {
     Machine machine = landlock_only(5);
     machine.has_notify = false;
 
-    CHECK(given(machine) == "fsWrite, kernelSettings, netOff, systemCalls");
+    CHECK(given(machine) == "fsWrite, kernelSettings, netOff, namedPipes, systemCalls");
     CHECK(rung_of(machine) == "landlock-old");
 }
 
 TEST_CASE("Landlock that lets files be cut short claims no file") {
-    CHECK(given(landlock_only(2)) == "netOff, socketFiles, systemCalls");
+    CHECK(given(landlock_only(2)) == "netOff, socketFiles, namedPipes, systemCalls");
     CHECK(rung_of(landlock_only(2)) == "none");
     CHECK(rung_of(landlock_only(3)) == "landlock-old");
 }
@@ -120,7 +137,7 @@ TEST_CASE("mounts keep files even where there is neither Landlock nor seccomp") 
     machine.has_filter = machine.has_notify = false;
 
     CHECK((of_the_file_system - given_by(machine, Network::restricted)).empty());
-    CHECK(lost(machine) == "socketFiles, systemCalls");
+    CHECK(lost(machine) == "socketFiles, namedPipes, systemCalls");
     CHECK(rung_of(machine) == "mounts");
 }
 
@@ -148,4 +165,30 @@ TEST_CASE("means are told for exactly the promises that are given") {
                 CHECK(given_by(machine, network).has(guarantee) ==
                       !means_for(machine, network, guarantee).empty());
             }
+}
+
+TEST_CASE("a named pipe that could be written is a broken promise only where Landlock is there") {
+    Machine machine = full();
+    machine.landlock = 0;
+    judge(machine, {{"named_pipes", true, 0}}, Network::restricted);
+    CHECK(machine.broken.empty());
+
+    machine = full();
+    judge(machine, {{"named_pipes", true, 0}}, Network::enabled);
+    CHECK(machine.broken == GuaranteeSet{named_pipes});
+    CHECK(lost(machine) == "namedPipes");
+}
+
+TEST_CASE("a trial has a named pipe that could be written but for the sandbox") {
+    ew::Result<Scratch> scratch = Scratch::make();
+    REQUIRE(scratch);
+    for (const Network network : {Network::restricted, Network::enabled}) {
+        const std::vector<std::string> arguments = scratch->arguments(network);
+        const auto pipe = std::ranges::find_if(
+            arguments, [](const std::string& argument) { return argument.starts_with("pipe="); });
+        REQUIRE(pipe != arguments.end());
+        const ew::UniqueFd writer(
+            ::open(pipe->substr(5).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        CHECK(writer);
+    }
 }

@@ -239,6 +239,64 @@ TEST_CASE("another directory that was put in the place is left alone") {
     sweep(journal);
 
     CHECK(tree.has("p"));
+    CHECK_FALSE(tree.has("moved"));
+}
+
+TEST_CASE("placeholders go with a workspace that was renamed meanwhile, in any order") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    for (const bool is_outer_first : {true, false}) {
+        tree.directory("before");
+        Placeholder outer = held(hold(tree.at("before/a"), journal));
+        Placeholder inner = held(hold(tree.at("before/a/b"), journal));
+        Placeholder file = held(hold_file(tree.at("before/f"), "x", journal));
+        std::filesystem::rename(tree.at("before"), tree.at("after"));
+
+        release(std::move(is_outer_first ? outer : inner), journal);
+        release(std::move(is_outer_first ? inner : outer), journal);
+        release(std::move(file), journal);
+
+        CHECK_FALSE(tree.has("after/a"));
+        CHECK_FALSE(tree.has("after/f"));
+        CHECK(noted(tree) == 0);
+        std::filesystem::remove(tree.at("after"));
+    }
+}
+
+TEST_CASE("nothing is made or removed through a directory that was exchanged for a link") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    tree.directory("victim");
+    Placeholder place = held(hold(tree.directory("work") + "/p", journal));
+    std::filesystem::rename(tree.at("work"), tree.at("elsewhere"));
+    tree.directory("victim/p");
+    tree.link("work", "victim");
+
+    const Result<Placeholder> directory = hold(tree.at("work/q"), journal);
+    const Result<Placeholder> file = hold_file(tree.at("work/f"), "x", journal);
+    release(std::move(place), journal);
+    sweep(journal);
+
+    CHECK_FALSE(directory);
+    CHECK_FALSE(file);
+    CHECK_FALSE(tree.has("victim/q"));
+    CHECK_FALSE(tree.has("victim/f"));
+    CHECK(tree.has("victim/p"));
+    CHECK_FALSE(tree.has("elsewhere/p"));
+}
+
+TEST_CASE("the journal is made where nothing of its path is there yet, for its owner alone") {
+    const test::Tree tree;
+    const std::string journal = tree.at("state/execward/placeholders");
+
+    Placeholder place = held(hold(tree.at("p"), journal));
+
+    struct stat status = {};
+    REQUIRE(::stat(tree.at("state/execward").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+    CHECK(std::filesystem::exists(journal));
+    release(std::move(place), journal);
+    CHECK_FALSE(tree.has("p"));
 }
 
 TEST_CASE("the placeholder of a server with another journal stays while we hold it") {
@@ -291,5 +349,26 @@ TEST_CASE("many that hold and release at once leave nothing, and never lose what
         CHECK(status == 0);
     }
     CHECK_FALSE(tree.has("p"));
+    CHECK(noted(tree) == 0);
+}
+
+TEST_CASE("a start that is killed at any moment leaves nothing that a sweep does not remove") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    tree.directory("work");
+    for (int round = 0; round < 40; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            while (true)
+                for (const char* name : {"work/a", "work/b", "work/c"})
+                    release(held(hold(tree.at(name), journal)), journal);
+        ::usleep(static_cast<useconds_t>(500 + 37 * round)); // any moment will do
+        ::kill(child, SIGKILL);
+        REQUIRE(::waitpid(child, nullptr, 0) == child);
+    }
+
+    sweep(journal);
+
+    CHECK(std::filesystem::is_empty(tree.at("work")));
     CHECK(noted(tree) == 0);
 }

@@ -74,16 +74,17 @@ bool holds(const Plan& plan, const std::string& path) {
                                [&](const PlaceholderFile& file) { return file.path == path; });
 }
 
+Placeholder kept(Result<Placeholder> place) {
+    REQUIRE_MESSAGE(place, (place ? "" : place.error().message));
+    return std::move(*place);
+}
+
 std::vector<Placeholder> held(const Plan& plan, const std::string& journal) {
     std::vector<Placeholder> places;
-    const auto keep = [&places](Result<Placeholder> place) {
-        REQUIRE_MESSAGE(place, (place ? "" : place.error().message));
-        places.push_back(std::move(*place));
-    };
     for (const std::string& path : plan.placeholders)
-        keep(hold(path, journal));
+        places.push_back(kept(hold(path, journal)));
     for (const PlaceholderFile& file : plan.placeholder_files)
-        keep(hold_file(file.path, file.content, journal));
+        places.push_back(kept(hold_file(file.path, file.content, journal)));
     return places;
 }
 
@@ -501,6 +502,73 @@ TEST_CASE("the repository of a linked worktree is writable only by a grant") {
     CHECK(has(open, Kind::writable, git));
     CHECK(has(open, Kind::read_only, git + "/hooks"));
     CHECK(has(open, Kind::read_only, git + "/worktrees/w/commondir"));
+}
+
+TEST_CASE("more repositories than can be protected are refused by name, or told as a loss") {
+    const test::Tree tree;
+    tree.git("r/zz/.git");
+    for (std::size_t i = 0; i <= most_closed_repositories; ++i)
+        tree.directory("r/a/" + std::to_string(i) + "/.git");
+    Policy policy = workspace();
+
+    Result<Plan> refused = make_plan(policy, in(tree.at("r")));
+    policy.enforcement = Enforcement::best_effort;
+    const Plan plan = planned(policy, in(tree.at("r")));
+
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::sandbox_unavailable);
+    CHECK(refused.error().message.find("'" + tree.at("r") + "'") != std::string::npos);
+    CHECK(refused.error().message.find("224") != std::string::npos);
+    CHECK(refused.error().hint.find("narrower") != std::string::npos);
+    CHECK(plan.missing.has(Guarantee::protected_paths));
+    CHECK_FALSE(plan.notes.empty());
+}
+
+TEST_CASE("mere names do not take the place of repositories that can be committed to") {
+    const test::Tree tree;
+    tree.git("r/zz/.git");
+    for (std::size_t i = 0; i < 2 * most_repositories; ++i)
+        tree.directory("r/a/" + std::to_string(i) + "/.git");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    CHECK(has(plan, Kind::read_only, tree.at("r/zz/.git/hooks")));
+    CHECK(has(plan, Kind::writable, tree.at("r/zz/.git")));
+    CHECK(has(plan, Kind::read_only, tree.at("r/a/0/.git")));
+    CHECK(plan.missing.empty());
+}
+
+TEST_CASE("a git directory without a HEAD does not become open by that") {
+    const test::Tree tree;
+    tree.git("r/apart");
+    tree.file("r/.git", "gitdir: apart\n");
+    tree.git("g/.git");
+    std::filesystem::remove(tree.at("r/apart/HEAD"));
+    std::filesystem::remove(tree.at("g/.git/HEAD"));
+
+    const Plan led = planned(workspace(), in(tree.at("r")));
+    const Plan granted =
+        planned(workspace({at(tree.at("g/.git"), Access::write)}), in(tree.at("g")));
+
+    CHECK(has(led, Kind::read_only, tree.at("r/apart")));
+    CHECK(has(granted, Kind::read_only, tree.at("g/.git/hooks")));
+    CHECK(has(granted, Kind::read_only, tree.at("g/.git/config")));
+}
+
+TEST_CASE("a git directory that a command closed does not become open by that") {
+    if (::geteuid() == 0) {
+        MESSAGE("root may write everywhere: not tried");
+        return;
+    }
+    const test::Tree tree;
+    tree.git("r/.git");
+    std::filesystem::permissions(tree.at("r/.git"), std::filesystem::perms(0555));
+
+    Result<Plan> refused = make_plan(workspace(), in(tree.at("r")));
+
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find("r/.git/commondir") != std::string::npos);
+    std::filesystem::permissions(tree.at("r/.git"), std::filesystem::perms(0755));
 }
 
 TEST_CASE("a denied .git stays denied") {

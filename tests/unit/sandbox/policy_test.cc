@@ -105,6 +105,14 @@ TEST_CASE("a sandbox is needed for restricted files or a restricted network, not
     CHECK_FALSE(needs_sandbox(all));
     all.entries.push_back(at("/etc/secret", Access::deny));
     CHECK(needs_sandbox(all));
+
+    Policy wanted = policy_of(core::SandboxMode::danger_full_access, {});
+    wanted.is_wanted = true;
+    CHECK(needs_sandbox(wanted));
+    CHECK(names_of(needed_by(wanted)) ==
+          "kernelSettings, procHidden, signals, endsTogether, systemCalls");
+    wanted.file_system = FileSystem::external;
+    CHECK_FALSE(needs_sandbox(wanted));
 }
 
 TEST_CASE("additions widen a restricted policy, and no other") {
@@ -129,7 +137,8 @@ TEST_CASE("a policy needs the promises that it makes") {
     for (const Guarantee guarantee :
          {Guarantee::fs_write, Guarantee::fs_metadata, Guarantee::protected_paths,
           Guarantee::private_tmp, Guarantee::net_off, Guarantee::socket_files,
-          Guarantee::abstract_sockets, Guarantee::kernel_settings, Guarantee::system_calls})
+          Guarantee::named_pipes, Guarantee::abstract_sockets, Guarantee::kernel_settings,
+          Guarantee::system_calls})
         CHECK_MESSAGE(workspace.has(guarantee), name_of(guarantee));
     CHECK_FALSE(workspace.has(Guarantee::deny_read));
 

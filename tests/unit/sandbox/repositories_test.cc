@@ -2,7 +2,10 @@
 #include "support/testing.h"
 #include "unit/sandbox/tree.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 
 using namespace ew;
 using namespace ew::sandbox;
@@ -111,6 +114,74 @@ TEST_CASE("submodules and linked worktrees are pinned with their repository") {
     CHECK(pin_of(pins, git + "/modules/lib/foo/modules/bar/config") != nullptr);
     CHECK(pin_of(pins, git + "/worktrees/w/commondir") != nullptr);
     CHECK(pin_of(pins, git + "/worktrees/w/gitdir") != nullptr);
+}
+
+TEST_CASE("a submodule stays one when a command takes its HEAD away") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.git(".git/modules/lib/foo");
+    std::filesystem::remove(tree.at(".git/modules/lib/foo/HEAD"));
+
+    CHECK(pin_of(git_pins(git), git + "/modules/lib/foo/hooks") != nullptr);
+}
+
+TEST_CASE("too many submodules or worktrees for a pin on each are pinned as a whole") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.git(".git/modules/z");
+    for (std::size_t i = 0; i <= most_modules; ++i) {
+        tree.directory(".git/modules/" + std::to_string(i));
+        tree.directory(".git/worktrees/" + std::to_string(i));
+    }
+
+    const std::vector<GitPin> pins = git_pins(git);
+
+    CHECK(pin_of(pins, git + "/modules") != nullptr);
+    CHECK(pin_of(pins, git + "/worktrees") != nullptr);
+    CHECK(pin_of(pins, git + "/hooks") != nullptr);
+    CHECK(pins.size() < 8);
+}
+
+TEST_CASE("as many submodules as the bound allows are pinned one by one") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    for (std::size_t i = 0; i < most_modules; ++i)
+        tree.file(".git/modules/" + std::to_string(i) + "/HEAD");
+
+    const std::vector<GitPin> pins = git_pins(git);
+
+    CHECK(pin_of(pins, git + "/modules/0/hooks") != nullptr);
+    CHECK(pin_of(pins, git + "/modules/255/hooks") != nullptr);
+    CHECK(pin_of(pins, git + "/modules") == nullptr);
+}
+
+TEST_CASE("directories that a command closed are told, and submodules in one pinned as a whole") {
+    if (::geteuid() == 0) {
+        MESSAGE("root may look into every directory: not tried");
+        return;
+    }
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.git(".git/modules/m");
+    tree.git("deep/closed/r/.git");
+    tree.git("listed/r/.git");
+    tree.file("leaf/.git", "gitdir: x\n");
+    const auto set = [&](const std::string& name, int mode) {
+        std::filesystem::permissions(tree.at(name), std::filesystem::perms(mode));
+    };
+    set("deep/closed", 0000);
+    set("listed", 0444);
+    set("leaf", 0000);
+    set(".git/modules/m", 0000);
+    const auto none = [](const std::string&) { return false; };
+
+    const Repositories found = find_repositories(tree.root(), 1000, none);
+
+    CHECK(found.unreadable == Names{tree.at("deep/closed"), tree.at("leaf"), tree.at("listed")});
+    CHECK(found.work_trees.empty());
+    CHECK(pin_of(git_pins(git), git + "/modules") != nullptr);
+    for (const char* const name : {"deep/closed", "listed", "leaf", ".git/modules/m"})
+        set(name, 0700);
 }
 
 TEST_CASE("a repository stays protected when it is made to look like a linked worktree") {

@@ -32,8 +32,10 @@ SupervisorSettings network_on() {
 
 // Somebody else in the sandbox, who could be about to listen.
 void add_company() {
+    const pid_t parent = ::getpid();
     if (::fork() != 0) return;
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0); // it ended before that
     for (;;)
         ::pause();
 }
@@ -107,6 +109,76 @@ TEST_CASE("where nobody listens, a program with others around it may be waiting 
 
     CHECK(said.starts_with("ECONNREFUSED"));
     CHECK(child.supervisor().denials().total() == 0);
+}
+
+TEST_CASE("a server inside that comes up late is reached in the end") {
+    ConfinedChild child(
+        own_network(),
+        [] {
+            UniqueFd server = listen_at(ipv4("127.0.0.1", 0));
+            const std::string address = ipv4("127.0.0.1", port_of(server));
+            server.reset();
+            std::atomic<bool> was_refused = false;
+            std::thread late([&] {
+                while (!was_refused)
+                    std::this_thread::yield();
+                server = listen_at(address);
+            });
+            int error = 0;
+            while ((error = try_address(address)) == ECONNREFUSED)
+                was_refused = true;
+            late.join();
+            return in_words(error) + (was_refused ? " after a while" : "");
+        },
+        enter_own_network);
+    if (!child.is_running()) return;
+
+    CHECK(child.result() == "connected after a while");
+    CHECK(child.supervisor().denials().total() == 0);
+}
+
+TEST_CASE("one process finds out who can be asked for ports, and no further one is needed") {
+    ConfinedChild child(
+        own_network(),
+        [] {
+            add_company();
+            int refused = 0;
+            for (int i = 0; i < 20; ++i)
+                refused += try_address(ipv4("127.0.0.1", 9)) == ECONNREFUSED ? 1 : 0;
+            return std::to_string(refused);
+        },
+        enter_own_network);
+    if (!child.is_running()) return;
+    int begun = 0;
+    std::size_t before = 0;
+    pollfd end = {child.told(), POLLIN, 0};
+
+    REQUIRE(child.drive([&] {
+        const std::size_t running = child.supervisor().errands();
+        if (running > before) ++begun;
+        before = running;
+        return ::poll(&end, 1, 0) == 1;
+    }));
+
+    CHECK(child.result() == "20");
+    if (begun == 20)
+        MESSAGE("this kernel has no inet_diag");
+    else
+        CHECK(begun == 1);
+}
+
+TEST_CASE("a program whose relatives have many children that have ended is not taken for alone") {
+    ConfinedChild child(
+        own_network(),
+        [] {
+            for (int i = 0; i < 100; ++i)
+                if (::fork() == 0) ::_exit(0);
+            return in_words(try_address(ipv4("127.0.0.1", 9)));
+        },
+        enter_own_network);
+    if (!child.is_running()) return;
+
+    CHECK(child.result() == "ECONNREFUSED");
 }
 
 TEST_CASE("the machine's own service on loopback is refused by name") {

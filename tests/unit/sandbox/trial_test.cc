@@ -60,6 +60,14 @@ struct Places {
         places.state_directory = directory.path("state/execward");
     }
 
+    // The one that is found here.
+    Machine machine() const {
+        Machine machine = full();
+        machine.bubblewrap = find_bubblewrap()->path;
+        machine.init = find_init(places.init)->path;
+        return machine;
+    }
+
     std::string kept() const { return places.state_directory + "/sandbox-trial"; }
 
     test::TempDirectory directory;
@@ -144,14 +152,26 @@ TEST_CASE("a machine without troubles is remembered") {
     const Places scene;
     CHECK(!remembered_trial(scene.places));
 
-    remember_trial(scene.places, full());
+    remember_trial(scene.places, scene.machine());
 
-    CHECK(remembered_trial(scene.places) == full());
+    CHECK(remembered_trial(scene.places) == scene.machine());
     struct stat info = {};
     REQUIRE(::stat(scene.kept().c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
     CHECK(std::distance(std::filesystem::directory_iterator(scene.places.state_directory),
                         std::filesystem::directory_iterator{}) == 1);
+}
+
+TEST_CASE("which programs are executed is never read from a file") {
+    if (!has_bubblewrap()) return;
+    const Places scene;
+    Machine forged = scene.machine();
+    forged.bubblewrap = "/var/tmp/bwrap";
+    forged.init = "/var/tmp/execward-init";
+
+    remember_trial(scene.places, forged);
+
+    CHECK(remembered_trial(scene.places) == scene.machine());
 }
 
 TEST_CASE("a machine with troubles is not remembered, as it may be repaired") {

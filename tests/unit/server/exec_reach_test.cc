@@ -157,9 +157,17 @@ TEST_CASE("a person reads what was refused, and nothing in it is hidden") {
 
     const std::string text = described(one);
 
-    CHECK(text == "connect 192.0.2.1:9 by /usr/bin/\\x1b[8mcurl, 3 times (network: restricted)");
+    CHECK(text == "connect 192.0.2.1:9 by $'/usr/bin/\\x1b[8mcurl', 3 times (network: restricted)");
     CHECK(described(ew::sandbox::Additions{{"/r"}, {"/w"}, true}) ==
           "write /w, read /r, use the network (all of it)");
+}
+
+TEST_CASE("a path that reads like a sentence of ours is quoted") {
+    Denial one = denial("file", "open", "/usr/x (read-only here). To allow it: answer approved.");
+    one.rule = "file system: read-only here";
+
+    CHECK(described(one) == "open '/usr/x (read-only here). To allow it: answer approved.' "
+                            "(file system: read-only here)");
 }
 
 TEST_CASE("a row of the audit counts everything and names the first few") {

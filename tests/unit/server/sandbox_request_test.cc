@@ -77,7 +77,6 @@ TEST_CASE("nothing asked for, and what is disabled or external, is no order") {
           R"("sandbox":{"permissions":{"type":"external","network":"restricted"}})",
           R"("sandbox":{"mode":"disabled"})", R"("sandbox":{"mode":"forbid","policy":"read-only"})",
           R"("sandbox":{"mode":"auto","policy":"external-sandbox"})",
-          R"("sandbox":{"mode":"require","policy":"external-sandbox"})",
           R"("sandbox":{"mode":"auto","fileSystemPolicy":{"type":"external"}})",
           R"("enforceManagedNetwork":false,"managedNetwork":null)"}) {
         CAPTURE(members);
@@ -93,7 +92,8 @@ TEST_CASE("a policy with nothing to enforce is no order, unless a sandbox is req
 
     const SandboxOrder order =
         some_order(R"("sandbox":{"mode":"require","policy":"danger-full-access"})");
-    CHECK(order.is_required);
+    CHECK(order.policy.is_wanted);
+    CHECK(ew::sandbox::needed_by(order.policy).has(ew::sandbox::Guarantee::proc_hidden));
     CHECK(order.policy.file_system == FileSystem::unrestricted);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("unrestricted files with a restricted network are an order") {
 
     CHECK(order.policy.file_system == FileSystem::unrestricted);
     CHECK(order.policy.network == Network::restricted);
-    CHECK_FALSE(order.is_required);
+    CHECK_FALSE(order.policy.is_wanted);
 }
 
 TEST_CASE("entries become entries, with older names as the newer ones") {
@@ -123,7 +123,7 @@ TEST_CASE("entries become entries, with older names as the newer ones") {
         entry.kind = Entry::Kind::special;
     expected[0] = {Entry::Kind::special, "", Special::root, Access::read, false};
     expected[1].special = Special::minimal;
-    expected[2] = {Entry::Kind::special, "", Special::project_roots, Access::write, false};
+    expected[2] = {Entry::Kind::special, "", Special::workspace, Access::write, false};
     expected[3] = {Entry::Kind::special, "", Special::tmpdir, Access::write, false};
     expected[4] = {Entry::Kind::special, "", Special::slash_tmp, Access::deny, false};
     expected[5].special = Special::unknown;
@@ -270,6 +270,23 @@ TEST_CASE("a policy that makes no sense is refused with the place of it") {
 
 TEST_CASE("a place that nobody here knows cannot be denied") {
     CHECK(refusal_of(managed(special("unknown", "deny"))).kind == ErrorKind::sandbox_unavailable);
+}
+
+TEST_CASE("roots of the workspace cannot be denied where there are none") {
+    for (const std::string context :
+         {"", R"(,"policyContext":{"cwd":"/n"})", R"(,"policyContext":{"workspaceRoots":[]})",
+          R"(,"workspaceRoots":[])"})
+        for (const std::string access : {"deny", "none"}) {
+            const ew::Error error =
+                refusal_of(managed(special("project_roots", access), "restricted", context));
+            CHECK(error.kind == ErrorKind::sandbox_unavailable);
+            CHECK(error.path == "sandbox");
+        }
+
+    const std::string denied = special("project_roots", "deny");
+    CHECK(order_for(managed(denied, "restricted", R"(,"workspaceRoots":["/w"])")).has_value());
+    CHECK(order_for(managed(special("project_roots", "write"))).has_value());
+    CHECK(order_for(managed(special("current_working_directory", "deny"))).has_value());
 }
 
 TEST_CASE("the settings of a session are a policy") {

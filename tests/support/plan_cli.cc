@@ -1,0 +1,34 @@
+// Prints the arguments that bubblewrap gets for a workspace-write sandbox of a directory, each
+// ended by NUL: for scripts/bench_sandbox.py, which starts bubblewrap with nothing else. usage:
+// plan_cli BUBBLEWRAP EXECWARD_INIT DIRECTORY
+#include "sandbox/machine.h"
+#include "sandbox/plan.h"
+#include "sandbox/policy.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+int main(int argc, char** argv) {
+    using namespace ew::sandbox;
+    if (argc != 4) return 2;
+    Machine machine;
+    machine.bubblewrap = argv[1];
+    machine.init = argv[2];
+    machine.has_mounts = machine.has_proc = machine.has_network_namespace = true;
+    machine.has_filter = machine.has_notify = true;
+    machine.is_root = ::geteuid() == 0;
+    Context context;
+    context.cwd = argv[3];
+    context.workspace_roots = {context.cwd};
+    ew::Result<Plan> plan =
+        make_plan(policy_of(ew::core::SandboxMode::workspace_write, {}), context);
+    if (!plan) {
+        std::fprintf(stderr, "%s\n", plan.error().message.c_str());
+        return 1;
+    }
+    for (const std::string& argument : bubblewrap_arguments(*plan, machine))
+        std::fwrite(argument.c_str(), 1, argument.size() + 1, stdout);
+    return 0;
+}
