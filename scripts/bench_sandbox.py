@@ -104,7 +104,7 @@ def fill(workspace):
     for name in (".git/commondir", ".agents/x", ".codex/x", ".execward/x"):
         path = pathlib.Path(workspace, name)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(".\n")
+        path.write_text("./\n")  # not what a stand-in holds
 
 
 def measure(build, rounds, root):

@@ -285,11 +285,18 @@ Result<InitOrder> carry_out(const LaunchOrder& launch, const Plan& plan) {
 }
 
 // Empty, or why the machine's devices cannot be kept as they are.
-std::string guard(const LaunchOrder& launch) {
+std::string guard(const LaunchOrder& launch, bool is_guarded) {
     if (!launch.machine.has_mounts || ::geteuid() != 0) return {};
-    Result<void> guarded = guard_devices();
-    if (guarded || !needed_by(launch.policy).has(Guarantee::fs_metadata)) return {};
-    return std::move(guarded.error().message);
+    Result<void> done = is_guarded ? Result<void>() : guard_devices();
+    if (done && !is_guarded) {
+        const UniqueFd mounts = own_mounts();
+        wire::Record record;
+        record.kind = wire::RecordKind::guarded;
+        if (mounts) send(record, "", mounts.get());
+    }
+    if (done) done = open_stdio_anew();
+    if (done || !needed_by(launch.policy).has(Guarantee::fs_metadata)) return {};
+    return std::move(done.error().message);
 }
 
 // In the sandbox root has no capabilities, and bubblewrap has none over files of others. What they
@@ -324,10 +331,10 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
 // What the plan has found may be the placeholder of another start, which goes with it, or something
 // that a program moves: then there is another plan to be made. The placeholders of the first stay
 // until the end.
-std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch) {
+std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
     constexpr int most_plans = 4;
     constexpr Millis longest_wait{500}; // for others; who waits longer need not try again
-    const std::string unguarded = guard(launch);
+    const std::string unguarded = guard(launch, is_guarded);
     for (int count = 1;; ++count) {
         Plan plan = plan_for(launch, unguarded);
         const TimePoint begun = clock_now();
@@ -393,6 +400,7 @@ void check_directory(const os::SpawnRequest& request) {
 
 void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
     die_with_the_server(server);
+    const bool is_guarded = enter_guarded(order.guarded);
     take_descriptors(descriptors);
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
@@ -403,7 +411,7 @@ void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptor
     check_directory(launch.request);
     name_own_programs(launch);
 
-    auto [plan, orders] = prepare(launch);
+    auto [plan, orders] = prepare(launch, is_guarded);
     tell(plan);
     if (launch.machine.init.empty()) run_unconfined(std::move(orders));
     put_at(wire::order_fd, encode(orders), true);

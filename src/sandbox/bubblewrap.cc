@@ -1,15 +1,18 @@
 #include "sandbox/bubblewrap.h"
 
+#include "base/unique_fd.h"
 #include "os/io.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 namespace ew::sandbox {
 
@@ -65,6 +68,38 @@ FileIdentity identity_of(const struct stat& info) {
             nanoseconds(info.st_ctim)};
 }
 
+// A whole file in memory, to be read.
+class Mapping {
+public:
+    explicit Mapping(const std::string& path) {
+        const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+        struct stat status = {};
+        constexpr off_t most = 64 << 20;
+        if (!file || ::fstat(file.get(), &status) != 0 || status.st_size > most) return;
+        mode_ = status.st_mode;
+        size_ = static_cast<std::size_t>(status.st_size);
+        bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    }
+
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    ~Mapping() {
+        if (bytes_ != MAP_FAILED) ::munmap(bytes_, size_);
+    }
+
+    std::string_view text() const {
+        return bytes_ == MAP_FAILED ? "" : std::string_view(static_cast<char*>(bytes_), size_);
+    }
+
+    mode_t mode() const { return mode_; }
+
+private:
+    mode_t mode_ = 0;
+    void* bytes_ = MAP_FAILED;
+    std::size_t size_ = 0;
+};
+
 } // namespace
 
 Result<TrustedProgram> trusted_program(const std::string& path, uid_t owner) {
@@ -108,6 +143,12 @@ Result<TrustedProgram> find_init(const std::string& path) {
     Result<TrustedProgram> found = trusted_program(path, ::geteuid());
     if (!found && found.error().hint.empty()) found.error().hint = "reinstall execward";
     return found;
+}
+
+bool takes_size(const std::string& bubblewrap) {
+    constexpr std::string_view option("\0--size\0", 8);
+    const Mapping program(bubblewrap);
+    return (program.mode() & S_ISUID) == 0 && program.text().find(option) != std::string_view::npos;
 }
 
 } // namespace ew::sandbox

@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, 3> bubblewrap_places = {"/usr/bin/bwrap",
 Result<TrustedProgram>
 find_bubblewrap(std::span<const std::string_view> places = bubblewrap_places);
 
+// Does it know --size? From 0.7 on, and not a program that is set-user-ID; else the option is an
+// error. To ask for the version would take another process; what it knows is in the program.
+bool takes_size(const std::string& bubblewrap);
+
 // `path`: where this build installs it.
 Result<TrustedProgram> find_init(const std::string& path);
 

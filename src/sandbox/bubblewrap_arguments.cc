@@ -1,10 +1,8 @@
-#include "base/unique_fd.h"
 #include "sandbox/places.h"
 #include "sandbox/plan.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,8 +44,9 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// Entries of /proc that are about the whole machine. Those that nobody may write too: their modes
-// are one for all instances of /proc, and root owns them.
+// Entries of /proc that are about the whole machine: what somebody may write, and what not
+// everybody may read, since modes are one for all instances of /proc and root owns them. Files that
+// everybody may read and nobody write are left out: each mount makes a start slower.
 std::vector<std::string> entries_of_the_machine() {
     std::vector<std::string> result;
     const std::unique_ptr<DIR, CloseDirectory> proc(::opendir("/proc"));
@@ -55,8 +54,13 @@ std::vector<std::string> entries_of_the_machine() {
     while (const dirent* entry = ::readdir(proc.get())) {
         const std::string_view name = entry->d_name;
         if (name.starts_with('.') || is_about_processes(name)) continue;
-        if (entry->d_type == DT_DIR || entry->d_type == DT_REG)
-            result.push_back("/proc/" + std::string(name));
+        struct stat status = {};
+        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        const bool is_for_all_to_read =
+            S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 && (status.st_mode & 0004) != 0;
+        if (S_ISLNK(status.st_mode) || is_for_all_to_read) continue;
+        result.push_back("/proc/" + std::string(name));
     }
     std::ranges::sort(result);
     return result;
@@ -73,46 +77,6 @@ void add_proc(Arguments& to, const Machine& machine) {
     if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
     for (const std::string& path : entries_of_the_machine())
         put(to, {"--ro-bind-try", path, path});
-}
-
-// A whole file in memory, to be read.
-class Mapping {
-public:
-    explicit Mapping(const std::string& path) {
-        const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-        struct stat status = {};
-        constexpr off_t most = 64 << 20;
-        if (!file || ::fstat(file.get(), &status) != 0 || status.st_size > most) return;
-        mode_ = status.st_mode;
-        size_ = static_cast<std::size_t>(status.st_size);
-        bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    }
-
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-
-    ~Mapping() {
-        if (bytes_ != MAP_FAILED) ::munmap(bytes_, size_);
-    }
-
-    std::string_view text() const {
-        return bytes_ == MAP_FAILED ? "" : std::string_view(static_cast<char*>(bytes_), size_);
-    }
-
-    mode_t mode() const { return mode_; }
-
-private:
-    mode_t mode_ = 0;
-    void* bytes_ = MAP_FAILED;
-    std::size_t size_ = 0;
-};
-
-// From 0.7 on, and not from a program that is set-user-ID; else the option is an error. To ask for
-// the version would take another process for each start, and what it knows is in the program.
-bool takes_size(const std::string& bubblewrap) {
-    constexpr std::string_view option("\0--size\0", 8);
-    const Mapping program(bubblewrap);
-    return (program.mode() & S_ISUID) == 0 && program.text().find(option) != std::string_view::npos;
 }
 
 // Bytes for each directory of the command's own. It is memory: without a limit one may take half
@@ -132,8 +96,7 @@ public:
             return mount.kind == Mount::Kind::private_tmp ||
                    mount.kind == Mount::Kind::private_directory;
         });
-        if (has_own && !machine.bubblewrap.empty() && takes_size(machine.bubblewrap))
-            size_ = std::to_string(most_in_own_directory());
+        if (has_own && machine.takes_size) size_ = std::to_string(most_in_own_directory());
     }
 
     void add(const Mount& mount, bool has_children) {

@@ -75,11 +75,23 @@ Result<void> open_anew(int fd) {
 
 Result<void> guard_devices() {
     if (::unshare(CLONE_NEWNS) != 0) return os::system_error("a mount namespace", errno);
-    // What is mounted here must not appear on the machine.
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    // What is mounted here must not appear on the machine; what is mounted there is to appear here.
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
         return os::system_error("mounts of its own", errno);
     for (const char* const node : nodes)
         TRY(make_read_only(node));
+    return {};
+}
+
+UniqueFd own_mounts() {
+    return UniqueFd(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+}
+
+bool enter_guarded(int mounts) {
+    return mounts >= 0 && ::setns(mounts, CLONE_NEWNS) == 0;
+}
+
+Result<void> open_stdio_anew() {
     for (int fd = 0; fd < 3; ++fd)
         TRY(open_anew(fd));
     return {};

@@ -221,6 +221,7 @@ void Launch::take(Packet& packet) {
     case wire::RecordKind::placeholder:
         placeholders_.push_back({packet.text, std::move(packet.descriptor)});
         return;
+    case wire::RecordKind::guarded: guarded_ = std::move(packet.descriptor); return;
     case wire::RecordKind::note: notes_.push_back(packet.text); return;
     case wire::RecordKind::missing:
         for (std::size_t i = 0; i < guarantee_count; ++i)

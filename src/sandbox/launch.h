@@ -26,6 +26,7 @@ struct LaunchOrder {
     Context context = {};
     Machine machine = {};
     std::string journal = {}; // of placeholders; empty: none are made
+    int guarded = -1; // borrowed: what an earlier launch gave with take_guarded(); -1: nothing
 };
 
 class Launch {
@@ -66,6 +67,10 @@ public:
     // killed with the whole sandbox.
     std::optional<int> wait_status();
 
+    // Mounts that keep the machine's devices as they are, for further launches. Empty: they were
+    // given, or are not needed.
+    UniqueFd take_guarded() { return std::move(guarded_); }
+
     // To be released once everything has ended.
     std::vector<Placeholder> take_placeholders() { return std::move(placeholders_); }
 
@@ -89,6 +94,7 @@ private:
     UniqueFd lifeline_;
     os::ProgramDescriptors descriptors_;
     UniqueFd listener_;
+    UniqueFd guarded_;
     bool is_applied_ = false;
     std::optional<Error> failure_; // as far as it was told
     bool contradicts_machine_ = false;

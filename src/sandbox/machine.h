@@ -28,6 +28,7 @@ struct Machine {
     int landlock = 0;        // ABI version; 0: none
     bool has_filter = false; // seccomp
     bool has_notify = false; // seccomp user notification
+    bool takes_size = false; // bubblewrap can limit the size of a private directory
     bool is_root = false;    // of the server: effective uid 0
     // Seen to be broken although the mechanism for it is there; never promised.
     GuaranteeSet broken = {};

@@ -6,6 +6,9 @@
 // What somebody else made is never removed, nor what is no longer empty (for a file: holds anything
 // but what was written into it). A lock is taken on an empty directory of somebody else too: it may
 // be the placeholder of a server with another journal.
+//
+// No path is followed through a link: where a directory was exchanged for one nothing is made. A
+// placeholder that was moved, with its directory or alone, is removed where it is.
 #pragma once
 
 #include "base/result.h"
@@ -20,8 +23,9 @@ struct Placeholder {
     UniqueFd lock; // the directory or file, open and locked shared; empty: nothing to release
 };
 
-// Makes the directory (mode 0755), or joins what is there. Errors: it cannot be made; a lock of
-// somebody else on it that does not go away.
+// Makes the directory (mode 0755), or joins what is there; the journal too, with mode 0700. It has
+// a name of ours until it is noted, so that a start may be killed at any moment. Errors: it cannot
+// be made; a lock of somebody else on it that does not go away.
 Result<Placeholder> hold(const std::string& path, const std::string& journal);
 
 // The same for a file (mode 0644) with that content, of at most 64 bytes.

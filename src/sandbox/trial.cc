@@ -77,6 +77,7 @@ bool find_programs(Machine& machine, const TrialPlaces& places) {
     else
         machine.troubles.push_back({std::string(mechanism::bubblewrap), bubblewrap.error().message,
                                     bubblewrap.error().hint});
+    machine.takes_size = bubblewrap && takes_size(bubblewrap->path);
     set_mounts(machine, init && bubblewrap);
     return static_cast<bool>(init);
 }

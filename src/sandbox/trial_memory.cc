@@ -37,6 +37,7 @@ constexpr std::array flags = {
     Flag{"network-namespace", &Machine::has_network_namespace},
     Flag{"filter", &Machine::has_filter},
     Flag{"notify", &Machine::has_notify},
+    Flag{"size", &Machine::takes_size},
     Flag{"root", &Machine::is_root},
 };
 

@@ -27,12 +27,12 @@ std::string_view word_of(sandbox::DenialKind kind) {
 } // namespace
 
 Result<void> Confinement::launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
-                                 std::string journal) {
+                                 std::string journal, int guarded) {
     has_mounts_ = machine.has_mounts;
     supervision_ = sandbox::supervision_of(wish_.policy, wish_.context, machine);
     journal_ = std::move(journal);
-    launch_ = TRY(sandbox::Launch::begin({request, wish_.policy, wish_.context, machine, journal_},
-                                         ::getpid()));
+    launch_ = TRY(sandbox::Launch::begin(
+        {request, wish_.policy, wish_.context, machine, journal_, guarded}, ::getpid()));
     return {};
 }
 

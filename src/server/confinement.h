@@ -33,8 +33,12 @@ public:
     explicit Confinement(ConfinedStart wish) : wish_(std::move(wish)) {}
 
     // Errors: as sandbox::Launch::begin. `request` is what is to run.
+    // `guarded`: see sandbox::LaunchOrder.
     Result<void> launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
-                        std::string journal);
+                        std::string journal, int guarded);
+
+    // After the start; empty unless it has made something that others can use too.
+    UniqueFd take_guarded() { return launch_ ? launch_->take_guarded() : UniqueFd(); }
 
     bool is_launched() const { return launch_ != nullptr; }
 

@@ -23,13 +23,12 @@ std::uint64_t millis(const timeval& time) {
 
 // The limits that a kernel ends a program for (setrlimit(2)). The others only make calls fail.
 std::vector<std::string> limit_hits(const os::SpawnRequest& request, const Exit& exit) {
-    constexpr std::uint64_t accounting_slack = 200; // ms: the kernel goes by whole ticks
+    const std::uint64_t used = (exit.usage.user_ms + exit.usage.system_ms) / 1000; // seconds
     std::vector<std::string> hits;
     for (const os::ChildLimit& limit : request.limits) {
-        const std::uint64_t used = exit.usage.user_ms + exit.usage.system_ms;
-        const bool is_over_time = limit.resource == RLIMIT_CPU &&
-                                  (exit.signal == SIGXCPU || exit.signal == SIGKILL) &&
-                                  used + accounting_slack >= limit.limit.rlim_cur * 1000;
+        const bool is_over_time =
+            limit.resource == RLIMIT_CPU &&
+            (exit.signal == SIGXCPU || (exit.signal == SIGKILL && used >= limit.limit.rlim_cur));
         if (is_over_time) hits.emplace_back("cpuSeconds");
         if (limit.resource == RLIMIT_FSIZE && exit.signal == SIGXFSZ)
             hits.emplace_back("fileSizeBytes");
@@ -82,6 +81,7 @@ void ProcessService::finish_confined(Process& process, const sandbox::Launch::Ou
     const std::uint64_t serial = process.serial;
     process.is_being_confined = false;
     process.sandbox->begin(poller_, process.serial);
+    if (UniqueFd guarded = process.sandbox->take_guarded()) guarded_ = std::move(guarded);
     take_over(process, std::move(process.sandbox->spawned()));
     Process* const still = table_.find(serial);
     if (still == nullptr || !still->early_end) return;

@@ -212,6 +212,7 @@ private:
     ProcessTable table_;
     Families families_;
     SandboxHost host_;
+    UniqueFd guarded_; // see sandbox::LaunchOrder; empty until a launch has made it
     TimePoint now_;
     bool wants_extensions_ = false;
     bool has_warned_ = false;

@@ -23,7 +23,10 @@ void add_limit(std::vector<os::ChildLimit>& limits, int resource,
 std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
     std::vector<os::ChildLimit> result;
     if (!limits) return result;
-    add_limit(result, RLIMIT_CPU, limits->cpu_seconds);
+    // SIGXCPU at the limit says what it was; who ignores it is killed a second later
+    // (setrlimit(2)).
+    if (limits->cpu_seconds)
+        result.push_back({RLIMIT_CPU, {*limits->cpu_seconds, *limits->cpu_seconds + 1}});
     add_limit(result, RLIMIT_AS, limits->address_space_bytes);
     add_limit(result, RLIMIT_FSIZE, limits->file_size_bytes);
     add_limit(result, RLIMIT_NOFILE, limits->open_files);

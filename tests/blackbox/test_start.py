@@ -509,7 +509,8 @@ def limits_are_set_and_others_are_left_alone(scene):
             ("NPROC", 5000),
             ("CORE", 0),
         ):
-            equal(found["RLIMIT_" + name], [value, value], "limit " + name)
+            hard = value + 1 if name == "CPU" else value  # SIGXCPU first, then SIGKILL
+            equal(found["RLIMIT_" + name], [value, hard], "limit " + name)
     for options in ({}, {"limits": None}, {"limits": {}}):
         found = surroundings(server, "plain%d" % len(server.processes), **options)["limits"]
         for name in ("CPU", "AS", "FSIZE", "NOFILE", "NPROC", "STACK"):

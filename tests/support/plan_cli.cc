@@ -1,6 +1,7 @@
 // Prints the arguments that bubblewrap gets for a workspace-write sandbox of a directory, each
 // ended by NUL: for scripts/bench_sandbox.py, which starts bubblewrap with nothing else. usage:
 // plan_cli BUBBLEWRAP EXECWARD_INIT DIRECTORY
+#include "sandbox/bubblewrap.h"
 #include "sandbox/machine.h"
 #include "sandbox/plan.h"
 #include "sandbox/policy.h"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
     machine.init = argv[2];
     machine.has_mounts = machine.has_proc = machine.has_network_namespace = true;
     machine.has_filter = machine.has_notify = true;
+    machine.takes_size = takes_size(machine.bubblewrap);
     machine.is_root = ::geteuid() == 0;
     Context context;
     context.cwd = argv[3];

@@ -25,6 +25,7 @@ enum class RecordKind : std::uint32_t {
                  // credentials tell its pid); with the seccomp listener if there is one
     failed,      // `step`, `value`: errno; text: the path or program it was about, or nothing. The
                  // command does not run
+    guarded,     // with a mount namespace, see devices.h
 };
 
 // One packet: the head, then `size` bytes of text.

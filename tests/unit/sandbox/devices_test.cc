@@ -20,7 +20,7 @@ int after_guarding(int (*trial)()) {
         const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         ::dup2(null, 0);
         ::dup2(null, 2);
-        ::_exit(guard_devices() ? trial() : 99);
+        ::_exit(guard_devices() && open_stdio_anew() ? trial() : 99);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
