@@ -13,7 +13,7 @@ namespace ew::server {
 
 namespace {
 
-constexpr Millis clearing_time{2000};
+constexpr Millis clearing_time{10'000};
 
 std::string_view word_of(sandbox::DenialKind kind) {
     switch (kind) {
