@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -209,6 +210,16 @@ bool Launch::take_packet() {
     return true;
 }
 
+// A plan that was made again holds its places again. Two locks of ours on one place would keep each
+// other from taking it away.
+void Launch::keep_placeholder(Packet& packet) {
+    const auto held = std::ranges::find(placeholders_, packet.text, &Placeholder::path);
+    if (held != placeholders_.end())
+        held->lock = std::move(packet.descriptor);
+    else
+        placeholders_.push_back({packet.text, std::move(packet.descriptor)});
+}
+
 void Launch::take(Packet& packet) {
     switch (packet.record.kind) {
     case wire::RecordKind::refused: {
@@ -218,9 +229,7 @@ void Launch::take(Packet& packet) {
                          texts.size() > 1 ? texts[1] : "", texts.size() > 2 ? texts[2] : ""};
         return;
     }
-    case wire::RecordKind::placeholder:
-        placeholders_.push_back({packet.text, std::move(packet.descriptor)});
-        return;
+    case wire::RecordKind::placeholder: return keep_placeholder(packet);
     case wire::RecordKind::guarded: guarded_ = std::move(packet.descriptor); return;
     case wire::RecordKind::note: notes_.push_back(packet.text); return;
     case wire::RecordKind::missing:

@@ -83,6 +83,7 @@ private:
     Result<void> fork_child(const LaunchOrder& order, pid_t server);
     bool take_packet();
     void take(Packet& packet);
+    void keep_placeholder(Packet& packet);
     Outcome conclude();
 
     os::SpawnRequest request_; // for messages

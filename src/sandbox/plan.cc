@@ -187,6 +187,8 @@ private:
     // with that one.
     void join(const std::string& path, const Rule& rule) {
         if (around() != State::write) return;
+        // In a shared /tmp there are the workspaces of others: their placeholders are theirs.
+        if (rule.is_found) return;
         if (rule.kind == Place::Kind::directory && is_empty_directory(path))
             add_placeholder(path);
         else if (rule.file && has_size(path, rule.file->size()))

@@ -50,6 +50,7 @@ public:
         }
         for (const auto& [path, missing] : roots)
             protect_root(path, missing);
+        is_searching_ = true;
         for (const auto& [path, missing] : roots)
             search(path);
     }
@@ -145,6 +146,7 @@ private:
     void add(const std::string& path, Place::Kind kind, std::optional<std::string> file = {}) {
         Rule rule{State::read, kind};
         rule.is_protection = true;
+        rule.is_found = is_searching_;
         if (kind == Place::Kind::file) rule.file = std::move(file);
         rules_.at.try_emplace(path, std::move(rule));
     }
@@ -234,8 +236,9 @@ private:
     }
 
     Rules& rules_;
-    std::size_t open_ = 0;   // nested repositories that can be committed to
-    std::size_t closed_ = 0; // those that cannot
+    bool is_searching_ = false; // the roots are done
+    std::size_t open_ = 0;      // nested repositories that can be committed to
+    std::size_t closed_ = 0;    // those that cannot
 };
 
 } // namespace

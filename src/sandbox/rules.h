@@ -29,6 +29,7 @@ struct Rule {
     bool is_optional = false;  // where it is missing nothing is to be made or told
     bool is_temporary = false; // a place for temporary files: nothing is kept from being made there
     bool is_protection = false;           // of metadata: nobody named it
+    bool is_found = false;                // a protection far from any root, by a search
     std::optional<std::string> file = {}; // content of the file that stands in where it is missing
 };
 
