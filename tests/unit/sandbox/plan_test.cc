@@ -508,7 +508,7 @@ TEST_CASE("more repositories than can be protected are refused by name, or told 
     const test::Tree tree;
     tree.git("r/zz/.git");
     for (std::size_t i = 0; i <= most_closed_repositories; ++i)
-        tree.directory("r/a/" + std::to_string(i) + "/.git");
+        tree.directory("r/a/" + std::to_string(i) + "/.git/x");
     Policy policy = workspace();
 
     Result<Plan> refused = make_plan(policy, in(tree.at("r")));
@@ -528,7 +528,7 @@ TEST_CASE("mere names do not take the place of repositories that can be committe
     const test::Tree tree;
     tree.git("r/zz/.git");
     for (std::size_t i = 0; i < 2 * most_repositories; ++i)
-        tree.directory("r/a/" + std::to_string(i) + "/.git");
+        tree.directory("r/a/" + std::to_string(i) + "/.git/x");
 
     const Plan plan = planned(workspace(), in(tree.at("r")));
 
