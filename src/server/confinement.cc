@@ -33,6 +33,7 @@ Result<void> Confinement::launch(const os::SpawnRequest& request, const sandbox:
     journal_ = std::move(journal);
     launch_ = TRY(sandbox::Launch::begin(
         {request, wish_.policy, wish_.context, machine, journal_, guarded}, ::getpid()));
+    is_launched_ = true;
     return {};
 }
 

@@ -40,7 +40,8 @@ public:
     // After the start; empty unless it has made something that others can use too.
     UniqueFd take_guarded() { return launch_ ? launch_->take_guarded() : UniqueFd(); }
 
-    bool is_launched() const { return launch_ != nullptr; }
+    // Also after its end: a start that failed is not one that waits for the machine to be known.
+    bool is_launched() const { return is_launched_; }
 
     int start_report() const { return launch_->status(); }
 
@@ -92,6 +93,7 @@ private:
     std::vector<std::string> notes_;
     sandbox::DenialLog denials_; // of a supervisor that is gone
     std::string journal_;
+    bool is_launched_ = false;
     bool has_mounts_ = true;
     sandbox::SupervisorSettings supervision_;
     std::unique_ptr<sandbox::Launch> launch_;
