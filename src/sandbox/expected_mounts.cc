@@ -2,12 +2,11 @@
 
 #include "os/io.h"
 #include "sandbox/init/mount_table.h"
+#include "sandbox/places.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,29 +22,6 @@ namespace {
 
 using order_format::ExpectedKind;
 
-// Before Linux 5.6, or where a filter does not know openat2(2).
-UniqueFd walk_without_links(const std::string& path) {
-    UniqueFd here(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    for (std::size_t from = 1; here && from < path.size();) {
-        const std::size_t to = std::min(path.find('/', from), path.size());
-        const std::string name = path.substr(from, to - from);
-        // A link is opened as itself, and has nothing below it.
-        here = UniqueFd(::openat(here.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        from = to + 1;
-    }
-    return here;
-}
-
-UniqueFd open_without_links(const std::string& path) {
-    open_how how = {};
-    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;
-    UniqueFd place(
-        static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-    if (!place && (errno == ENOSYS || errno == EPERM)) return walk_without_links(path);
-    return place;
-}
-
 Error moved(const std::string& path, int error) {
     return {ErrorKind::sandbox_unavailable,
             fmt::format("the command was not run: '{}' is not what it was a moment ago: {}", path,
@@ -55,7 +31,7 @@ Error moved(const std::string& path, int error) {
 
 // Returns errno.
 int add_place(InitOrder& order, ExpectedKind kind, const std::string& path) {
-    const UniqueFd place = open_without_links(path);
+    const UniqueFd place = open_without_links(path, O_PATH);
     struct stat status = {};
     if (!place || ::fstat(place.get(), &status) != 0) return errno;
     if (S_ISLNK(status.st_mode)) return ELOOP;

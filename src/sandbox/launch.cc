@@ -191,12 +191,12 @@ bool Launch::take_packet() {
             packet.sender = credentials.pid;
         }
     }
-    if (size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) // without it, it cannot go on
-        failure_ = Error{ErrorKind::spawn_failed,
-                         "the command was not run: the server has no descriptor left",
-                         "end other processes, or raise the limit of open files (ulimit -n)"};
-    if (failure_ && size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
-        outcome_ = Outcome{std::move(failure_)};
+    if (size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
+        // A descriptor was lost, and without it the sandbox cannot be kept up.
+        outcome_ = Outcome{Error{ErrorKind::spawn_failed,
+                                 "the command was not run: the server has no descriptor left",
+                                 "end other processes, or raise the limit of open files (ulimit "
+                                 "-n)"}};
         (void)::kill(-descriptors_.ours.pid, SIGKILL);
         return false;
     }
