@@ -2,11 +2,11 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "os/forked.h"
 #include "os/proc.h"
 #include "os/signals.h"
 
 #include <fmt/core.h>
-#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,10 +28,7 @@ constexpr Millis look_again_time{20};
 void close_descriptors() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
         ::close(fd);
-    if (::syscall(SYS_close_range, 3U, ~0U, 0) == 0) return;
-    constexpr int highest_looked_at = 1024; // kernels before 5.9
-    for (int fd = 3; fd < highest_looked_at; ++fd)
-        ::close(fd);
+    os::close_all_but({});
 }
 
 // Reaps whoever has ended. The worker's status, once it is among them.

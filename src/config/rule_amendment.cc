@@ -3,6 +3,7 @@
 #include "base/unique_fd.h"
 #include "config/owned_file.h"
 #include "config/rule_files.h"
+#include "os/io.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -115,12 +116,7 @@ Result<void> Rules::write_new(std::string_view text) const {
     const UniqueFd file(::openat(directory_.get(), new_file,
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return failed(path_, "written");
-    while (!text.empty()) {
-        const ssize_t count = ::write(file.get(), text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(path_, "written");
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!os::write_all(file.get(), text)) return failed(path_, "written");
     if (::fsync(file.get()) != 0) return failed(path_, "written");
     return {};
 }

@@ -2,8 +2,8 @@
 
 #include "config/owned_file.h"
 #include "config/rule_text.h"
+#include "os/directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -63,8 +62,6 @@ private:
     bool may_allow_ = true;
 };
 
-using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
-
 // The names of the files with rules in a directory, sorted. Absent: it cannot be read.
 std::optional<std::vector<std::string>> rule_file_names(DIR* directory) {
     std::vector<std::string> names;
@@ -89,7 +86,7 @@ void Loader::load_directory(const std::string& path, RuleLayer layer) {
         if (errno != ENOENT && errno != ENOTDIR) cannot_be_read();
         return;
     }
-    const Directory directory(::opendir(path.c_str()), &::closedir);
+    const os::Directory directory = os::open_directory(path);
     struct stat info = {};
     if (!directory || ::fstat(::dirfd(directory.get()), &info) != 0) return cannot_be_read();
     const std::string distrust = S_ISLNK(link.st_mode) ? "is a symbolic link" : distrust_of(info);

@@ -1,10 +1,9 @@
 #include "os/errand.h"
 
+#include "os/forked.h"
 #include "os/io.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -18,24 +17,6 @@ namespace ew::os {
 
 namespace {
 
-void close_between(unsigned first, unsigned last) {
-    if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
-    constexpr unsigned highest_looked_at = 65536; // kernels before 5.9
-    for (unsigned fd = first; fd <= std::min(last, highest_looked_at); ++fd)
-        (void)::syscall(SYS_close, fd); // most are not open
-}
-
-void close_all_but(std::vector<int> kept) {
-    std::sort(kept.begin(), kept.end());
-    unsigned next = 3;
-    for (const int fd : kept) {
-        if (fd < static_cast<int>(next)) continue;
-        close_between(next, static_cast<unsigned>(fd) - 1);
-        next = static_cast<unsigned>(fd) + 1;
-    }
-    close_between(next, ~0U);
-}
-
 void reset_signals() {
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
@@ -45,19 +26,9 @@ void reset_signals() {
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr); // cannot fail
 }
 
-void write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return; // nobody wants it
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-}
-
 [[noreturn]] void run(const std::function<std::string()>& body, std::vector<int> kept, int result,
                       pid_t parent) {
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail for a valid signal
-    if (::getppid() != parent) ::_exit(1);    // it ended before that
+    if (!dies_with(parent)) ::_exit(1);
     reset_signals();
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= 2 && null >= 0; ++fd)
@@ -65,7 +36,8 @@ void write_all(int fd, std::string_view bytes) {
     kept.push_back(result);
     close_all_but(std::move(kept));
     const std::string text = body();
-    write_all(result, std::string_view(text).substr(0, Errand::longest_result));
+    (void)write_all(
+        result, std::string_view(text).substr(0, Errand::longest_result)); // else nobody wants it
     ::_exit(0);
 }
 

@@ -10,7 +10,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -37,6 +39,24 @@ std::optional<std::string> real_path(const std::string& path) {
     std::string result = resolved;
     std::free(resolved);
     return result;
+}
+
+std::optional<std::string> link_target(const std::string& path) {
+    std::array<char, PATH_MAX> text;
+    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+    if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
+    return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+bool write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count == 0) errno = EIO;
+        if (count <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
 }
 
 IoResult read_some(int fd, char* to, std::size_t size) {

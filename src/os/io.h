@@ -30,6 +30,12 @@ Error system_error(std::string_view what, int error_number);
 // seen.
 std::optional<std::string> real_path(const std::string& path);
 
+// What a symbolic link says (readlink(2)). Absent: it is none, or does not tell.
+std::optional<std::string> link_target(const std::string& path);
+
+// All of it, waiting as long as that takes. False, with errno: not all could be written.
+bool write_all(int fd, std::string_view bytes);
+
 // A read error counts as the end: on the master of a terminal EIO is how the end is told (pty(7)).
 IoResult read_some(int fd, char* to, std::size_t size);
 IoResult read_some(int fd, const iovec* parts, int count);

@@ -1,8 +1,8 @@
 #include "os/proc.h"
 
 #include "base/unique_fd.h"
+#include "os/directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -10,19 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
 #include <string_view>
 #include <unordered_set>
 
 namespace ew::os {
 
 namespace {
-
-struct DirectoryCloser {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-using Directory = std::unique_ptr<DIR, DirectoryCloser>;
 
 std::vector<pid_t> numbers_in(const std::string& text) {
     std::vector<pid_t> numbers;
@@ -71,7 +64,7 @@ std::vector<pid_t> children_of(pid_t pid, const Status& status) {
     if (status.threads == 1)
         return numbers_in(read_proc_file(fmt::format("{}/{}/children", tasks, pid)));
     std::vector<pid_t> children;
-    const Directory directory(::opendir(tasks.c_str()));
+    const Directory directory = open_directory(tasks);
     if (!directory) return children;
     while (const dirent* entry = ::readdir(directory.get())) {
         if (entry->d_name[0] == '.') continue;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,13 +75,6 @@ bool others_may_write(const struct stat& info) {
 bool is_guarded(const struct stat& info, bool is_above) {
     if (!is_ours(info.st_uid)) return false;
     return !others_may_write(info) || (is_above && (info.st_mode & S_ISVTX) != 0);
-}
-
-std::optional<std::string> target_of_link(const std::string& path) {
-    std::array<char, PATH_MAX> target = {};
-    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
-    if (size <= 0 || static_cast<std::size_t>(size) == target.size()) return std::nullopt;
-    return std::string(target.data(), static_cast<std::size_t>(size));
 }
 
 bool has_dot_dot(const std::string& path) {
@@ -202,7 +194,7 @@ std::optional<std::string> TrustedPrograms::guarded_target(const std::string& pa
             reached = entry;
             continue;
         }
-        const std::optional<std::string> target = target_of_link(entry);
+        const std::optional<std::string> target = link_target(entry);
         if (!target || !is_ours(info.st_uid) || ++links > max_links) return std::nullopt;
         if (is_absolute(*target)) reached = "/";
         left = joined(*target, left);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "core/utf8.h"
+#include "os/forked.h"
 #include "os/io.h"
 #include "sandbox/devices.h"
 #include "sandbox/expected_mounts.h"
@@ -18,7 +19,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,12 +48,6 @@ constexpr int arguments_fd = 7;
     leave();
 }
 
-void die_with_the_server(pid_t server) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The server may have ended before the line above: then nobody sends that signal any more.
-    if (::getppid() != server) leave();
-}
-
 // Everything else that the server has open is closed, before anything here can take time.
 void take_descriptors(const ChildDescriptors& descriptors) {
     constexpr int out_of_the_way = 16;
@@ -68,12 +62,7 @@ void take_descriptors(const ChildDescriptors& descriptors) {
     if (::dup2(status, wire::status_fd) < 0 || ::dup2(end, wire::end_fd) < 0 ||
         ::dup2(lifeline, wire::lifeline_fd) < 0)
         leave();
-    ::close(wire::order_fd);
-    constexpr unsigned last = ~0u;
-    if (::syscall(SYS_close_range, wire::lifeline_fd + 1, last, 0) == 0) return;
-    const long most = ::sysconf(_SC_OPEN_MAX); // kernels before 5.9
-    for (int fd = wire::lifeline_fd + 1; fd < most; ++fd)
-        ::close(fd);
+    os::close_all_but({wire::status_fd, wire::end_fd, wire::lifeline_fd});
 }
 
 // A death signal (prctl(2)) is not passed on to children, and bubblewrap's second process waits for
@@ -104,13 +93,8 @@ void take_mark(std::vector<os::ChildLimit>& limits) {
 void put_at(int place, const std::string& content, bool is_sealed) {
     const int fd = ::memfd_create("execward", MFD_ALLOW_SEALING | MFD_CLOEXEC);
     if (fd < 0) refuse(os::system_error("memory for the sandbox's orders", errno));
-    std::string_view rest = content;
-    while (!rest.empty()) {
-        const ssize_t count = ::write(fd, rest.data(), rest.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) refuse(os::system_error("memory for the sandbox's orders", errno));
-        rest.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!os::write_all(fd, content))
+        refuse(os::system_error("memory for the sandbox's orders", errno));
     (void)::lseek(fd, 0, SEEK_SET);
     constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
     if (is_sealed && ::fcntl(fd, F_ADD_SEALS, seals) != 0)
@@ -399,7 +383,7 @@ void check_directory(const os::SpawnRequest& request) {
 } // namespace
 
 void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
-    die_with_the_server(server);
+    if (!os::dies_with(server)) leave();
     const bool is_guarded = enter_guarded(order.guarded);
     take_descriptors(descriptors);
     reset_signals();

@@ -1,7 +1,7 @@
+#include "os/directory.h"
 #include "sandbox/places.h"
 #include "sandbox/plan.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -40,16 +39,12 @@ bool is_about_processes(std::string_view name) {
            std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 // Entries of /proc that are about the whole machine: what somebody may write, and what not
 // everybody may read, since modes are one for all instances of /proc and root owns them. Files that
 // everybody may read and nobody write are left out: each mount makes a start slower.
 std::vector<std::string> entries_of_the_machine() {
     std::vector<std::string> result;
-    const std::unique_ptr<DIR, CloseDirectory> proc(::opendir("/proc"));
+    const os::Directory proc = os::open_directory("/proc");
     if (!proc) return {"/proc/sys"};
     while (const dirent* entry = ::readdir(proc.get())) {
         const std::string_view name = entry->d_name;

@@ -1,5 +1,6 @@
 #include "sandbox/caller.h"
 
+#include "os/io.h"
 #include "os/proc.h"
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <vector>
 
 namespace ew::sandbox {
@@ -33,12 +33,6 @@ std::uint64_t number_in(std::string_view text, int base = 10) {
     std::uint64_t value = 0;
     (void)std::from_chars(text.data(), text.data() + text.size(), value, base); // none: 0
     return value;
-}
-
-std::string link_text(const std::string& path) {
-    std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
-    return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
 std::string_view next_part(std::string_view& rest, std::string_view separators) {
@@ -148,7 +142,7 @@ std::optional<Caller> look_at(pid_t thread) {
 }
 
 std::string program_of(const Caller& caller) {
-    return link_text(fmt::format("/proc/{}/exe", caller.thread));
+    return os::link_target(fmt::format("/proc/{}/exe", caller.thread)).value_or("");
 }
 
 std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size) {
@@ -173,7 +167,7 @@ Descriptor descriptor_of(const Caller& caller, int fd) {
     const UniqueFd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!pinned) return {errno == ENOENT ? EBADF : 0, {}};
     const std::string own_path = fmt::format("/proc/self/fd/{}", pinned.get());
-    if (!link_text(own_path).starts_with("socket:[")) return {ENOTSOCK, {}};
+    if (!os::link_target(own_path).value_or("").starts_with("socket:[")) return {ENOTSOCK, {}};
     std::array<char, 64> name;
     const ssize_t size =
         ::getxattr(own_path.c_str(), "system.sockprotoname", name.data(), name.size());

@@ -1,5 +1,6 @@
 #include "sandbox/file_changes.h"
 
+#include "os/io.h"
 #include "sandbox/places.h"
 #include "sandbox/system_calls.h"
 
@@ -80,10 +81,7 @@ std::optional<std::string> read_path(const Caller& caller, std::uint64_t from) {
 }
 
 std::string link_of(const Caller& caller, const std::string& name) {
-    std::array<char, PATH_MAX> text;
-    const std::string path = fmt::format("/proc/{}/{}", caller.thread, name);
-    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
-    return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+    return os::link_target(fmt::format("/proc/{}/{}", caller.thread, name)).value_or("");
 }
 
 // As the caller sees it. Empty: unknown, or no directory of a file system.

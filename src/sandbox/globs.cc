@@ -1,14 +1,13 @@
 #include "sandbox/globs.h"
 
+#include "os/directory.h"
 #include "sandbox/places.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <deque>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -166,10 +165,6 @@ std::size_t step(std::string_view part, std::size_t at, char character) {
     return part[at + size - 1] == character ? size : 0;
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 // One directory to look into, with the places in the pattern at which its names may go on.
 struct Visit {
     std::string path;
@@ -208,7 +203,7 @@ private:
     bool is_last(std::size_t place) const { return place + 1 == parts_.size(); }
 
     void look_into(const Visit& visit) {
-        const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(visit.path.c_str()));
+        const os::Directory directory = os::open_directory(visit.path);
         if (!directory) return;
         while (const dirent* entry = ::readdir(directory.get())) {
             const std::string_view name = entry->d_name;

@@ -1,9 +1,10 @@
 #include "sandbox/listeners.h"
 
 #include "base/unique_fd.h"
+#include "os/directory.h"
+#include "os/forked.h"
 #include "os/proc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/netlink.h>
@@ -14,7 +15,6 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,10 +23,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <csignal>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -152,8 +149,7 @@ bool is_listened_in(int network, const FileIdentity& file) {
     const pid_t child = ::fork();
     if (child < 0) return false;
     if (child == 0) {
-        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail for a valid signal
-        if (::getppid() != parent || !enter_network(network)) ::_exit(1);
+        if (!os::dies_with(parent) || !enter_network(network)) ::_exit(1);
         ::_exit(listeners_on(file).empty() ? 1 : 0);
     }
     int status = 0;
@@ -163,9 +159,7 @@ bool is_listened_in(int network, const FileIdentity& file) {
 }
 
 bool holds_one_of(pid_t process, const std::vector<std::string>& sockets) {
-    const std::string directory = fmt::format("/proc/{}/fd", process);
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()),
-                                                   [](DIR* stream) { return ::closedir(stream); });
+    const os::Directory open = os::open_directory(fmt::format("/proc/{}/fd", process));
     if (!open) return false;
     std::array<char, 64> link;
     while (const dirent* entry = ::readdir(open.get())) {

@@ -2,10 +2,10 @@
 
 #include "core/sha256.h"
 #include "core/utf8.h"
+#include "os/directory.h"
 #include "os/io.h"
 #include "sandbox/places.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -15,10 +15,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <cstdio>
 #include <ctime>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -308,15 +306,11 @@ Result<Placeholder> hold_place(Record record, const std::string& journal) {
         "run it again"};
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
 // Is all that is in the directory placeholders? `path` is what it was called when they were made.
 bool holds_only_ours(int fd, const std::string& path, const std::string& journal) {
     const int copy = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (copy < 0) return false;
-    const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(copy));
+    const os::Directory directory(::fdopendir(copy));
     if (!directory) {
         ::close(copy);
         return false;
@@ -333,10 +327,7 @@ bool holds_only_ours(int fd, const std::string& path, const std::string& journal
 // The directory that it lies in may have been moved, or it itself; what is open tells where it is
 // (proc(5), /proc/PID/fd).
 Spot spot_of(int place, const std::string& otherwise) {
-    std::string path(PATH_MAX, '\0');
-    const std::string self = fmt::format("/proc/self/fd/{}", place);
-    const ssize_t size = ::readlink(self.c_str(), path.data(), path.size());
-    path.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    const std::string path = os::link_target(fmt::format("/proc/self/fd/{}", place)).value_or("");
     Spot spot = path.starts_with('/') ? Spot::at(path) : Spot{};
     const bool is_there = spot.directory && spot.has(place);
     return is_there ? std::move(spot) : Spot::at(otherwise);
@@ -418,7 +409,7 @@ void release(Placeholder placeholder, const std::string& journal) {
 }
 
 void sweep(const std::string& journal) {
-    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(journal.c_str()));
+    const os::Directory directory = os::open_directory(journal);
     if (!directory) return;
     std::vector<std::pair<std::string, std::string>> found; // path, name
     while (const dirent* entry = ::readdir(directory.get())) {

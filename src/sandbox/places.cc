@@ -1,5 +1,6 @@
 #include "sandbox/places.h"
 
+#include "os/directory.h"
 #include "os/io.h"
 #include "sandbox/file_capabilities.h"
 
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <optional>
 
 namespace ew::sandbox {
@@ -20,13 +20,6 @@ namespace ew::sandbox {
 namespace {
 
 constexpr int most_links = 40; // as many as the kernel follows (path_resolution(7))
-
-std::optional<std::string> link_at(const std::string& path) {
-    char target[PATH_MAX];
-    const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
-    if (size < 0) return std::nullopt;
-    return std::string(target, static_cast<std::size_t>(size));
-}
 
 Place::Kind kind_of(mode_t mode) {
     if (S_ISDIR(mode)) return Place::Kind::directory;
@@ -82,7 +75,7 @@ Place locate_within(const std::string& path, int links) {
         return {path, Place::Kind::unreachable};
     std::string here = joined(parent.path, last_of(path));
     if (parent.kind == Place::Kind::missing) return {std::move(here), Place::Kind::missing};
-    const std::optional<std::string> target = link_at(here);
+    const std::optional<std::string> target = os::link_target(here);
     if (!target) return {std::move(here), Place::Kind::missing};
     const bool is_absolute = target->starts_with('/');
     return locate_within(is_absolute ? *target : joined(parent.path, *target), links - 1);
@@ -119,7 +112,7 @@ Way way_to(const std::string& path) {
             continue;
         }
         std::string next = joined(here, part);
-        std::optional<std::string> target = link_at(next);
+        std::optional<std::string> target = os::link_target(next);
         if (!target) {
             here = std::move(next);
             continue;
@@ -168,6 +161,16 @@ bool is_of_the_machine(std::string_view path) {
     return std::ranges::find(directories, path) != directories.end() ||
            std::ranges::any_of(
                trees, [path](std::string_view tree) { return is_at_or_below(path, tree); });
+}
+
+bool is_empty_directory(const std::string& path) {
+    const os::Directory directory = os::open_directory(path);
+    if (!directory) return false;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") return false;
+    }
+    return true;
 }
 
 bool DepthFirst::operator()(std::string_view left, std::string_view right) const {

@@ -62,6 +62,9 @@ bool is_at_or_below(std::string_view path, std::string_view directory);
 // the directories that everybody's are in, such as /home; "/" does.
 bool is_of_the_machine(std::string_view path);
 
+// A directory that can be read, with nothing in it.
+bool is_empty_directory(const std::string& path);
+
 // The order of mounts: depth first, parents before children.
 struct DepthFirst {
     using is_transparent = void;

@@ -1,16 +1,15 @@
 #include "sandbox/plan.h"
 
+#include "os/directory.h"
 #include "sandbox/places.h"
 #include "sandbox/protection.h"
 #include "sandbox/rules.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <utility>
 
 namespace ew::sandbox {
@@ -19,20 +18,6 @@ namespace {
 
 using State = Rule::State;
 using Kind = Mount::Kind;
-
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-bool is_empty_directory(const std::string& path) {
-    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-    if (!directory) return false;
-    while (const dirent* entry = ::readdir(directory.get())) {
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") return false;
-    }
-    return true;
-}
 
 bool has_size(const std::string& path, std::size_t size) {
     struct stat status = {};

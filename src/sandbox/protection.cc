@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace ew::sandbox {
@@ -187,11 +185,6 @@ private:
                  fmt::format("{} repositories", most_repositories + most_closed_repositories));
     }
 
-    static bool is_empty(const std::string& path) {
-        std::error_code error;
-        return std::filesystem::is_empty(path, error) && !error;
-    }
-
     // A mere name must not take the place of a repository that somebody works in.
     static bool is_repository(const std::string& work_tree) {
         const Place place = locate_last(joined(work_tree, ".git"));
@@ -202,7 +195,7 @@ private:
         if (is_repository(work_tree) && open_ < most_repositories) {
             ++open_;
             protect_git(work_tree, Missing::left);
-        } else if (is_empty(joined(work_tree, ".git"))) {
+        } else if (is_empty_directory(joined(work_tree, ".git"))) {
             return; // nobody's repository; the place of one in another sandbox, maybe
         } else if (++closed_ <= most_closed_repositories) {
             close(joined(work_tree, ".git"));

@@ -1,15 +1,15 @@
 #include "sandbox/scratch.h"
 
+#include "os/directory.h"
+#include "os/forked.h"
 #include "os/io.h"
 #include "os/proc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -98,10 +97,7 @@ void remove_all(const std::array<std::string, 2>& paths) {
         ::dup2(nothing, fd);
     constexpr int place = 3;
     if (life != place) ::dup2(life, place);
-    // The other end too, or it would never come.
-    if (::syscall(SYS_close_range, place + 1, ~0u, 0) != 0)
-        for (int fd = place + 1; fd < ::sysconf(_SC_OPEN_MAX); ++fd) // before Linux 5.9
-            ::close(fd);
+    os::close_all_but({place}); // the other end too, or it would never come
     char byte = 0;
     while (::read(place, &byte, 1) < 0 && errno == EINTR) {}
     remove_all(paths);
@@ -262,7 +258,7 @@ std::vector<std::string> Scratch::arguments(Network network) const {
 
 void Scratch::sweep() {
     for (const std::string& base : bases()) {
-        const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(base.c_str()), ::closedir);
+        const os::Directory directory = os::open_directory(base);
         for (int seen = 0; directory && seen < most_looked_at; ++seen) {
             const dirent* const entry = ::readdir(directory.get());
             if (entry == nullptr) break;

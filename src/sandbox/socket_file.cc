@@ -1,8 +1,11 @@
 #include "sandbox/socket_file.h"
 
 #include "base/unique_fd.h"
+#include "os/forked.h"
+#include "os/io.h"
 #include "os/proc.h"
 #include "sandbox/listeners.h"
+#include "sandbox/places.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +14,6 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -22,8 +24,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <csignal>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -97,32 +97,21 @@ bool set_capabilities(bool in_force) {
     return ::syscall(SYS_capset, &header, sets.data()) == 0;
 }
 
-// A change of credentials makes the kernel forget who is to die with whom (prctl(2)).
-bool dies_with(pid_t server) {
-    return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == server;
-}
-
-// From here on files are judged as if the caller asked, without any capability.
+// From here on files are judged as if the caller asked, without any capability. A change of
+// credentials makes the kernel forget who is to die with whom (prctl(2)).
 bool act_as(const Identity& identity, pid_t server) {
     if (!has_same(own_groups(), identity.groups) &&
         ::setgroups(identity.groups.size(), identity.groups.data()) != 0)
         return false;
     if (::getegid() != identity.group && ::setegid(identity.group) != 0) return false;
     if (::geteuid() != identity.user && ::seteuid(identity.user) != 0) return false;
-    return set_capabilities(false) && dies_with(server);
+    return set_capabilities(false) && os::dies_with(server);
 }
 
 bool act_as_self(pid_t server) {
     if (!set_capabilities(true)) return false;
     if (::geteuid() != ::getuid() && ::seteuid(::getuid()) != 0) return false;
-    return set_capabilities(true) && dies_with(server);
-}
-
-std::string link_text(const std::string& path) {
-    std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
-    const bool is_whole = size > 0 && static_cast<std::size_t>(size) < text.size();
-    return is_whole ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+    return set_capabilities(true) && os::dies_with(server);
 }
 
 // 0, or an errno.
@@ -134,8 +123,8 @@ int take_hold(const ConnectOrder& order, Hold& hold) {
     if (order.address.kind == SocketAddress::Kind::path) {
         hold.root = UniqueFd(::open((process + "/root").c_str(), flags));
         hold.directory = UniqueFd(::open((process + "/cwd").c_str(), flags));
-        hold.root_path = link_text(process + "/root");
-        hold.directory_path = link_text(process + "/cwd");
+        hold.root_path = os::link_target(process + "/root").value_or("");
+        hold.directory_path = os::link_target(process + "/cwd").value_or("");
     }
     const std::optional<Identity> identity = identity_of(order.caller);
     if (!is_waiting(order.listener, order.id)) return ESRCH;
@@ -181,15 +170,10 @@ std::optional<std::string> directory_inside(const Hold& hold) {
     return inside;
 }
 
-bool is_below(std::string_view path, std::string_view directory) {
-    if (directory == "/") return true;
-    return path.starts_with(directory) &&
-           (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 bool is_below_one_of(std::string_view path, const std::vector<std::string>& directories) {
-    return std::any_of(directories.begin(), directories.end(),
-                       [&](const std::string& directory) { return is_below(path, directory); });
+    return std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+        return is_at_or_below(path, directory);
+    });
 }
 
 bool is_in_writable_place(const SocketFileRules& rules, int socket, const std::string& path) {
@@ -259,7 +243,8 @@ ConnectResult connect_to_path(const ConnectOrder& order, const Hold& hold) {
     }
     const UniqueFd file = open_in(hold.root, path, 0);
     if (!file) return not_found(path, errno);
-    const std::string resolved = link_text(fmt::format("/proc/self/fd/{}", file.get()));
+    const std::string resolved =
+        os::link_target(fmt::format("/proc/self/fd/{}", file.get())).value_or("");
     struct stat info = {};
     if (::fstat(file.get(), &info) != 0) return {errno, Refusal::none, resolved};
     if (!S_ISSOCK(info.st_mode)) return {ECONNREFUSED, Refusal::none, resolved};

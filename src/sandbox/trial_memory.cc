@@ -1,6 +1,7 @@
 // What a trial found, as text: lines of a name and a value, the last of which is "end". A file that
 // was cut short or changed is none.
 #include "base/unique_fd.h"
+#include "os/io.h"
 #include "os/proc.h"
 #include "sandbox/bubblewrap.h"
 #include "sandbox/trial.h"
@@ -199,16 +200,6 @@ std::string read_all(int fd) {
     return text;
 }
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
-}
-
 } // namespace
 
 std::string encode(const Machine& machine) {
@@ -294,7 +285,7 @@ void remember_trial(const TrialPlaces& places, const Machine& machine) {
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return;
     const bool is_kept =
-        write_all(file.get(), key->text + encode(machine)) &&
+        os::write_all(file.get(), key->text + encode(machine)) &&
         ::renameat(directory.get(), name.c_str(), directory.get(), file_name.data()) == 0;
     if (!is_kept) (void)::unlinkat(directory.get(), name.c_str(), 0);
 }

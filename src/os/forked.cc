@@ -1,0 +1,39 @@
+#include "os/forked.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace ew::os {
+
+namespace {
+
+void close_between(unsigned first, unsigned last) {
+    if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
+    constexpr unsigned highest_looked_at = 65536; // kernels before 5.9
+    for (unsigned fd = first; fd <= std::min(last, highest_looked_at); ++fd)
+        (void)::syscall(SYS_close, fd); // most are not open
+}
+
+} // namespace
+
+bool dies_with(pid_t parent) {
+    // If it has ended before the call, nobody sends that signal any more.
+    return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
+}
+
+void close_all_but(std::vector<int> kept) {
+    std::sort(kept.begin(), kept.end());
+    unsigned next = 3;
+    for (const int fd : kept) {
+        if (fd < static_cast<int>(next)) continue;
+        close_between(next, static_cast<unsigned>(fd) - 1);
+        next = static_cast<unsigned>(fd) + 1;
+    }
+    close_between(next, ~0U);
+}
+
+} // namespace ew::os
