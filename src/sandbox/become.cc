@@ -242,13 +242,19 @@ std::string terminated(const std::vector<std::string>& arguments) {
     return text;
 }
 
-// What bubblewrap mounts over. Of what it shows as it is, expect_mounts() has seen more.
+// expect_mounts() has opened it, to know it again.
+bool is_known(const Mount& mount) {
+    return mount.kind == Mount::Kind::writable || mount.kind == Mount::Kind::device ||
+           mount.kind == Mount::Kind::read_only;
+}
+
+// What bubblewrap mounts over.
 Result<void> find_mount_points(const Plan& plan) {
     std::string_view own = ""; // in what is the command's own, bubblewrap makes what it needs
     for (const Mount& mount : plan.mounts) {
         const bool is_made = !plan.reads_root || (!own.empty() && is_below(mount.path, own));
         const bool is_link = mount.kind == Mount::Kind::link;
-        if (!is_made && !is_link && !is_there(mount.path))
+        if (!is_made && !is_link && !is_known(mount) && !is_there(mount.path))
             return Error{
                 ErrorKind::sandbox_unavailable,
                 fmt::format("the command was not run: '{}' is gone", core::shortened(mount.path)),

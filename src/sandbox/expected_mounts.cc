@@ -1,13 +1,12 @@
 #include "sandbox/expected_mounts.h"
 
-#include "os/io.h"
+#include "os/proc.h"
 #include "sandbox/init/mount_table.h"
 #include "sandbox/places.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -58,22 +57,6 @@ int add_mount(InitOrder& order, const Mount& mount) {
     return 0;
 }
 
-// Empty: it cannot be read, as without /proc.
-std::string mount_table() {
-    const UniqueFd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    std::string text;
-    std::size_t size = 0;
-    for (;;) {
-        constexpr std::size_t room = 16 << 10;
-        text.resize(size + room);
-        const os::IoResult result = os::read_some(file.get(), text.data() + size, room);
-        if (result.state != os::IoState::progress || result.count == 0) break;
-        size += result.count;
-    }
-    text.resize(size);
-    return text;
-}
-
 bool is_in_writable(const InitOrder& order, std::string_view path) {
     return std::ranges::any_of(order.expected, [path](const InitOrder::Expected& expected) {
         return expected.kind == ExpectedKind::writable && init::is_within(path, expected.path);
@@ -82,7 +65,7 @@ bool is_in_writable(const InitOrder& order, std::string_view path) {
 
 // bubblewrap binds a directory with all that is mounted in it.
 void add_submounts(InitOrder& order) {
-    const std::string table = mount_table();
+    const std::string table = os::read_proc_file("/proc/self/mountinfo");
     std::string_view rest = table;
     while (!rest.empty()) {
         const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);

@@ -166,9 +166,9 @@ std::optional<Launch::Outcome> Launch::outcome() {
 // False: there is nothing more to take now.
 bool Launch::take_packet() {
     Packet packet;
-    packet.text.resize(wire::longest_text);
+    std::array<char, wire::longest_text> text; // of which most packets need little
     std::array<iovec, 2> parts = {
-        {{&packet.record, sizeof packet.record}, {packet.text.data(), packet.text.size()}}};
+        {{&packet.record, sizeof packet.record}, {text.data(), text.size()}}};
     alignas(cmsghdr) std::array<char, 256> control = {};
     msghdr message = {};
     message.msg_iov = parts.data();
@@ -204,7 +204,8 @@ bool Launch::take_packet() {
         outcome_ = conclude(); // the end, or nothing that we would have sent
         return false;
     }
-    packet.text.resize(std::min<std::size_t>(packet.record.size, static_cast<std::size_t>(size) -
+    packet.text.assign(text.data(),
+                       std::min<std::size_t>(packet.record.size, static_cast<std::size_t>(size) -
                                                                      sizeof packet.record));
     take(packet);
     return true;
