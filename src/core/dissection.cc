@@ -1,6 +1,7 @@
 #include "core/dissection.h"
 
 #include "core/judgement.h"
+#include "core/paths.h"
 #include "core/program_options.h"
 
 #include <algorithm>
@@ -23,12 +24,6 @@ std::string cd_target(const Words& words) {
     if (at + 1 != words.size() || words[at] == "-" || words[at].starts_with('+')) return {};
     if ((words[at] + "/").find("../") != std::string::npos) return {};
     return words[at];
-}
-
-bool is_at_or_below(std::string_view path, std::string_view directory) {
-    if (directory == "/") return path.starts_with('/');
-    return !directory.empty() && path.starts_with(directory) &&
-           (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 bool is_inside(std::string_view path, const std::vector<std::string>& roots) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/unique_fd.h"
+#include "core/paths.h"
 
 #include <cstdint>
 #include <string>
@@ -48,15 +49,10 @@ struct Way {
 
 Way way_to(const std::string& path);
 
-// "/a" + "b"; "/" + "b"; either may be empty.
-std::string joined(std::string_view directory, std::string_view rest);
-
-std::string parent_of(std::string_view path); // of "/a" and of "/": "/"
-
-// Strictly below.
-bool is_below(std::string_view path, std::string_view directory);
-
-bool is_at_or_below(std::string_view path, std::string_view directory);
+using core::is_at_or_below;
+using core::is_below;
+using core::joined;
+using core::parent_of;
 
 // Is it, or does it lie in, what belongs to the machine and not to somebody who works on it? So do
 // the directories that everybody's are in, such as /home; "/" does.

@@ -1,6 +1,7 @@
 #include "server/exec_reach.h"
 
 #include "core/display.h"
+#include "core/paths.h"
 #include "os/io.h"
 
 #include <fmt/format.h>
@@ -22,11 +23,6 @@ void sort_once_each(std::vector<std::string>& paths) {
     paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
-std::string parent_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
 // Without links, as far as it exists. Absent: what does not exist goes back up (".."), where no one
 // can say where that leads.
 std::optional<std::string> canonical(const std::string& path) {
@@ -37,7 +33,7 @@ std::optional<std::string> canonical(const std::string& path) {
         const std::string name = there.substr(there.rfind('/') + 1);
         if (name == "..") return std::nullopt;
         if (!name.empty() && name != ".") rest = fmt::format("/{}{}", name, rest);
-        there = parent_of(there);
+        there = core::parent_of(there);
         real = os::real_path(there);
     }
     const std::string base = real.value_or("/");
@@ -87,9 +83,9 @@ std::optional<std::string> place_to_write(const protocol::Denial& denial) {
     if (!target.starts_with('/')) return std::nullopt; // an abstract socket
     std::string place = target;
     if (denial.kind == "file" && changes_directory(denial.operation.value_or("")))
-        place = parent_of(place);
+        place = core::parent_of(place);
     while (place != "/" && !exists(place))
-        place = parent_of(place);
+        place = core::parent_of(place);
     std::optional<std::string> real = os::real_path(place);
     if (!real || *real == "/") return std::nullopt;
     return real;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "config/project.h"
+#include "core/paths.h"
 #include "json/strings.h"
 #include "os/io.h"
 #include "os/programs.h"
@@ -23,12 +24,6 @@ using protocol::ApprovalDecision;
 using protocol::ApprovalKind;
 using protocol::ApprovalScope;
 
-bool is_at_or_below(std::string_view path, std::string_view directory) {
-    if (directory == "/") return true;
-    return path.substr(0, directory.size()) == directory &&
-           (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                               const SessionSettings& settings, bool is_confined) {
     core::Question question;
@@ -46,7 +41,7 @@ core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandP
     question.stays_inside = [roots = settings.workspace_roots](std::string_view path) {
         const std::optional<std::string> real = os::real_path(std::string(path));
         return real && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
-                   return is_at_or_below(*real, root);
+                   return core::is_at_or_below(*real, root);
                });
     };
     return question;
@@ -171,7 +166,8 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question
 
 // What was approved for a project counts for calls in it. Empty: this one is not.
 std::string Gate::project_for(const ExecPlan& plan) const {
-    return is_at_or_below(plan.workdir, session_.project()) ? session_.project() : std::string();
+    return core::is_at_or_below(plan.workdir, session_.project()) ? session_.project()
+                                                                  : std::string();
 }
 
 std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecPlan& plan) {
@@ -226,7 +222,7 @@ Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandPara
 
 std::string Gate::root_of(const std::string& directory) const {
     for (const std::string& root : session_.settings().workspace_roots)
-        if (is_at_or_below(directory, root)) return root;
+        if (core::is_at_or_below(directory, root)) return root;
     return {};
 }
 

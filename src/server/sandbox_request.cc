@@ -1,6 +1,7 @@
 #include "server/sandbox_request.h"
 
 #include "core/environment.h"
+#include "core/paths.h"
 #include "server/start_request.h"
 
 #include <fmt/format.h>
@@ -216,15 +217,10 @@ Error in_request(Error error, const SandboxRequest& request) {
     return error;
 }
 
-bool is_below(std::string_view path, std::string_view directory) {
-    return path.starts_with(directory) &&
-           (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 // What execward has in a directory that is not its own.
 void add_file(std::vector<std::string>& places, std::string path) {
     const bool is_known = std::ranges::any_of(
-        places, [&path](const std::string& place) { return is_below(path, place); });
+        places, [&path](const std::string& place) { return core::is_at_or_below(path, place); });
     if (!path.empty() && !is_known) places.push_back(std::move(path));
 }
 

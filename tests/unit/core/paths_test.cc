@@ -1,0 +1,28 @@
+#include "core/paths.h"
+#include "support/testing.h"
+
+using namespace ew::core;
+
+TEST_CASE("a path is below a directory only where a component ends") {
+    CHECK(is_below("/a/b", "/a"));
+    CHECK(is_below("/a", "/"));
+    CHECK_FALSE(is_below("/ab", "/a"));
+    CHECK_FALSE(is_below("/a", "/a"));
+    CHECK_FALSE(is_below("/", "/"));
+}
+
+TEST_CASE("a path is at itself, and nothing is at or below no path") {
+    CHECK(is_at_or_below("/a", "/a"));
+    CHECK(is_at_or_below("/", "/"));
+    CHECK_FALSE(is_at_or_below("/a", ""));
+    CHECK_FALSE(is_at_or_below("", ""));
+    CHECK_FALSE(is_at_or_below("a", "/"));
+}
+
+TEST_CASE("paths are put together and taken apart at their slashes") {
+    CHECK(joined("/", "a") == "/a");
+    CHECK(joined("/a", "") == "/a");
+    CHECK(parent_of("/a/b") == "/a");
+    CHECK(parent_of("/a") == "/");
+    CHECK(parent_of("/") == "/");
+}
