@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 AT_ONCE = 2
 TIMEOUT_SECONDS = 300
 SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
+NODE_MODULES = "EXECWARD_NODE_MODULES"  # where test_examples finds vscode-jsonrpc
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
 DOCTEST_COUNT = re.compile(r"^\[doctest\] test cases:.*?(\d+) passed \|\s*(\d+) failed")
@@ -85,7 +86,7 @@ def is_sanitized(build):
 def environment(build, scratch):
     """Ours, without settings of execward, and with state and configuration kept apart."""
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith("EXECWARD_") or name == SLACK}
+           if not name.startswith("EXECWARD_") or name in (SLACK, NODE_MODULES)}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["XDG_CONFIG_HOME"] = f"{scratch}/config"
     env["XDG_STATE_HOME"] = f"{scratch}/state"
