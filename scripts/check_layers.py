@@ -7,7 +7,7 @@ import sys
 
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 
-LOW = {"core", "json", "os", "toml", "base"}
+LOW = {"core", "json", "os", "toml", "files", "base"}
 MIDDLE = {"protocol", "sandbox", "store", "transcript", "config"}
 
 # Folder (or, for a file directly in src, its name) and what it may include besides itself.
@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "base": set(),
     "core": {"base"},
     "json": {"base"},
+    "files": {"core", "os", "json", "base"},
     "os": {"base"},
     "toml": {"base"},
     "protocol": LOW,

@@ -25,7 +25,7 @@ The one local process that editors and agents trust to run commands.
   approvals   list, withdraw or add what was allowed for more than once
   audit       show what was asked, decided and run
   project     trust the rules of a project, or stop trusting them
-  config      show every setting, and where it comes from
+  config      show every setting, and where it comes from; set up a client
   replay      play a recorded session against a server and show what differs
   schema      print the protocol: methods and JSON Schema of every message
 

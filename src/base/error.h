@@ -31,6 +31,14 @@ enum class ErrorKind : std::uint8_t {
     unknown_approval,  // no stored approval with this id
     store_unavailable, // the database cannot be used
     config_invalid,    // a file of settings or rules
+    not_found,         // no such file or directory
+    permission_denied, // the file system, or the sandbox of the request, does not allow it
+    wrong_kind,        // a directory where a file is wanted, a link where none may be, …
+    read_only,         // the file system, or this part of it in the sandbox, cannot be written
+    disk_full,
+    io_failed,      // what else a file system refuses
+    unknown_handle, // no open file of that name
+    handle_exists,
     internal,
 };
 

@@ -1,7 +1,9 @@
 // execward config: shows the settings that a server started here would have, and where they are.
+// What makes a client start execward is in client_setup.
 #include "config/config.h"
 
 #include "base/byte_buffer.h"
+#include "cli/client_setup.h"
 #include "cli/commands.h"
 #include "config/paths.h"
 #include "config/settings.h"
@@ -26,10 +28,12 @@ namespace {
 constexpr std::string_view help =
     R"(Usage: execward config show [--json] [--config FILE]
        execward config path
+       execward config init --client=codex|vscode-jsonrpc|emacs|neovim [OPTION…]
 
 show prints every setting with its meaning, its value, and whether that is the default or comes from
 the file of settings. What it prints can be used as such a file. path prints where the file is, or
-would be: $XDG_CONFIG_HOME/execward/config.toml.
+would be: $XDG_CONFIG_HOME/execward/config.toml. init prints what makes a client start execward, or
+for Codex writes it; execward config init --help tells more.
 
   --json         for programs
   --config=FILE  look at this file (EXECWARD_CONFIG, else what path prints)
@@ -240,6 +244,7 @@ int path(const Options& options, const config::Paths& places) {
 } // namespace
 
 int config(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "init") return config_init(argc - 1, argv + 1);
     const Options options = parse(argc, argv);
     if (options.wants_help || options.is_usage_error) {
         fmt::print(options.wants_help ? stdout : stderr, "{}", help);

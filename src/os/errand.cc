@@ -1,10 +1,11 @@
 #include "os/errand.h"
 
+#include "os/companion.h"
 #include "os/forked.h"
 #include "os/io.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,15 +17,6 @@
 namespace ew::os {
 
 namespace {
-
-void reset_signals() {
-    struct sigaction action = {};
-    action.sa_handler = SIG_DFL;
-    (void)::sigaction(SIGPIPE, &action, nullptr); // cannot fail for this signal
-    sigset_t none;
-    sigemptyset(&none);
-    (void)::sigprocmask(SIG_SETMASK, &none, nullptr); // cannot fail
-}
 
 [[noreturn]] void run(const std::function<std::string()>& body, std::vector<int> kept, int result,
                       pid_t parent) {
@@ -55,11 +47,13 @@ Result<Errand> Errand::begin(const std::function<std::string()>& body, std::span
     errand.pid_ = pid;
     errand.result_ = std::move(pipe.read);
     errand.deadline_ = deadline;
-    errand.pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (errand.pidfd_) return errand;
-    const int why = errno;
-    ::kill(pid, SIGKILL); // the only place where the number is sure: nothing has reaped it yet
-    return system_error("pidfd_open", why);
+    Result<UniqueFd> pidfd = open_pidfd(pid);
+    if (!pidfd) {
+        ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
+        return std::move(pidfd.error());
+    }
+    errand.pidfd_ = std::move(*pidfd);
+    return errand;
 }
 
 Errand::~Errand() {
@@ -92,7 +86,7 @@ std::optional<std::string> Errand::take_result() {
 
 void Errand::kill() {
     if (!pidfd_) return;
-    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); // over: as wanted
+    kill_by_pidfd(pidfd_.get());
     pidfd_.reset();
 }
 

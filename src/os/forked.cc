@@ -25,6 +25,15 @@ bool dies_with(pid_t parent) {
     return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
 }
 
+void reset_signals() {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    (void)::sigaction(SIGPIPE, &action, nullptr); // cannot fail for this signal
+    sigset_t none;
+    sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr); // cannot fail
+}
+
 void close_all_but(std::vector<int> kept) {
     std::sort(kept.begin(), kept.end());
     unsigned next = 3;

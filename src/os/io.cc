@@ -131,6 +131,15 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Result<SocketPair> make_socket_pair() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return system_error("socketpair", errno);
+    SocketPair pair = {UniqueFd(ends[0]), UniqueFd(ends[1])};
+    TRY(set_nonblocking(pair.ours.get()));
+    return pair;
+}
+
 Result<void> set_nonblocking(int fd) {
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)

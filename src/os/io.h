@@ -80,6 +80,14 @@ struct Pipe {
 };
 
 Result<Pipe> make_pipe();
+
+// Two ends of a stream socket (unix(7)). Ours does not block.
+struct SocketPair {
+    UniqueFd ours;
+    UniqueFd theirs;
+};
+
+Result<SocketPair> make_socket_pair();
 Result<void> set_nonblocking(int fd);
 
 // Bytes that can be read at once.

@@ -26,6 +26,11 @@ enum class Source : std::uint8_t {
     machine,    // what can be enforced here is known
     supervisor, // of a sandbox: it asks whether it may
     clearing,   // of a sandbox: what held places for it is gone
+    // Of a file process: its start, what it says, what held places for its sandbox.
+    file_start,
+    file_socket,
+    file_clearing,
+    file_watch, // something happened where a file is missing
 };
 
 struct Token {

@@ -147,14 +147,23 @@ Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request)
         give(std::move(pty.slave), {0, 1, 2});
         return result;
     }
-    Pipe output = TRY(make_pipe());
     Pipe error = TRY(make_pipe());
-    TRY(set_nonblocking(output.read.get()));
     TRY(set_nonblocking(error.read.get()));
-    result.ours.output = std::move(output.read);
     result.ours.error = std::move(error.read);
-    give(std::move(output.write), {1});
     give(std::move(error.write), {2});
+    if (request.socket_stdin) {
+        SocketPair sockets = TRY(make_socket_pair());
+        result.ours.output = std::move(sockets.ours);
+        give(std::move(sockets.theirs), {0});
+        UniqueFd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        if (!nothing) return system_error("open /dev/null", errno);
+        give(std::move(nothing), {1});
+        return result;
+    }
+    Pipe output = TRY(make_pipe());
+    TRY(set_nonblocking(output.read.get()));
+    result.ours.output = std::move(output.read);
+    give(std::move(output.write), {1});
     if (request.pipe_stdin) {
         Pipe input = TRY(make_pipe());
         TRY(set_nonblocking(input.write.get()));

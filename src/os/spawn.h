@@ -25,6 +25,9 @@ struct SpawnRequest {
     std::string directory;
     std::optional<WindowSize> terminal; // absent: pipes
     bool pipe_stdin = false;            // with pipes: a pipe for stdin, else /dev/null
+    // Instead of all that: its stdin is an end of a stream socket whose other end is
+    // Spawned::output, its stdout goes nowhere, its stderr is a pipe.
+    bool socket_stdin = false;
     std::vector<ChildLimit> limits;
 };
 

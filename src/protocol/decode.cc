@@ -4,6 +4,7 @@
 #include "json/reader.h"
 #include "protocol/approval.h"
 #include "protocol/exec.h"
+#include "protocol/files.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 #include "protocol/session.h"
@@ -310,6 +311,20 @@ template Result<ApprovalAnswer> decode(const json::Value*);
 template Result<ApprovalsRevokeParams> decode(const json::Value*);
 template Result<ApprovalsGrantParams> decode(const json::Value*);
 template Result<PolicyExplainParams> decode(const json::Value*);
+template Result<ReadFileParams> decode(const json::Value*);
+template Result<WriteFileParams> decode(const json::Value*);
+template Result<CreateDirectoryParams> decode(const json::Value*);
+template Result<GetMetadataParams> decode(const json::Value*);
+template Result<CanonicalizeParams> decode(const json::Value*);
+template Result<ReadDirectoryParams> decode(const json::Value*);
+template Result<WalkParams> decode(const json::Value*);
+template Result<RemoveParams> decode(const json::Value*);
+template Result<CopyParams> decode(const json::Value*);
+template Result<OpenParams> decode(const json::Value*);
+template Result<ReadBlockParams> decode(const json::Value*);
+template Result<WriteBlockParams> decode(const json::Value*);
+template Result<CloseParams> decode(const json::Value*);
+template Result<WatchMissingParams> decode(const json::Value*);
 template Result<Settings> decode(const json::Value*);
 template Result<InitializeParams> decode(const json::Value*);
 template Result<CancelParams> decode(const json::Value*);

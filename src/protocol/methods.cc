@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 24> served = {{
+constexpr std::array<NamedMethod, 38> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -32,6 +32,20 @@ constexpr std::array<NamedMethod, 24> served = {{
     {"approvals/grant", Method::approvals_grant},
     {"policy/explain", Method::policy_explain},
     {"session/configure", Method::session_configure},
+    {"fs/readFile", Method::fs_read_file},
+    {"fs/writeFile", Method::fs_write_file},
+    {"fs/createDirectory", Method::fs_create_directory},
+    {"fs/getMetadata", Method::fs_get_metadata},
+    {"fs/canonicalize", Method::fs_canonicalize},
+    {"fs/readDirectory", Method::fs_read_directory},
+    {"fs/walk", Method::fs_walk},
+    {"fs/remove", Method::fs_remove},
+    {"fs/copy", Method::fs_copy},
+    {"fs/open", Method::fs_open},
+    {"fs/readBlock", Method::fs_read_block},
+    {"fs/writeBlock", Method::fs_write_block},
+    {"fs/close", Method::fs_close},
+    {"fs/watchMissing", Method::fs_watch_missing},
     {"environment/info", Method::environment_info},
     {"environment/status", Method::environment_status},
     {"initialize", Method::initialize},
@@ -40,24 +54,9 @@ constexpr std::array<NamedMethod, 24> served = {{
 
 // Methods of Codex's exec-server protocol that are known and not served: before the handshake they
 // are refused like any other, afterwards they are unknown, with a message that says so.
-constexpr std::array<std::string_view, 18> reserved_names = {"fs/readFile",
-                                                             "fs/writeFile",
-                                                             "fs/createDirectory",
-                                                             "fs/getMetadata",
-                                                             "fs/canonicalize",
-                                                             "fs/readDirectory",
-                                                             "fs/walk",
-                                                             "fs/remove",
-                                                             "fs/copy",
-                                                             "fs/open",
-                                                             "fs/readBlock",
-                                                             "fs/writeBlock",
-                                                             "fs/close",
-                                                             "fs/watchMissing",
-                                                             "http/request",
-                                                             "capabilityRoots/discoverV1",
-                                                             "capabilities/discoverV2",
-                                                             "environmentConfig/read"};
+constexpr std::array<std::string_view, 4> reserved_names = {
+    "http/request", "capabilityRoots/discoverV1", "capabilities/discoverV2",
+    "environmentConfig/read"};
 
 } // namespace
 
@@ -82,6 +81,8 @@ int code_of(ErrorKind kind) {
     case ErrorKind::invalid_params:
     case ErrorKind::not_running:
     case ErrorKind::unknown_approval: return -32602;
+    case ErrorKind::not_found:
+    case ErrorKind::unknown_handle: return -32004;
     case ErrorKind::cancelled: return -32800;
     case ErrorKind::spawn_not_found:
     case ErrorKind::spawn_failed:
@@ -89,6 +90,9 @@ int code_of(ErrorKind kind) {
     case ErrorKind::denied:
     case ErrorKind::store_unavailable:
     case ErrorKind::config_invalid:
+    case ErrorKind::read_only:
+    case ErrorKind::disk_full:
+    case ErrorKind::io_failed:
     case ErrorKind::internal: return -32603;
     case ErrorKind::invalid_request:
     case ErrorKind::not_initialized:
@@ -100,6 +104,9 @@ int code_of(ErrorKind kind) {
     case ErrorKind::not_a_terminal:
     case ErrorKind::stdin_closed:
     case ErrorKind::unknown_session:
+    case ErrorKind::permission_denied:
+    case ErrorKind::wrong_kind:
+    case ErrorKind::handle_exists:
     case ErrorKind::shutting_down: return -32600;
     }
     return -32603;
@@ -130,6 +137,14 @@ std::string_view name_of(ErrorKind kind) {
     case ErrorKind::unknown_approval: return "unknownApproval";
     case ErrorKind::store_unavailable: return "storeUnavailable";
     case ErrorKind::config_invalid: return "configInvalid";
+    case ErrorKind::not_found: return "notFound";
+    case ErrorKind::permission_denied: return "permissionDenied";
+    case ErrorKind::wrong_kind: return "wrongKind";
+    case ErrorKind::read_only: return "readOnly";
+    case ErrorKind::disk_full: return "diskFull";
+    case ErrorKind::io_failed: return "ioFailed";
+    case ErrorKind::unknown_handle: return "unknownHandle";
+    case ErrorKind::handle_exists: return "handleExists";
     case ErrorKind::internal: return "internal";
     }
     return "internal";

@@ -3,17 +3,15 @@
 #include "base/log.h"
 #include "os/proc.h"
 #include "sandbox/supervision.h"
+#include "server/clearing.h"
 
 #include <unistd.h>
 
-#include <memory>
 #include <utility>
 
 namespace ew::server {
 
 namespace {
-
-constexpr Millis clearing_time{10'000};
 
 std::string_view word_of(sandbox::DenialKind kind) {
     switch (kind) {
@@ -84,23 +82,8 @@ void Confinement::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
 }
 
 void Confinement::clear(os::Poller& poller, std::uint64_t serial, TimePoint now) {
-    // std::function wants a body that can be copied.
-    const auto places =
-        std::make_shared<std::vector<sandbox::Placeholder>>(launch_->take_placeholders());
-    if (places->empty()) return;
-    std::vector<int> locks;
-    for (const sandbox::Placeholder& place : *places)
-        locks.push_back(place.lock.get());
-    const auto body = [places, journal = journal_] {
-        for (auto place = places->rbegin(); place != places->rend(); ++place) // inner ones first
-            sandbox::release(std::move(*place), journal);
-        return std::string("done");
-    };
-    Result<os::Errand> errand = os::Errand::begin(body, locks, now + clearing_time);
-    if (!errand)
-        return log::warning("sandbox", "what held places stays until the next start: {}",
-                            errand.error().message);
-    clearing_.emplace(std::move(*errand));
+    clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
+    if (!clearing_) return;
     (void)poller.watch(clearing_->fd(), {os::Source::clearing, serial}, os::Interest::read);
 }
 

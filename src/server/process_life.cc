@@ -81,7 +81,7 @@ void ProcessService::finish_confined(Process& process, const sandbox::Launch::Ou
     const std::uint64_t serial = process.serial;
     process.is_being_confined = false;
     process.sandbox->begin(poller_, process.serial);
-    if (UniqueFd guarded = process.sandbox->take_guarded()) guarded_ = std::move(guarded);
+    if (UniqueFd guarded = process.sandbox->take_guarded()) host_.keep_guarded(std::move(guarded));
     take_over(process, std::move(process.sandbox->spawned()));
     Process* const still = table_.find(serial);
     if (still == nullptr || !still->early_end) return;

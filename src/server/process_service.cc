@@ -183,7 +183,7 @@ Result<void> ProcessService::launch_confined(Process& process) {
     if (host_.failure()) return machine_unknown(*host_.failure());
     Confinement& sandbox = *process.sandbox;
     if (Result<void> begun =
-            sandbox.launch(process.request, *host_.machine(), settings_.journal, guarded_.get());
+            sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
         !begun)
         return not_startable(process, std::move(begun.error()));
     process.pid = sandbox.spawned().pid;

@@ -148,6 +148,8 @@ public:
 
     void need_machine() { host_.need(now_); }
 
+    SandboxHost& sandbox_host() { return host_; }
+
     void on_machine();
     void on_supervisor(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);
@@ -212,7 +214,6 @@ private:
     ProcessTable table_;
     Families families_;
     SandboxHost host_;
-    UniqueFd guarded_; // see sandbox::LaunchOrder; empty until a launch has made it
     TimePoint now_;
     bool wants_extensions_ = false;
     bool has_warned_ = false;

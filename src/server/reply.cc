@@ -12,10 +12,14 @@ Reply::~Reply() {
     fail({ErrorKind::internal, "the request was dropped: this is a bug of execward"});
 }
 
-void Reply::send_null() {
+void Reply::send_text(std::string_view json) {
     ByteBuffer& out = begin();
-    out.append(std::string_view("null"));
+    out.append(json);
     end(out);
+}
+
+void Reply::send_null() {
+    send_text("null");
 }
 
 void Reply::fail(const Error& error) {

@@ -39,6 +39,8 @@ public:
         end(out);
     }
 
+    // `json` is the text of the result.
+    void send_text(std::string_view json);
     void send_null();
     void fail(const Error& error);
 

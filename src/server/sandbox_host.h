@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "os/errand.h"
 #include "os/poller.h"
 #include "sandbox/machine.h"
@@ -23,6 +24,11 @@ public:
 
     // Why it could not be found out, until the next need().
     const std::optional<Error>& failure() const { return failure_; }
+
+    // Borrowed, of LaunchOrder::guarded: what a launch made that others can use; -1: nothing yet.
+    int guarded() const { return guarded_.get(); }
+
+    void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
     // Begins to find out, unless it is known or on the way. What the machine lacked is looked for
     // again after a while: it may have been repaired.
@@ -46,6 +52,7 @@ private:
     std::optional<sandbox::Machine> machine_;
     std::optional<Error> failure_;
     TimePoint found_at_;
+    UniqueFd guarded_;
     bool trusts_memory_ = true; // what was found before a restart counts
 };
 

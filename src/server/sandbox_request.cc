@@ -151,12 +151,12 @@ sandbox::Policy policy_in(const SandboxRequest& request) {
 
 // Where the special places are. With `mode`, the directory is the root if none is named, and with
 // permissions there is none then.
-sandbox::Context context_of(const protocol::StartParams& params, const SandboxRequest& request) {
+sandbox::Context context_of(std::string directory, const SandboxRequest& request) {
     const protocol::PolicyContext nothing;
     const protocol::PolicyContext& named =
         request.policy_context ? *request.policy_context : nothing;
     sandbox::Context context;
-    context.cwd = params.cwd.native;
+    context.cwd = std::move(directory);
     for (const std::optional<protocol::Path>& cwd : {request.cwd, named.cwd, request.policy_cwd})
         if (cwd) context.cwd = cwd->native;
     if (named.workspace_roots)
@@ -194,14 +194,13 @@ bool denies(const sandbox::Policy& policy, sandbox::Special place) {
 std::optional<Error> refusal_of_places(const SandboxOrder& order) {
     if (denies(order.policy, sandbox::Special::unknown))
         return Error{ErrorKind::sandbox_unavailable,
-                     "the process was not started: a special place that is to be denied is not "
-                     "known to this version of execward",
+                     "a special place that is to be denied is not known to this version of "
+                     "execward",
                      "deny it by its path", "sandbox"};
     if (order.context.workspace_roots.empty() &&
         denies(order.policy, sandbox::Special::project_roots))
         return Error{ErrorKind::sandbox_unavailable,
-                     "the process was not started: project_roots are to be denied, and there are "
-                     "none",
+                     "project_roots are to be denied, and there are none",
                      "name them in policyContext.workspaceRoots, or deny the path", "sandbox"};
     return std::nullopt;
 }
@@ -224,27 +223,55 @@ void add_file(std::vector<std::string>& places, std::string path) {
     if (!path.empty() && !is_known) places.push_back(std::move(path));
 }
 
-} // namespace
+// Where a process or an operation on files is, as far as the request does not say.
+struct Surroundings {
+    std::string cwd;
+    std::string tmpdir;
+};
 
-Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
-                                               const ServerSide& side) {
+Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
+                                               Surroundings surroundings, const ServerSide& side) {
     using Nothing = std::optional<SandboxOrder>;
-    if (std::optional<Error> refusal = refusal_of_network(params)) return *refusal;
-    if (!params.sandbox || params.sandbox->is_disabled()) return Nothing();
-    const SandboxRequest& request = *params.sandbox;
     SandboxOrder order;
     order.policy = policy_in(request);
     order.policy.is_wanted = request.mode == LaunchMode::require;
     if (Result<void> good = sandbox::check(order.policy); !good)
         return in_request(good.error(), request);
-    order.context = context_of(params, request);
+    order.context = context_of(std::move(surroundings.cwd), request);
     if (std::optional<Error> refusal = refusal_of_places(order)) return *refusal;
     if (!sandbox::needs_sandbox(order.policy)) return Nothing();
     order.policy.enforcement = enforcement_of(request, side.enforcement);
     order.policy.reports_writes = request.report_writes.value_or(side.reports_writes);
-    order.context.tmpdir = tmpdir_of(params);
+    order.context.tmpdir = std::move(surroundings.tmpdir);
     order.context.hidden = side.hidden;
     return std::optional(std::move(order));
+}
+
+} // namespace
+
+Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
+                                               const ServerSide& side) {
+    if (std::optional<Error> refusal = refusal_of_network(params)) return *refusal;
+    if (!params.sandbox || params.sandbox->is_disabled()) return std::optional<SandboxOrder>();
+    Result<std::optional<SandboxOrder>> order =
+        sandbox_in(*params.sandbox, {params.cwd.native, tmpdir_of(params)}, side);
+    if (!order && order.error().kind == ErrorKind::sandbox_unavailable)
+        order.error().message.insert(0, "the process was not started: ");
+    return order;
+}
+
+Result<std::optional<SandboxOrder>>
+sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
+                 const ServerSide& side) {
+    if (!request || request->is_disabled()) return std::optional<SandboxOrder>();
+    std::optional<SandboxOrder> order =
+        TRY(sandbox_in(*request, {std::move(cwd), tmpdir_in(own_environment())}, side));
+    if (!order) return order;
+    order->policy.network = sandbox::Network::enabled;
+    order->policy.has_private_tmp = false;
+    order->policy.reports_writes = false;
+    order->policy.is_wanted = true;
+    return order;
 }
 
 sandbox::ModeOptions mode_options(const config::Confinement& confinement) {

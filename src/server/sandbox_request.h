@@ -25,6 +25,13 @@ struct SandboxOrder {
     sandbox::Context context = {};
 };
 
+// What an operation on files is to be confined to: as sandbox_of() for a process, but for the
+// network, which it does not use, and for a /tmp of its own, in which what it writes would be lost;
+// /tmp is the machine's then, and read-only. `cwd` is taken where the request names none.
+Result<std::optional<SandboxOrder>>
+sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
+                 const ServerSide& side);
+
 // How a process is to be confined. Absent: not at all, since nothing was asked for, somebody else
 // confines it, or there is nothing to enforce. Errors: invalid_params, with the member; and
 // sandbox_unavailable for what no version of ours can keep.

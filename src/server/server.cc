@@ -87,6 +87,8 @@ int Server::run(pid_t keeper) {
     processes_ = std::make_unique<ProcessService>(process_settings(), poller_, bulk_poller_,
                                                   outbox_, os::Cookies::for_this_process());
     processes_->set_client_wants_extensions(session_.wants_extensions());
+    files_ = std::make_unique<FileService>(file_settings(), poller_, outbox_,
+                                           processes_->sandbox_host());
     gate_ = std::make_unique<Gate>(session_, outbox_);
     exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_);
     if (session_.answers_questions()) gate_->begin_session();
@@ -110,6 +112,12 @@ ProcessSettings Server::process_settings() const {
     settings.open_files = os::raise_open_files_limit();
     if (!state.empty()) settings.journal = state + "/placeholders";
     return settings;
+}
+
+FileSettings Server::file_settings() const {
+    const ProcessSettings processes = process_settings();
+    return {processes.selection, processes.side, session_.environment().cwd.native,
+            processes.journal};
 }
 
 // What a start that asks for a sandbox does not say itself.
@@ -137,6 +145,7 @@ void Server::turn() {
 void Server::set_now() {
     if (!processes_) return;
     processes_->set_now(now_);
+    files_->set_now(now_);
     gate_->set_now(now_);
     exec_->set_now(now_);
 }
@@ -144,6 +153,7 @@ void Server::set_now() {
 void Server::on_time() {
     if (!processes_) return;
     processes_->on_time(now_);
+    files_->on_time(now_);
     exec_->on_news();
     exec_->on_time();
     gate_->on_time();
@@ -170,9 +180,13 @@ void Server::dispatch(os::Token token) {
     case os::Source::error_output:
         return processes_->on_output(token.serial, 1, OutputPump::lone_budget);
     case os::Source::input: return processes_->on_input_room(token.serial);
-    case os::Source::machine: return processes_->on_machine();
+    case os::Source::machine: return processes_->on_machine(); // on_time() begins what waited
     case os::Source::supervisor: return processes_->on_supervisor(token.serial);
     case os::Source::clearing: return processes_->on_clearing(token.serial);
+    case os::Source::file_start: return files_->on_start_report(token.serial);
+    case os::Source::file_socket: return files_->on_socket(token.serial);
+    case os::Source::file_clearing: return files_->on_clearing(token.serial);
+    case os::Source::file_watch: return files_->on_watch();
     }
 }
 
@@ -291,6 +305,20 @@ void Server::handle_request(Message& message) {
     case Method::approvals_revoke:
     case Method::approvals_grant:
     case Method::policy_explain: return handle_exec(*method, std::move(reply), message.params);
+    case Method::fs_read_file:
+    case Method::fs_write_file:
+    case Method::fs_create_directory:
+    case Method::fs_get_metadata:
+    case Method::fs_canonicalize:
+    case Method::fs_read_directory:
+    case Method::fs_walk:
+    case Method::fs_remove:
+    case Method::fs_copy:
+    case Method::fs_open:
+    case Method::fs_read_block:
+    case Method::fs_write_block:
+    case Method::fs_close:
+    case Method::fs_watch_missing: return handle_files(*method, std::move(reply), message.params);
     case Method::session_configure: return configure(std::move(reply), message.params);
     case Method::environment_info: return reply.send(session_.environment());
     case Method::environment_status: return reply.send(protocol::EnvironmentStatus{});
@@ -300,6 +328,40 @@ void Server::handle_request(Message& message) {
         return reply.fail({ErrorKind::unknown_method,
                            fmt::format("'{}' is not served by this version", message.method),
                            "environment/info and initialize tell what is"});
+    }
+}
+
+void Server::handle_files(Method method, Reply reply, const json::Value* params) {
+    switch (method) {
+    case Method::fs_read_file:
+        return start_handling<protocol::ReadFileParams>(*files_, std::move(reply), params);
+    case Method::fs_write_file:
+        return start_handling<protocol::WriteFileParams>(*files_, std::move(reply), params);
+    case Method::fs_create_directory:
+        return start_handling<protocol::CreateDirectoryParams>(*files_, std::move(reply), params);
+    case Method::fs_get_metadata:
+        return start_handling<protocol::GetMetadataParams>(*files_, std::move(reply), params);
+    case Method::fs_canonicalize:
+        return start_handling<protocol::CanonicalizeParams>(*files_, std::move(reply), params);
+    case Method::fs_read_directory:
+        return start_handling<protocol::ReadDirectoryParams>(*files_, std::move(reply), params);
+    case Method::fs_walk:
+        return start_handling<protocol::WalkParams>(*files_, std::move(reply), params);
+    case Method::fs_remove:
+        return start_handling<protocol::RemoveParams>(*files_, std::move(reply), params);
+    case Method::fs_copy:
+        return start_handling<protocol::CopyParams>(*files_, std::move(reply), params);
+    case Method::fs_open:
+        return start_handling<protocol::OpenParams>(*files_, std::move(reply), params);
+    case Method::fs_read_block:
+        return start_handling<protocol::ReadBlockParams>(*files_, std::move(reply), params);
+    case Method::fs_write_block:
+        return start_handling<protocol::WriteBlockParams>(*files_, std::move(reply), params);
+    case Method::fs_close:
+        return start_handling<protocol::CloseParams>(*files_, std::move(reply), params);
+    case Method::fs_watch_missing:
+        return start_handling<protocol::WatchMissingParams>(*files_, std::move(reply), params);
+    default: break; // handle_request() keeps the others
     }
 }
 
@@ -335,6 +397,20 @@ void Server::handle_exec(Method method, Reply reply, const json::Value* params) 
     case Method::process_close_stdin:
     case Method::process_list:
     case Method::session_configure:
+    case Method::fs_read_file:
+    case Method::fs_write_file:
+    case Method::fs_create_directory:
+    case Method::fs_get_metadata:
+    case Method::fs_canonicalize:
+    case Method::fs_read_directory:
+    case Method::fs_walk:
+    case Method::fs_remove:
+    case Method::fs_copy:
+    case Method::fs_open:
+    case Method::fs_read_block:
+    case Method::fs_write_block:
+    case Method::fs_close:
+    case Method::fs_watch_missing:
     case Method::environment_info:
     case Method::environment_status:
     case Method::initialize:
@@ -348,6 +424,7 @@ void Server::configure(Reply reply, const json::Value* params) {
     if (!changes) return reply.fail(changes.error());
     const protocol::Settings settings = session_.configure(*changes);
     processes_->set_side(server_side());
+    files_->set_side(server_side());
     reply.send(settings);
 }
 
@@ -367,7 +444,9 @@ void Server::handle_notification(const Message& message) {
     if (message.method == "$/cancelRequest" && processes_) {
         Result<protocol::CancelParams> params =
             protocol::decode<protocol::CancelParams>(message.params);
-        if (params && (processes_->cancel(params->id) || exec_->cancel(params->id))) return;
+        if (params && (processes_->cancel(params->id) || exec_->cancel(params->id) ||
+                       files_->cancel(params->id)))
+            return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
     log::info("server", "ignored the notification '{}'", core::shortened(message.method));
@@ -426,7 +505,7 @@ void Server::finish_turn() {
 
 void Server::begin_ending(int status) {
     if (ending_) return;
-    ending_ = Ending{status, now_ + ending_time, {}};
+    ending_ = Ending{status, now_ + ending_time, now_ + file_ending_time, {}};
     if (!exec_) return;
     processes_->refuse_waiting(
         {ErrorKind::shutting_down, "the command was not run: the server is ending"});
@@ -436,6 +515,12 @@ void Server::begin_ending(int status) {
 
 void Server::continue_ending() {
     if (!processes_ || (ending_->kill_again && !is_due(ending_->kill_again, now_))) return;
+    files_->end_idle();
+    if (files_->has_work() && now_ < ending_->files_deadline) {
+        ending_->kill_again = std::min(now_ + kill_again_time, ending_->files_deadline);
+        return;
+    }
+    files_->refuse_all({ErrorKind::shutting_down, "the server is ending"});
     processes_->kill_everything();
     ending_->kill_again = now_ + kill_again_time;
 }
@@ -458,6 +543,7 @@ std::optional<TimePoint> Server::next_deadline() {
     if (processes_) {
         next = earlier(next, processes_->next_deadline());
         next = earlier(next, exec_->next_deadline());
+        next = earlier(next, files_->next_deadline());
         next = earlier(next, gate_->next_deadline());
     }
     if (!ending_) return next;

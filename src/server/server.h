@@ -9,6 +9,7 @@
 #include "protocol/framing.h"
 #include "protocol/methods.h"
 #include "server/exec_service.h"
+#include "server/file_service.h"
 #include "server/gate.h"
 #include "server/outbox.h"
 #include "server/process_service.h"
@@ -35,6 +36,8 @@ class Server {
 public:
     // An ending server waits this long for its children to go and for the client to take the rest.
     static constexpr Millis ending_time{1000};
+    // Of these, what was asked of fs/* has this long before everything is killed.
+    static constexpr Millis file_ending_time{500};
 
     // `recorder` may be null; it outlives the server.
     Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
@@ -55,11 +58,13 @@ private:
     struct Ending {
         int status = 0;
         TimePoint deadline;
+        TimePoint files_deadline;
         std::optional<TimePoint> kill_again;
     };
 
     bool has_answered_handshake() const;
     ProcessSettings process_settings() const;
+    FileSettings file_settings() const;
     ServerSide server_side() const;
     void turn();
     void set_now();
@@ -77,6 +82,7 @@ private:
     void handle_response(const protocol::Message& message);
     void initialize(Reply reply, const json::Value* params);
     void configure(Reply reply, const json::Value* params);
+    void handle_files(protocol::Method method, Reply reply, const json::Value* params);
     void handle_exec(protocol::Method method, Reply reply, const json::Value* params);
     template <class Params, class Service>
     void start_handling(Service& service, Reply reply, const json::Value* params);
@@ -104,6 +110,7 @@ private:
     Session session_;
     // These exist in the worker.
     std::unique_ptr<ProcessService> processes_;
+    std::unique_ptr<FileService> files_;
     std::unique_ptr<Gate> gate_;
     std::unique_ptr<ExecService> exec_;
     std::deque<os::Token> bulk_turn_;         // flooding streams that were ready and not served yet

@@ -48,6 +48,8 @@ protocol::EnvironmentInfo look_around() {
     info.temp_dir.native = temp.empty() ? "/tmp" : temp;
     if (!temp.empty()) info.temporary_directories.push_back({temp});
     info.platform_os = "linux";
+    info.capabilities = {
+        {"fsWatchMissing", true}, {"sandboxedFileStreaming", true}, {"fileWriteStreaming", true}};
     return info;
 }
 
@@ -126,8 +128,11 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     result.session_id = id_;
     result.server_info = {"execward", std::string(program_version)};
     result.protocol_version = protocol::protocol_version;
-    result.capabilities = {
-        {"processes", true}, {"extensions", true}, {"exec", true}, {"approvals", true}};
+    result.capabilities = {{"processes", true},
+                           {"extensions", true},
+                           {"exec", true},
+                           {"approvals", true},
+                           {"files", true}};
     result.environment_info = environment_;
     return result;
 }

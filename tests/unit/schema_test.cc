@@ -1,8 +1,10 @@
 // The structs against schema/, in both directions: what is only on one side fails, and is named.
+#include "files/wire.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "protocol/approval.h"
 #include "protocol/exec.h"
+#include "protocol/files.h"
 #include "protocol/framing.h"
 #include "protocol/methods.h"
 #include "protocol/process.h"
@@ -10,6 +12,7 @@
 #include "protocol/session.h"
 #include "sandbox/denials.h"
 #include "sandbox/policy.h"
+#include "server/file_service.h"
 #include "server/server.h"
 #include "support/parsed.h"
 #include "support/shape.h"
@@ -84,14 +87,20 @@ EXECWARD_NAME(ApprovalsListResult);
 EXECWARD_NAME(ApprovalsRevokeParams);
 EXECWARD_NAME(ApprovalsRevokeResult);
 EXECWARD_NAME(CancelParams);
+EXECWARD_NAME(CanonicalizeParams);
+EXECWARD_NAME(CanonicalizeResult);
 EXECWARD_NAME(ClientCapabilities);
 EXECWARD_NAME(ClientInfo);
+EXECWARD_NAME(CloseParams);
 EXECWARD_NAME(CloseStdinParams);
 EXECWARD_NAME(ClosedEvent);
 EXECWARD_NAME(CommandVerdict);
 EXECWARD_NAME(Confinement);
 EXECWARD_NAME(ConfinementSettings);
+EXECWARD_NAME(CopyParams);
+EXECWARD_NAME(CreateDirectoryParams);
 EXECWARD_NAME(Denial);
+EXECWARD_NAME(DirectoryEntry);
 EXECWARD_NAME(Empty);
 EXECWARD_NAME(EntryPath);
 EXECWARD_NAME(EnvPolicy);
@@ -113,15 +122,20 @@ EXECWARD_NAME(ExecTerminateAllParams);
 EXECWARD_NAME(ExecTerminateAllResult);
 EXECWARD_NAME(ExecWriteParams);
 EXECWARD_NAME(ExitedEvent);
+EXECWARD_NAME(FileMetadata);
 EXECWARD_NAME(FileSystemEntry);
 EXECWARD_NAME(FileSystemPermission);
 EXECWARD_NAME(FileSystemPolicy);
+EXECWARD_NAME(GetMetadataParams);
 EXECWARD_NAME(GranularSettings);
 EXECWARD_NAME(InitializeParams);
 EXECWARD_NAME(InitializeResult);
 EXECWARD_NAME(Limits);
 EXECWARD_NAME(ListResult);
+EXECWARD_NAME(MissingChanged);
 EXECWARD_NAME(NetworkPermission);
+EXECWARD_NAME(OpenParams);
+EXECWARD_NAME(OpenResult);
 EXECWARD_NAME(OutputChunk);
 EXECWARD_NAME(OutputEvent);
 EXECWARD_NAME(PermissionProfile);
@@ -130,8 +144,15 @@ EXECWARD_NAME(PolicyExplainParams);
 EXECWARD_NAME(PolicyExplainResult);
 EXECWARD_NAME(PolicyOrMode);
 EXECWARD_NAME(ProcessInfo);
+EXECWARD_NAME(ReadBlockParams);
+EXECWARD_NAME(ReadBlockResult);
+EXECWARD_NAME(ReadDirectoryParams);
+EXECWARD_NAME(ReadDirectoryResult);
+EXECWARD_NAME(ReadFileParams);
+EXECWARD_NAME(ReadFileResult);
 EXECWARD_NAME(ReadParams);
 EXECWARD_NAME(ReadResult);
+EXECWARD_NAME(RemoveParams);
 EXECWARD_NAME(ResizeParams);
 EXECWARD_NAME(RuleInput);
 EXECWARD_NAME(SandboxPolicy);
@@ -147,9 +168,18 @@ EXECWARD_NAME(TerminateParams);
 EXECWARD_NAME(TerminateResult);
 EXECWARD_NAME(Timings);
 EXECWARD_NAME(Usage);
+EXECWARD_NAME(WalkEntry);
+EXECWARD_NAME(WalkError);
+EXECWARD_NAME(WalkOptions);
+EXECWARD_NAME(WalkParams);
+EXECWARD_NAME(WalkResult);
 EXECWARD_NAME(WarningEvent);
+EXECWARD_NAME(WatchMissingParams);
+EXECWARD_NAME(WatchMissingResult);
 EXECWARD_NAME(Widening);
 EXECWARD_NAME(WindowSize);
+EXECWARD_NAME(WriteBlockParams);
+EXECWARD_NAME(WriteFileParams);
 EXECWARD_NAME(WriteParams);
 EXECWARD_NAME(WriteResult);
 
@@ -427,12 +457,19 @@ public:
         add<ExecCommandParams, ExecWriteParams, ExecTerminateAllParams, AdditionalPermissions,
             NetworkPermission, FileSystemPermission, Settings, GranularSettings, ApprovalAnswer,
             ApprovalsRevokeParams, ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
+        add<ReadFileParams, WriteFileParams, CreateDirectoryParams, GetMetadataParams,
+            CanonicalizeParams, ReadDirectoryParams, WalkParams, WalkOptions, RemoveParams,
+            CopyParams, OpenParams, ReadBlockParams, WriteBlockParams, CloseParams,
+            WatchMissingParams>(read);
         add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus, StartResult,
             OutputChunk, Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult,
             OutputEvent, ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
         add<ExecResult, Timings, Confinement, Denial, ExecFailure, ExecListResult, ExecProcessInfo,
             ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
             ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
+        add<ReadFileResult, FileMetadata, CanonicalizeResult, ReadDirectoryResult, DirectoryEntry,
+            WalkResult, WalkEntry, WalkError, OpenResult, ReadBlockResult, WatchMissingResult,
+            MissingChanged>(written);
         add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
             ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict,
             Widening>(written);
@@ -476,7 +513,7 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "exec.h", "process.h", "sandbox.h", "session.h"}) {
+         {"approval.h", "exec.h", "files.h", "process.h", "sandbox.h", "session.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
@@ -626,6 +663,30 @@ TEST_CASE("the limits have the values that the schema names") {
           std::size_t{ProcessService::remembered_write_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==
           static_cast<std::uint64_t>(ew::server::Server::ending_time.count()));
+}
+
+TEST_CASE("the limits of files have the values that the schema names") {
+    Protocol protocol;
+    using ew::server::FileService;
+    namespace files = ew::files;
+
+    CHECK(protocol.limit("content of a file in one message") == files::longest_content);
+    CHECK(protocol.limit("block of a file") == files::longest_block);
+    CHECK(protocol.limit("depth of a walk") == files::deepest_walk);
+    CHECK(protocol.limit("directories of a walk") == files::most_walk_directories);
+    CHECK(protocol.limit("entries of a walk") == files::most_walk_entries);
+    CHECK(protocol.limit("paths of a walk") == files::longest_walk);
+    CHECK(protocol.limit("entries of a directory that is read") == files::most_entries);
+    CHECK(protocol.limit("paths of a watch") == files::most_missing);
+    CHECK(protocol.limit("length of a handleId") == longest_name);
+    CHECK(protocol.limit("open handles") == std::size_t{FileService::most_handles});
+    CHECK(protocol.limit("watches") == std::size_t{ew::server::FileWatches::most});
+    CHECK(protocol.limit("unanswered requests of fs/*") == std::size_t{FileService::most_tasks});
+    CHECK(protocol.limit("content of unanswered requests of fs/*") ==
+          std::size_t{FileService::most_task_bytes});
+    CHECK(protocol.limit("file processes at once") == std::size_t{FileService::most_processes});
+    CHECK(protocol.limit("file processes in sandboxes at once") ==
+          std::size_t{FileService::most_confined});
 }
 
 TEST_SUITE_END();

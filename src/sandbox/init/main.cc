@@ -2,8 +2,10 @@
 // the sandbox need not show any library, and nothing of the command's may be loaded into it.
 //
 // As the first process of a pid namespace it forks: the child becomes the command, and the first
-// process stays behind. Else it becomes the command itself.
+// process stays behind. Else it becomes the command itself. As `execward-init files` it is a file
+// process, in a sandbox or not.
 
+#include "files/serve.h"
 #include "sandbox/init/command.h"
 #include "sandbox/init/first_process.h"
 #include "sandbox/init/order_reader.h"
@@ -92,5 +94,7 @@ void take_descriptors() {
 
 int main(int argc, char** argv) {
     if (argc >= 2 && std::strcmp(argv[1], "probe") == 0) return ew::sandbox::init::probe(argv + 2);
+    if (argc >= 2 && std::strcmp(argv[1], "files") == 0)
+        return ew::files::serve(0, argc >= 3 && std::strcmp(argv[2], "once") == 0);
     ew::sandbox::init::run();
 }

@@ -17,7 +17,7 @@ TEST_CASE("a method is found by its whole name, case included") {
 }
 
 TEST_CASE("methods of the protocol that are not served are known as reserved") {
-    CHECK(method_named("fs/readFile") == Method::reserved);
+    CHECK(method_named("environmentConfig/read") == Method::reserved);
     CHECK(method_named("http/request") == Method::reserved);
 }
 
@@ -31,8 +31,9 @@ TEST_CASE("every error has a code of JSON-RPC and a name") {
     for (int value = 0; value <= static_cast<int>(ErrorKind::internal); ++value) {
         const auto kind = static_cast<ErrorKind>(value);
         CAPTURE(value);
-        CHECK(ew::protocol::code_of(kind) <= -32600);
-        CHECK(ew::protocol::code_of(kind) >= -32800);
+        const int code = ew::protocol::code_of(kind);
+        // -32004 is Codex's, for what is not there.
+        CHECK((code == -32004 || (code <= -32600 && code >= -32800)));
         CHECK_FALSE(ew::protocol::name_of(kind).empty());
     }
 }

@@ -1,0 +1,245 @@
+// What there is, and of which kind.
+
+#include "files/operations.h"
+#include "files/places.h"
+#include "os/directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ew::files {
+
+namespace {
+
+std::int64_t milliseconds(const statx_timestamp& time) {
+    return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+// Collects entries and sends them in frames.
+template <class Item>
+class Frames {
+public:
+    Frames(Answer& answer, FrameKind kind) : answer_(answer), kind_(kind) {}
+
+    void add(const Item& item) {
+        std::string one;
+        append(one, item);
+        if (body_.size() + one.size() > longest_frame) flush();
+        body_ += one;
+    }
+
+    void flush() {
+        if (!body_.empty()) answer_.add(kind_, body_);
+        body_.clear();
+    }
+
+private:
+    Answer& answer_;
+    FrameKind kind_;
+    std::string body_;
+};
+
+struct Kind {
+    bool is_link = false;
+    mode_t mode = 0; // of what a link leads to; 0: it leads nowhere
+    dev_t device = 0;
+    ino_t inode = 0;
+};
+
+Kind kind_of(int directory, const char* name) {
+    Kind kind;
+    struct stat status = {};
+    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return kind;
+    kind.is_link = S_ISLNK(status.st_mode);
+    if (kind.is_link && ::fstatat(directory, name, &status, 0) != 0) return kind;
+    kind.mode = status.st_mode;
+    kind.device = status.st_dev;
+    kind.inode = status.st_ino;
+    return kind;
+}
+
+// ---------------------------------------------------------------- walk
+
+class Walk {
+public:
+    Walk(const Request& request, Answer& answer)
+        : options_(request.walk), answer_(answer), entries_(answer, FrameKind::entries) {
+        queue_.push_back({request.path, 0});
+    }
+
+    void run() {
+        struct stat status = {};
+        if (::stat(queue_.front().path.c_str(), &status) != 0)
+            return answer_.finish(failed(queue_.front().path, errno));
+        if (S_ISDIR(status.st_mode)) visit_all();
+        entries_.flush();
+        Frames<Problem> problems(answer_, FrameKind::problems);
+        for (const Problem& problem : problems_)
+            problems.add(problem);
+        problems.flush();
+        Done done;
+        done.is_truncated = is_truncated_;
+        answer_.finish(done);
+    }
+
+private:
+    struct Directory {
+        std::string path;
+        std::uint64_t depth;
+    };
+
+    void visit_all() {
+        while (!queue_.empty() && !is_full_) {
+            if (visited_ == options_.max_directories) {
+                is_truncated_ = true;
+                return;
+            }
+            const Directory directory = std::move(queue_.front());
+            queue_.pop_front();
+            visit(directory);
+        }
+    }
+
+    // A directory that several links lead to is visited once, and a loop ends.
+    bool is_new(int fd) {
+        struct stat status = {};
+        return ::fstat(fd, &status) == 0 && seen_.insert({status.st_dev, status.st_ino}).second;
+    }
+
+    void visit(const Directory& directory) {
+        const os::Directory listing = os::open_directory(directory.path);
+        if (!listing) return note_problem(directory.path, errno);
+        if (!is_new(::dirfd(listing.get()))) return;
+        ++visited_;
+        std::vector<std::string> names;
+        for (;;) {
+            errno = 0;
+            const dirent* const entry = ::readdir(listing.get());
+            if (entry == nullptr) break;
+            const std::string_view name = entry->d_name;
+            if (name != "." && name != "..") names.emplace_back(name);
+        }
+        if (errno != 0) note_problem(directory.path, errno);
+        std::ranges::sort(names);
+        for (const std::string& name : names) {
+            if (is_full_) return;
+            take(directory, ::dirfd(listing.get()), name);
+        }
+    }
+
+    void take(const Directory& directory, int fd, const std::string& name) {
+        const Kind kind = kind_of(fd, name.c_str());
+        if (kind.is_link && !options_.follows_directory_links) return;
+        const bool is_directory = S_ISDIR(kind.mode);
+        if (!is_directory && !S_ISREG(kind.mode)) return;
+        if (is_directory && options_.prunes_hidden_directories && name.front() == '.') return;
+        std::string path = directory.path == "/" ? "/" + name : directory.path + '/' + name;
+        if (count_ == options_.max_entries || bytes_ + path.size() > longest_walk) {
+            is_truncated_ = is_full_ = true;
+            return;
+        }
+        ++count_;
+        bytes_ += path.size();
+        entries_.add({path, is_directory, !is_directory});
+        if (!is_directory) return;
+        if (directory.depth < options_.max_depth)
+            queue_.push_back({std::move(path), directory.depth + 1});
+    }
+
+    void note_problem(const std::string& path, int error_number) {
+        constexpr std::size_t most = 1000;
+        if (problems_.size() == most) {
+            is_truncated_ = true;
+            return;
+        }
+        problems_.push_back({path, ::strerror(error_number)});
+    }
+
+    const WalkOptions options_;
+    Answer& answer_;
+    Frames<Entry> entries_;
+    std::vector<Problem> problems_;
+    std::deque<Directory> queue_;
+    std::set<std::pair<dev_t, ino_t>> seen_;
+    std::uint64_t visited_ = 0;
+    std::uint64_t count_ = 0;
+    std::uint64_t bytes_ = 0;
+    bool is_truncated_ = false;
+    bool is_full_ = false;
+};
+
+} // namespace
+
+void metadata(const Request& request, Answer& answer) {
+    Place place;
+    if (Failure failure = find_place(request.path, request.follows_links, place))
+        return answer.finish(*failure);
+    struct statx status = {};
+    constexpr unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;
+    const auto look = [&](int flags) {
+        return ::statx(place.directory.get(), place.name.c_str(), flags, wanted, &status) == 0;
+    };
+    if (!look(AT_SYMLINK_NOFOLLOW)) return answer.finish(failed(request.path, errno));
+    Done done;
+    done.is_link = S_ISLNK(status.stx_mode);
+    if (done.is_link && !request.follows_links)
+        return answer.finish(failed(Trouble::wrong_kind, request.path,
+                                    "is a symbolic link, and followSymlinks is false"));
+    if (done.is_link && !look(0)) return answer.finish(failed(request.path, errno));
+    done.is_directory = S_ISDIR(status.stx_mode);
+    done.is_file = S_ISREG(status.stx_mode);
+    done.size = status.stx_size;
+    if ((status.stx_mask & STATX_BTIME) != 0) done.created_at_ms = milliseconds(status.stx_btime);
+    done.modified_at_ms = milliseconds(status.stx_mtime);
+    answer.finish(done);
+}
+
+void canonicalize(const Request& request, Answer& answer) {
+    const std::unique_ptr<char, decltype(&std::free)> path(
+        ::realpath(request.path.c_str(), nullptr), &std::free);
+    if (!path) return answer.finish(failed(request.path, errno));
+    Done done;
+    done.path = path.get();
+    answer.finish(done);
+}
+
+void read_directory(const Request& request, Answer& answer) {
+    const os::Directory listing = os::open_directory(request.path);
+    if (!listing) return answer.finish(failed(request.path, errno));
+    Frames<Entry> entries(answer, FrameKind::entries);
+    std::uint64_t count = 0;
+    for (;;) {
+        errno = 0;
+        const dirent* const entry = ::readdir(listing.get());
+        if (entry == nullptr && errno != 0) return answer.finish(failed(request.path, errno));
+        if (entry == nullptr) break;
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        if (++count > most_entries)
+            return answer.finish(failed(Trouble::limit, request.path,
+                                        "has more than " + std::to_string(most_entries) +
+                                            " entries: fs/walk tells a part"));
+        const Kind kind = kind_of(::dirfd(listing.get()), entry->d_name);
+        entries.add({std::string(name), S_ISDIR(kind.mode), S_ISREG(kind.mode)});
+    }
+    entries.flush();
+    answer.finish(Done{});
+}
+
+void walk(const Request& request, Answer& answer) {
+    Walk(request, answer).run();
+}
+
+} // namespace ew::files

@@ -1,0 +1,40 @@
+// New content for a file, complete before anybody sees it: it is written beside the old one and
+// takes its place by a rename. Where a rename would lose something (further names, the owner) or is
+// not possible, it is written over the old content at the end, after room has been made.
+#pragma once
+
+#include "base/unique_fd.h"
+#include "files/outcome.h"
+#include "files/places.h"
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ew::files {
+
+struct Replacement {
+    UniqueFd content = {};      // of the new file; can be read too
+    UniqueFd beside = {};       // the directory, or the old file if it is written over
+    std::string name = {};      // of the file in the directory; empty: written over
+    std::string temporary = {}; // the new file's name as long as it needs one; mostly it has none
+};
+
+// The old file is as it was until commit(). Failures: a directory or something else that is no
+// file, a file that may not be written, a directory that is not there.
+Failure begin_replacement(const std::string& path, bool follows_links, Replacement& replacement);
+
+// The same for the name itself: a link of that name is replaced, not followed.
+Failure begin_replacement_at(const std::string& path, Place place, Replacement& replacement);
+
+// The new content takes the place of the old one, or all is as it was.
+Failure commit(const std::string& path, Replacement& replacement);
+
+// Takes away what would be left over.
+void give_up(Replacement& replacement);
+
+Failure write_all(int file, std::string_view bytes, const std::string& path);
+
+} // namespace ew::files

@@ -1,0 +1,74 @@
+#include "os/companion.h"
+
+#include "os/forked.h"
+#include "os/io.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace ew::os {
+
+namespace {
+
+constexpr int not_executed = 127; // what a shell answers too
+
+[[noreturn]] void become(const std::string& program, std::vector<char*>& argv, int socket,
+                         pid_t parent) {
+    if (!dies_with(parent)) ::_exit(not_executed);
+    reset_signals();
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || ::dup2(socket, 0) < 0 || ::dup2(null, 1) < 0 || ::dup2(null, 2) < 0)
+        ::_exit(not_executed);
+    close_all_but({});
+    char* const environment[] = {nullptr};
+    ::execve(program.c_str(), argv.data(), environment);
+    ::_exit(not_executed);
+}
+
+} // namespace
+
+Result<Companion> Companion::begin(const std::string& program,
+                                   const std::vector<std::string>& arguments) {
+    std::vector<std::string> texts = {program};
+    texts.insert(texts.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    argv.reserve(texts.size() + 1);
+    for (std::string& text : texts)
+        argv.push_back(text.data());
+    argv.push_back(nullptr);
+
+    SocketPair sockets = TRY(make_socket_pair());
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0) return system_error("create a process", errno);
+    if (pid == 0) become(program, argv, sockets.theirs.get(), parent);
+    Companion companion;
+    Result<UniqueFd> pidfd = open_pidfd(pid);
+    if (!pidfd) {
+        ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
+        return std::move(pidfd.error());
+    }
+    companion.pidfd_ = std::move(*pidfd);
+    companion.socket_ = std::move(sockets.ours);
+    return companion;
+}
+
+Companion::~Companion() {
+    if (pidfd_) kill_by_pidfd(pidfd_.get());
+}
+
+Result<UniqueFd> open_pidfd(pid_t pid) {
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd) return system_error("pidfd_open", errno);
+    return pidfd;
+}
+
+void kill_by_pidfd(int pidfd) {
+    (void)::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+}
+
+} // namespace ew::os

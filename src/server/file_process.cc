@@ -1,0 +1,112 @@
+#include "server/file_process.h"
+
+#include "sandbox/init_place.h"
+#include "sandbox/plan.h"
+#include "server/clearing.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace ew::server {
+
+Result<std::unique_ptr<FileProcess>> FileProcess::begin(std::uint64_t serial, os::Poller& poller) {
+    std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
+    process->companion_.emplace(TRY(os::Companion::begin(sandbox::init_place(), {"files"})));
+    process->open_channel(process->companion_->take_socket());
+    return process;
+}
+
+Result<std::unique_ptr<FileProcess>>
+FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
+                            const std::string& journal, SandboxHost& host, os::Poller& poller) {
+    std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
+    os::SpawnRequest request;
+    request.argv = {std::string(sandbox::init_path), "files", "once"};
+    request.directory = "/";
+    request.socket_stdin = true;
+    process->launch_ = TRY(sandbox::Launch::begin(
+        {request, order.policy, order.context, *host.machine(), journal, host.guarded()},
+        ::getpid()));
+    process->sandbox_ = TRY(os::open_pidfd(process->launch_->spawned().pid));
+    process->is_confined_ = true;
+    process->journal_ = journal;
+    process->host_ = &host;
+    (void)poller.watch(process->launch_->status(), {os::Source::file_start, serial},
+                       os::Interest::read);
+    return process;
+}
+
+FileProcess::~FileProcess() {
+    leave_poller();
+    if (sandbox_) os::kill_by_pidfd(sandbox_.get());
+}
+
+void FileProcess::open_channel(UniqueFd socket) {
+    channel_.emplace(std::move(socket));
+}
+
+void FileProcess::on_start_report() {
+    if (!is_starting()) return;
+    const std::optional<sandbox::Launch::Outcome> outcome = launch_->outcome();
+    if (!outcome) return;
+    poller_.unwatch(launch_->status());
+    if (outcome->failure) {
+        if (outcome->contradicts_machine) host_->doubt();
+        failure_ = outcome->failure;
+        return;
+    }
+    if (UniqueFd guarded = launch_->take_guarded()) host_->keep_guarded(std::move(guarded));
+    is_in_force_ = true;
+    open_channel(std::move(launch_->spawned().output));
+}
+
+void FileProcess::expect(bool answers) {
+    if (!channel_) return;
+    const bool writes = channel_->has_unsent();
+    const os::Interest interest = writes    ? os::Interest::write
+                                  : answers ? os::Interest::read
+                                            : os::Interest::none;
+    if (interest_ == interest) return;
+    const os::Token token = {os::Source::file_socket, serial_};
+    if (interest_)
+        poller_.change(channel_->fd(), token, interest);
+    else
+        (void)poller_.watch(channel_->fd(), token, interest);
+    interest_ = interest;
+}
+
+void FileProcess::leave_poller() {
+    if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
+    if (is_starting()) poller_.unwatch(launch_->status());
+    if (clearing_) poller_.unwatch(clearing_->fd());
+}
+
+bool FileProcess::end(TimePoint now) {
+    leave_poller();
+    channel_.reset();
+    companion_.reset();
+    if (sandbox_) os::kill_by_pidfd(sandbox_.get());
+    if (!launch_) return true;
+    clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
+    launch_.reset();
+    if (!clearing_) return true;
+    (void)poller_.watch(clearing_->fd(), {os::Source::file_clearing, serial_}, os::Interest::read);
+    return false;
+}
+
+bool FileProcess::on_clearing(TimePoint now) {
+    if (!clearing_) return true;
+    const bool is_late = clearing_->deadline() <= now;
+    if (!is_late && !clearing_->take_result()) return false;
+    poller_.unwatch(clearing_->fd());
+    clearing_.reset();
+    return true;
+}
+
+std::optional<TimePoint> FileProcess::clearing_deadline() const {
+    if (!clearing_) return std::nullopt;
+    return clearing_->deadline();
+}
+
+} // namespace ew::server

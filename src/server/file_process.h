@@ -1,0 +1,84 @@
+// A file process (files/wire.h) at work for the server, in a sandbox or not.
+#pragma once
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "os/companion.h"
+#include "os/errand.h"
+#include "os/poller.h"
+#include "sandbox/launch.h"
+#include "server/file_channel.h"
+#include "server/sandbox_host.h"
+#include "server/sandbox_request.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ew::server {
+
+class FileProcess {
+public:
+    // Serves any number of tasks, one after the other. Errors: no more processes or descriptors.
+    static Result<std::unique_ptr<FileProcess>> begin(std::uint64_t serial, os::Poller& poller);
+
+    // Serves one. `host` knows the machine. Errors: as sandbox::Launch::begin.
+    static Result<std::unique_ptr<FileProcess>>
+    begin_confined(std::uint64_t serial, const SandboxOrder& order, const std::string& journal,
+                   SandboxHost& host, os::Poller& poller);
+    ~FileProcess(); // kills it
+    FileProcess(const FileProcess&) = delete;
+    FileProcess& operator=(const FileProcess&) = delete;
+
+    std::uint64_t serial() const { return serial_; }
+
+    bool is_confined() const { return is_confined_; }
+
+    bool is_starting() const { return launch_ && !is_in_force_ && !failure_; }
+
+    // The sandbox is in force, or none was wanted, and it has not been ended.
+    bool is_ready() const { return channel_.has_value(); }
+
+    // The poller reports its start. Afterwards it is ready, or failure() is there.
+    void on_start_report();
+
+    const std::optional<Error>& failure() const { return failure_; }
+
+    FileChannel& channel() { return *channel_; }
+
+    // What the poller is to report of the channel.
+    void expect(bool answers);
+
+    // Ends it and takes away what held places for its sandbox. True: nothing is left to wait for.
+    bool end(TimePoint now);
+
+    // True: what held places is gone.
+    bool on_clearing(TimePoint now);
+    std::optional<TimePoint> clearing_deadline() const;
+
+    std::optional<std::uint64_t> task = {}; // serial of what it works on
+    TimePoint idle_since = {};
+
+private:
+    FileProcess(std::uint64_t serial, os::Poller& poller) : serial_(serial), poller_(poller) {}
+
+    void open_channel(UniqueFd socket);
+    void leave_poller();
+
+    std::uint64_t serial_;
+    os::Poller& poller_;
+    bool is_confined_ = false;
+    std::optional<os::Companion> companion_;
+    std::unique_ptr<sandbox::Launch> launch_;
+    UniqueFd sandbox_; // pidfd of bubblewrap
+    SandboxHost* host_ = nullptr;
+    bool is_in_force_ = false;
+    std::optional<Error> failure_;
+    std::optional<FileChannel> channel_;
+    std::optional<os::Interest> interest_; // what the poller reports of the channel
+    std::string journal_;
+    std::optional<os::Errand> clearing_;
+};
+
+} // namespace ew::server

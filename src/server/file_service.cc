@@ -1,0 +1,591 @@
+#include "server/file_service.h"
+
+#include "base/log.h"
+#include "core/utf8.h"
+#include "server/file_answer.h"
+#include "server/notify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+using files::Verb;
+
+files::Request on_path(Verb verb, protocol::Path& path) {
+    files::Request request;
+    request.verb = verb;
+    request.path = std::move(path.native);
+    return request;
+}
+
+Error beyond(std::string_view member, std::uint64_t most) {
+    return {ErrorKind::limit, fmt::format("{} may be {} at most", member, most)};
+}
+
+Error lost() {
+    return {ErrorKind::io_failed, "the process that works on files has ended before its answer",
+            "see that execward-init is where execward was installed or built, and executable"};
+}
+
+} // namespace
+
+FileService::FileService(FileSettings settings, os::Poller& poller, Outbox& outbox,
+                         SandboxHost& host)
+    : settings_(std::move(settings)),
+      poller_(poller),
+      outbox_(outbox),
+      host_(host),
+      watches_(poller) {}
+
+// ---------------------------------------------------------------- requests
+
+Result<std::optional<SandboxOrder>> FileService::sandbox_for(const Sandbox& sandbox) const {
+    std::optional<SandboxOrder> order =
+        TRY(sandbox_of_files(sandbox, settings_.cwd, settings_.side));
+    if (settings_.selection == SandboxSelection::require && !order)
+        return Error{ErrorKind::denied,
+                     "nothing was done: this server does nothing without a sandbox",
+                     "ask for one, or start the server without --sandbox require"};
+    if (settings_.selection == SandboxSelection::forbid && order)
+        return Error{ErrorKind::sandbox_unavailable,
+                     "nothing was done: this server makes no sandboxes",
+                     "start the server without --sandbox forbid"};
+    return order;
+}
+
+// Null: it has been answered.
+FileTask* FileService::take(Reply reply, files::Request request, const Sandbox& sandbox) {
+    Result<std::optional<SandboxOrder>> order = sandbox_for(sandbox);
+    if (order) return add(std::move(reply), std::move(request), std::move(*order));
+    reply.fail(order.error());
+    return nullptr;
+}
+
+FileTask* FileService::add(Reply reply, files::Request request,
+                           std::optional<SandboxOrder> sandbox) {
+    const std::size_t bytes = request.data.size();
+    if (tasks_.size() >= most_tasks || task_bytes_ + bytes > most_task_bytes) {
+        reply.fail({ErrorKind::limit,
+                    fmt::format("{} requests with {} bytes wait for files already", tasks_.size(),
+                                task_bytes_),
+                    "wait for answers before sending more"});
+        return nullptr;
+    }
+    FileTask& task = tasks_.emplace_back(++last_serial_, std::move(request));
+    task.reply.emplace(std::move(reply));
+    task.sandbox = std::move(sandbox);
+    task.bytes = bytes;
+    task_bytes_ += bytes;
+    return &task;
+}
+
+void FileService::handle(Reply reply, protocol::ReadFileParams params) {
+    files::Request request = on_path(Verb::read_file, params.path);
+    request.follows_links = params.follow_symlinks;
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::WriteFileParams params) {
+    files::Request request = on_path(Verb::write_file, params.path);
+    request.follows_links = params.follow_symlinks;
+    request.data = std::move(params.data.bytes);
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::CreateDirectoryParams params) {
+    files::Request request = on_path(Verb::create_directory, params.path);
+    request.follows_links = params.follow_symlinks;
+    request.recursive = params.recursive;
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::GetMetadataParams params) {
+    files::Request request = on_path(Verb::metadata, params.path);
+    request.follows_links = params.follow_symlinks;
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::CanonicalizeParams params) {
+    take(std::move(reply), on_path(Verb::canonicalize, params.path), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::ReadDirectoryParams params) {
+    take(std::move(reply), on_path(Verb::read_directory, params.path), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::WalkParams params) {
+    const protocol::WalkOptions& options = params.options;
+    if (options.max_depth > files::deepest_walk)
+        return reply.fail(beyond("options.maxDepth", files::deepest_walk));
+    if (options.max_directories > files::most_walk_directories)
+        return reply.fail(beyond("options.maxDirectories", files::most_walk_directories));
+    if (options.max_entries > files::most_walk_entries)
+        return reply.fail(beyond("options.maxEntries", files::most_walk_entries));
+    files::Request request = on_path(Verb::walk, params.path);
+    request.walk = {options.max_depth, options.max_directories, options.max_entries,
+                    options.follow_directory_symlinks, options.prune_hidden_directories};
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::RemoveParams params) {
+    files::Request request = on_path(Verb::remove, params.path);
+    request.follows_links = params.follow_symlinks;
+    request.recursive = params.recursive;
+    request.force = params.force;
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::CopyParams params) {
+    files::Request request = on_path(Verb::copy, params.source_path);
+    request.other_path = std::move(params.destination_path.native);
+    request.recursive = params.recursive;
+    take(std::move(reply), std::move(request), params.sandbox);
+}
+
+void FileService::handle(Reply reply, protocol::OpenParams params) {
+    if (handle_serials_.contains(params.handle_id))
+        return reply.fail({ErrorKind::handle_exists,
+                           fmt::format("handle '{}' is open", core::shortened(params.handle_id)),
+                           "choose another handleId, or close this one", "handleId"});
+    if (handles_.size() >= most_handles)
+        return reply.fail({ErrorKind::limit, fmt::format("{} files are open", most_handles),
+                           "close some with fs/close"});
+    const bool replaces = params.mode == protocol::OpenMode::replace;
+    FileTask* const task =
+        take(std::move(reply), on_path(replaces ? Verb::open_replace : Verb::open, params.path),
+             params.sandbox);
+    if (task == nullptr) return;
+    task->handle = task->serial;
+    task->handle_id = params.handle_id;
+    handle_serials_.emplace(std::move(params.handle_id), task->serial);
+    Handle& handle = handles_[task->serial];
+    handle.replaces = replaces;
+    handle.path = task->request.path;
+}
+
+void FileService::take_for_handle(Reply reply, const std::string& handle_id,
+                                  files::Request request) {
+    const auto serial = handle_serials_.find(handle_id);
+    if (serial == handle_serials_.end())
+        return reply.fail({ErrorKind::unknown_handle,
+                           fmt::format("no open file '{}'", core::shortened(handle_id)),
+                           "open one with fs/open"});
+    FileTask* const task = add(std::move(reply), std::move(request), std::nullopt);
+    if (task != nullptr) task->handle = serial->second;
+}
+
+void FileService::handle(Reply reply, protocol::ReadBlockParams params) {
+    if (params.len == 0 || params.len > files::longest_block)
+        return reply.fail(
+            {ErrorKind::limit, fmt::format("len is between 1 and {}", files::longest_block)});
+    files::Request request;
+    request.verb = Verb::read_block;
+    request.offset = params.offset;
+    request.length = params.len;
+    take_for_handle(std::move(reply), params.handle_id, std::move(request));
+}
+
+void FileService::handle(Reply reply, protocol::WriteBlockParams params) {
+    if (params.chunk.bytes.size() > files::longest_block)
+        return reply.fail(beyond("the size of chunk", files::longest_block));
+    files::Request request;
+    request.verb = Verb::write_block;
+    request.offset = params.offset;
+    request.data = std::move(params.chunk.bytes);
+    take_for_handle(std::move(reply), params.handle_id, std::move(request));
+}
+
+// The name is free from now on; the file is closed when what was asked of it before has been done.
+void FileService::handle(Reply reply, protocol::CloseParams params) {
+    const auto named = handle_serials_.find(params.handle_id);
+    if (named == handle_serials_.end()) return reply.send(protocol::Empty{});
+    files::Request request;
+    request.verb = Verb::commit;
+    const std::uint64_t serial = named->second;
+    if (handles_[serial].replaces) request.other_path = handles_[serial].path;
+    FileTask* const task = add(std::move(reply), std::move(request), std::nullopt);
+    if (task == nullptr) return;
+    task->handle = serial;
+    handle_serials_.erase(named);
+}
+
+void FileService::handle(Reply reply, protocol::WatchMissingParams params) {
+    if (params.missing.empty()) return reply.send(protocol::WatchMissingResult{false});
+    if (params.missing.size() > files::most_missing)
+        return reply.fail(beyond("the number of missing paths", files::most_missing));
+    files::Request request;
+    request.verb = Verb::watch_missing;
+    for (protocol::Path& path : params.missing)
+        request.paths.push_back(std::move(path.native));
+    FileTask* const task = take(std::move(reply), std::move(request), params.sandbox);
+    if (task == nullptr) return;
+    FileWatches::Watch watch;
+    watch.id = params.watch_id;
+    watch.paths = task->request.paths;
+    watch.sandbox = task->sandbox;
+    task->watch = task->serial;
+    if (watches_.add(task->serial, std::move(watch)) == nullptr) {
+        fail(*task, {ErrorKind::limit, fmt::format("{} watches are there", FileWatches::most),
+                     "a watch ends when it has been told that something appeared"});
+        answer(*task);
+    }
+}
+
+bool FileService::cancel(const json::Id& id) {
+    const auto task = std::ranges::find_if(tasks_, [&id](const FileTask& waiting) {
+        return waiting.reply && waiting.reply->id() == id;
+    });
+    if (task == tasks_.end()) return false;
+    if (task->is_finished) return true; // its answer is on the way
+    const Error cancelled = {ErrorKind::cancelled, "the request was cancelled"};
+    if (FileProcess* const process = find_process(task->process)) {
+        lose(*process, cancelled);
+        return true;
+    }
+    fail(*task, cancelled);
+    answer(*task);
+    return true;
+}
+
+// ---------------------------------------------------------------- to file processes
+
+void FileService::begin_tasks() {
+    bool has_room = true;
+    for (auto next = tasks_.begin(); has_room && next != tasks_.end();) {
+        FileTask& task = *next++; // it may be gone after this turn
+        if (task.process != 0 || task.is_finished || !may_begin(task)) continue;
+        if (Result<void> begun = begin(task); !begun) {
+            fail(task, std::move(begun.error()));
+            answer(task);
+        }
+        has_room = processes_.size() < most_processes || idle_process() != nullptr;
+    }
+}
+
+bool FileService::may_begin(const FileTask& task) const {
+    for (const FileTask& earlier : tasks_) {
+        if (&earlier == &task) break;
+        if (must_wait(task, earlier)) return false;
+    }
+    return has_room_for(task);
+}
+
+bool FileService::has_room_for(const FileTask& task) const {
+    if (!task.sandbox) return true; // begin() finds an idle one, or leaves it
+    const auto confined = std::ranges::count_if(
+        processes_, [](const auto& process) { return process->is_confined(); });
+    return static_cast<std::size_t>(confined) < most_confined && processes_.size() < most_processes;
+}
+
+Result<void> FileService::begin(FileTask& task) {
+    const auto handle = task.handle ? handles_.find(*task.handle) : handles_.end();
+    if (task.request.verb == Verb::commit && handle != handles_.end() && !handle->second.replaces) {
+        finish(task, {}, {});
+        answer(task);
+        return {};
+    }
+    if (task.sandbox) return begin_confined(task);
+    FileProcess* process = idle_process();
+    if (process == nullptr) {
+        if (processes_.size() >= most_processes) return {};
+        processes_.push_back(TRY(FileProcess::begin(++last_serial_, poller_)));
+        process = processes_.back().get();
+    }
+    hand_to(*process, task);
+    return {};
+}
+
+// Once it is known what the machine can enforce; until then it is left where it is.
+Result<void> FileService::begin_confined(FileTask& task) {
+    if (!std::exchange(task.waits_for_machine, true)) host_.need(now_);
+    if (host_.failure()) return *host_.failure();
+    if (host_.machine() == nullptr) return {};
+    processes_.push_back(TRY(FileProcess::begin_confined(++last_serial_, *task.sandbox,
+                                                         settings_.journal, host_, poller_)));
+    FileProcess& process = *processes_.back();
+    process.task = task.serial;
+    task.process = process.serial();
+    return {};
+}
+
+Result<std::vector<int>> FileService::descriptors_for(FileTask& task) {
+    if (task.request.verb == Verb::watch_missing) return std::vector<int>{TRY(watches_.inotify())};
+    const bool makes_handle =
+        task.request.verb == Verb::open || task.request.verb == Verb::open_replace;
+    if (!task.handle || makes_handle) return std::vector<int>();
+    const auto found = handles_.find(*task.handle);
+    if (found == handles_.end() || !found->second.is_open)
+        return Error{ErrorKind::unknown_handle, "the file is not open"};
+    Handle& handle = found->second;
+    if (handle.replaces == (task.request.verb == Verb::read_block))
+        return Error{ErrorKind::wrong_kind, handle.replaces ? "the file was opened to be replaced"
+                                                            : "the file was opened for reading"};
+    if (task.request.verb != Verb::commit) return std::vector<int>{handle.file.get()};
+    task.request.path = handle.token;
+    return std::vector<int>{handle.file.get(), handle.directory.get()};
+}
+
+void FileService::hand_to(FileProcess& process, FileTask& task) {
+    process.task = task.serial;
+    task.process = process.serial();
+    Result<std::vector<int>> descriptors = descriptors_for(task);
+    if (!descriptors) {
+        process.task.reset();
+        process.idle_since = now_;
+        fail(task, std::move(descriptors.error()));
+        if (process.is_confined()) return let_go(process);
+        return answer(task);
+    }
+    process.channel().begin(files::encode(task.request), std::move(*descriptors));
+    task.request.data = std::string();
+}
+
+FileProcess* FileService::idle_process() {
+    const auto found = std::ranges::find_if(
+        processes_, [](const auto& process) { return !process->is_confined() && !process->task; });
+    return found == processes_.end() ? nullptr : found->get();
+}
+
+// ---------------------------------------------------------------- from file processes
+
+void FileService::on_start_report(std::uint64_t serial) {
+    FileProcess* const process = find_process(serial);
+    if (process == nullptr || !process->is_starting()) return;
+    process->on_start_report();
+    if (process->failure()) return lose(*process, *process->failure());
+    FileTask* const task = process->task ? find_task(*process->task) : nullptr;
+    if (process->is_ready() && task != nullptr) hand_to(*process, *task);
+}
+
+void FileService::on_socket(std::uint64_t serial) {
+    FileProcess* const process = find_process(serial);
+    if (process == nullptr || !process->is_ready()) return;
+    process->channel().write();
+    if (may_read(*process)) read_frames(*process);
+}
+
+// One large result at a time, and none while the client does not take its answers.
+bool FileService::may_read(const FileProcess& process) const {
+    if (!process.task) return true;
+    if (outbox_.is_full_of_answers()) return false;
+    for (const FileTask& task : tasks_) {
+        if (task.serial == *process.task) return true;
+        if (task.process != 0 && task.result.size() > large_result) break;
+    }
+    const auto ours = std::ranges::find(tasks_, *process.task, &FileTask::serial);
+    return ours == tasks_.end() || ours->result.size() <= large_result;
+}
+
+void FileService::read_frames(FileProcess& process) {
+    const bool is_there = process.channel().read();
+    FileTask* const task = process.task ? find_task(*process.task) : nullptr;
+    if (task != nullptr && take_frames(process, *task)) return;
+    if (!is_there || (task == nullptr && process.channel().frame())) lose(process, lost());
+}
+
+// True: the answer is complete, and both may be gone.
+bool FileService::take_frames(FileProcess& process, FileTask& task) {
+    while (const std::optional<files::Frame> frame = process.channel().frame()) {
+        if (take_frame(task, *frame)) {
+            process.channel().pop();
+            continue;
+        }
+        if (frame->kind == files::FrameKind::done) {
+            const std::optional<files::Done> done = files::decode_done(frame->body);
+            if (!done) break;
+            finish(task, *done, process.channel().take_descriptors());
+        } else {
+            const std::optional<files::Failed> failed = files::decode_failed(frame->body);
+            if (!failed) break;
+            fail(task, error_of(*failed, process.is_confined()));
+        }
+        process.channel().pop();
+        let_go(process);
+        return true;
+    }
+    return false;
+}
+
+// The process has ended, or is to end, before its task is done.
+void FileService::lose(FileProcess& process, const Error& error) {
+    if (process.task)
+        if (FileTask* const task = find_task(*process.task); task != nullptr && !task->is_finished)
+            fail(*task, error);
+    if (process.is_confined()) return let_go(process);
+    const std::optional<std::uint64_t> task = process.task;
+    remove(process);
+    if (!task) return;
+    if (FileTask* const left = find_task(*task)) answer(*left);
+}
+
+// Its task is finished. It is answered when nothing of the sandbox is left.
+void FileService::let_go(FileProcess& process) {
+    const std::optional<std::uint64_t> serial = process.task;
+    if (process.is_confined()) {
+        if (!process.end(now_)) return;
+        remove(process);
+    } else {
+        process.task.reset();
+        process.idle_since = now_;
+    }
+    if (!serial) return;
+    if (FileTask* const task = find_task(*serial)) answer(*task);
+}
+
+void FileService::on_clearing(std::uint64_t serial) {
+    FileProcess* const process = find_process(serial);
+    if (process == nullptr || !process->on_clearing(now_)) return;
+    const std::optional<std::uint64_t> task = process->task;
+    remove(*process);
+    if (!task) return;
+    if (FileTask* const left = find_task(*task)) answer(*left);
+}
+
+void FileService::remove(const FileProcess& process) {
+    std::erase_if(processes_, [&process](const auto& other) { return other.get() == &process; });
+}
+
+// ---------------------------------------------------------------- ends of tasks
+
+void FileService::finish(FileTask& task, const files::Done& done, std::vector<UniqueFd> received) {
+    task.is_finished = true;
+    switch (task.request.verb) {
+    case Verb::open:
+    case Verb::open_replace: finish_open(task, done, std::move(received)); break;
+    case Verb::watch_missing: finish_watch(task, done); break;
+    case Verb::commit: handles_.erase(task.handle.value_or(0)); break;
+    case Verb::read_file:
+    case Verb::write_file:
+    case Verb::create_directory:
+    case Verb::metadata:
+    case Verb::canonicalize:
+    case Verb::read_directory:
+    case Verb::walk:
+    case Verb::remove:
+    case Verb::copy:
+    case Verb::read_block:
+    case Verb::write_block: break;
+    }
+    if (!task.error) finish_result(task, done);
+}
+
+void FileService::finish_open(FileTask& task, const files::Done& done,
+                              std::vector<UniqueFd> received) {
+    const auto found = handles_.find(task.handle.value_or(0));
+    if (found == handles_.end()) return;
+    Handle& handle = found->second;
+    if (received.size() != (handle.replaces ? 2U : 1U))
+        return fail(task, {ErrorKind::limit, "the server has no descriptor left for the file",
+                           "close other files, or raise the limit of open files (ulimit -n)"});
+    handle.is_open = true;
+    handle.file = std::move(received[0]);
+    if (handle.replaces) handle.directory = std::move(received[1]);
+    handle.token = done.path;
+}
+
+void FileService::finish_watch(FileTask& task, const files::Done& done) {
+    FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0));
+    if (watch == nullptr) return; // replaced meanwhile
+    if (!done.exists) return watches_.wait_at(*watch, done.watches, now_);
+    if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
+    watches_.remove(*task.watch);
+}
+
+void FileService::fail(FileTask& task, Error error) {
+    task.is_finished = true;
+    const bool makes_handle =
+        task.request.verb == Verb::open || task.request.verb == Verb::open_replace;
+    if (task.handle && (makes_handle || task.request.verb == Verb::commit)) {
+        handles_.erase(*task.handle);
+        std::erase_if(handle_serials_,
+                      [&task](const auto& named) { return named.second == *task.handle; });
+    }
+    if (FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0))) {
+        // Nobody would look any more: the client, which is told that something changed, may.
+        if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
+        watches_.remove(*task.watch);
+    }
+    task.error = std::move(error);
+}
+
+void FileService::answer(FileTask& task) {
+    if (task.reply && task.error)
+        task.reply->fail(*task.error);
+    else if (task.reply)
+        task.reply->send_text(task.result.view());
+    task_bytes_ -= task.bytes;
+    const std::uint64_t serial = task.serial;
+    std::erase_if(tasks_, [serial](const FileTask& other) { return other.serial == serial; });
+}
+
+// ---------------------------------------------------------------- time
+
+void FileService::look_again() {
+    for (const std::uint64_t serial : watches_.take_due(now_)) {
+        const FileWatches::Watch& watch = *watches_.find(serial);
+        files::Request request;
+        request.verb = Verb::watch_missing;
+        request.paths = watch.paths;
+        FileTask& task = tasks_.emplace_back(++last_serial_, std::move(request));
+        task.watch = serial;
+        task.sandbox = watch.sandbox;
+    }
+}
+
+void FileService::on_time(TimePoint now) {
+    now_ = now;
+    look_again();
+    begin_tasks();
+    std::vector<std::uint64_t> late;
+    for (const std::unique_ptr<FileProcess>& process : processes_) {
+        process->expect(may_read(*process));
+        if (is_due(process->clearing_deadline(), now)) late.push_back(process->serial());
+    }
+    for (const std::uint64_t serial : late)
+        on_clearing(serial);
+    std::erase_if(processes_, [now](const auto& process) {
+        return !process->task && !process->is_confined() && process->idle_since + idle_time <= now;
+    });
+}
+
+std::optional<TimePoint> FileService::next_deadline() const {
+    std::optional<TimePoint> next = watches_.next_deadline();
+    for (const std::unique_ptr<FileProcess>& process : processes_) {
+        next = earlier(next, process->clearing_deadline());
+        if (!process->task && !process->is_confined())
+            next = earlier(next, process->idle_since + idle_time);
+    }
+    return next;
+}
+
+void FileService::end_idle() {
+    std::erase_if(processes_,
+                  [](const auto& process) { return !process->task && !process->is_confined(); });
+}
+
+void FileService::refuse_all(const Error& error) {
+    while (!tasks_.empty()) {
+        FileTask& task = tasks_.front();
+        fail(task, error);
+        answer(task);
+    }
+    processes_.clear();
+}
+
+FileTask* FileService::find_task(std::uint64_t serial) {
+    const auto found = std::ranges::find(tasks_, serial, &FileTask::serial);
+    return found == tasks_.end() ? nullptr : &*found;
+}
+
+FileProcess* FileService::find_process(std::uint64_t serial) {
+    const auto found = std::ranges::find_if(
+        processes_, [serial](const auto& process) { return process->serial() == serial; });
+    return found == processes_.end() ? nullptr : found->get();
+}
+
+} // namespace ew::server

@@ -1,0 +1,69 @@
+// Paths that are missing, and clients that want to know when one is not any more. A file process
+// looks, and says to inotify(7) where something would have to happen first; here only the events
+// are read. After each of them it looks again.
+#pragma once
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "os/poller.h"
+#include "server/sandbox_request.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ew::server {
+
+class FileWatches {
+public:
+    static constexpr std::size_t most = 256;
+    // Between two looks of one watch: a busy directory must not keep a file process busy.
+    static constexpr Millis pause{100};
+
+    struct Watch {
+        std::uint64_t id = 0; // the client's
+        std::vector<std::string> paths = {};
+        std::optional<SandboxOrder> sandbox = {};
+        std::vector<std::int32_t> places = {}; // watch descriptors of inotify(7)
+        bool is_looking = true;                // a file process is, or will soon
+        bool has_news = false;
+        std::optional<TimePoint> look_at = {};
+    };
+
+    explicit FileWatches(os::Poller& poller) : poller_(poller) {}
+
+    // For file processes; borrowed. Errors: no more instances (fs.inotify.max_user_instances).
+    Result<int> inotify();
+
+    // One with the same id is replaced. Null: there are `most` already.
+    Watch* add(std::uint64_t serial, Watch watch);
+
+    // Null: it has been replaced, or removed.
+    Watch* find(std::uint64_t serial);
+    void remove(std::uint64_t serial);
+
+    // Nothing was there, and events are expected at these places.
+    void wait_at(Watch& watch, std::vector<std::int32_t> places, TimePoint now);
+
+    // Reads what inotify says.
+    void on_events(TimePoint now);
+
+    // Serials of those that have to look again now; they count as looking then.
+    std::vector<std::uint64_t> take_due(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+private:
+    void note_news(Watch& watch, TimePoint now);
+    void forget_places();
+
+    os::Poller& poller_;
+    UniqueFd inotify_;
+    std::map<std::uint64_t, Watch> watches_; // by serial
+    std::set<std::int32_t> places_;          // that inotify knows
+};
+
+} // namespace ew::server
