@@ -4,8 +4,8 @@
 usage: scripts/convert_traffic.py IN.jsonl… OUTDIR
 
 A recording has one JSON object a line: {"ms", "dir": "c2s" or "s2c", "msg"} for a message, or
-{"ms", "event": "eof" or "server-exit", …}. Each recording that starts a process becomes
-OUTDIR/codex_NAME.transcript. What execward does not serve yet is dropped and counted; where it does
+{"ms", "event": "eof" or "server-exit", …}. Each recording becomes OUTDIR/codex_NAME.transcript, which
+begins by making the files that were there. What execward does not serve yet is dropped and counted; where it does
 something else on purpose, one of the RULES below says so and why.
 """
 
@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-SERVED = ("initialize", "initialized", "environment/info", "environment/status", "process/")
+SERVED = ("initialize", "initialized", "environment/info", "environment/status", "process/", "fs/")
 CHUNK_LEFT_OUT = re.compile(r"BASE64 OF (\d+) BYTES\Z")
 BRIEF_SLEEP = re.compile(r"\bsleep ([1-9])\b(?!\d)")
 
@@ -68,6 +68,9 @@ def localized(value):
     for recorded, ours in ((WORKSPACE_URI, "$dirUri"), (WORKSPACE, "$dir")):
         if value == recorded or value.startswith(recorded + "/"):
             return ours + value[len(recorded):]
+    # RULE: what was looked for outside of the workspace was not there. This is nowhere, too.
+    if value.startswith("file:///"):
+        return "$dirUri/elsewhere" + value[len("file://"):]
     return renamed(value)
 
 
@@ -81,11 +84,24 @@ def text_of(chunk):
     return content
 
 
-def chunk_member(content):
+def content_of(data):
+    """The bytes of a file; what the recording left out is as long, and empty."""
+    match = CHUNK_LEFT_OUT.match(data)
+    return bytes(int(match[1])) if match else base64.b64decode(data)
+
+
+def bytes_member(content, name="dataBase64"):
+    """As text where it is one."""
     try:
-        return {"chunk~": content.decode("utf-8")}
+        if b"\0" not in content:
+            return {name + "~": content.decode("utf-8")}
     except UnicodeDecodeError:
-        return {"chunk": base64.b64encode(content).decode("ascii")}
+        pass
+    return {name: base64.b64encode(content).decode("ascii")}
+
+
+def chunk_member(content):
+    return bytes_member(content, "chunk")
 
 
 # ------------------------------------------------------------------ one recording
@@ -95,6 +111,8 @@ class Conversion:
         self.rows = rows
         self.requests = {}  # id to request, of the recording
         self.dropped = {}  # method to count, since the last line
+        self.next_id = 1000000  # of what the transcript asks to make the files that were there
+        self.sizes = {}  # of the files that were there
         self.open = set()  # processes some of whose output was left out
         self.ended = set()  # processes that were terminated or have exited
         self.calls = [row["msg"] for row in rows if "msg" in row and row["dir"] == "c2s"]
@@ -102,15 +120,69 @@ class Conversion:
         self.lines = []
 
     def run(self):
+        to_make = self.files_that_were_there()
+        self.sizes = {path: len(content) for path, content in to_make if content is not None}
         for row in self.rows:
             if row.get("event") == "eof":
                 break
             if "msg" in row and row["dir"] == "c2s":
                 self.client_says(row["msg"])
+                if row["msg"].get("method") == "initialized":
+                    self.make(to_make)
             elif "msg" in row:
                 self.server_says(row["msg"])
         self.end()
         return self.lines
+
+    # -------------------------------------------------------------- the files that were there
+
+    def result_of(self, call):
+        for message in self.says:
+            if message.get("id") == call.get("id") and "method" not in message:
+                return message.get("result")
+        return None
+
+    def files_that_were_there(self):
+        """Pairs of a path and its content, None for a directory, as far as the answers tell."""
+        found, written = {}, set()
+        for call in self.calls:
+            method, params, result = call.get("method"), call.get("params"), self.result_of(call)
+            if not (method or "").startswith("fs/") or result is None:
+                continue
+            path = params.get("path", "")
+            if path in written or not path.startswith(WORKSPACE_URI + "/"):
+                continue
+            if method == "fs/readFile":
+                found[path] = content_of(result["dataBase64"])
+            elif method == "fs/getMetadata":
+                found.setdefault(path, None if result["isDirectory"] else bytes(result["size"]))
+            elif method == "fs/walk":
+                for entry in result["entries"]:
+                    found.setdefault(entry["path"], None if entry["kind"] == "directory" else b"")
+            elif method == "fs/remove":
+                found.setdefault(path, b"")
+            elif method in ("fs/writeFile", "fs/createDirectory"):
+                written.add(path)
+        return sorted(found.items())
+
+    def make(self, files):
+        if files:
+            self.lines.append("# What was there before:")
+        made = set()
+        for path, content in files:
+            directory = path if content is None else path.rpartition("/")[0]
+            if directory != WORKSPACE_URI and directory not in made:
+                made.add(directory)
+                self.ask("fs/createDirectory", {"path": localized(directory)})
+            if content is not None:
+                self.ask("fs/writeFile", {"path": localized(path), **bytes_member(content)})
+        if files:
+            self.lines.append("# Recorded:")
+
+    def ask(self, method, params):
+        self.next_id += 1
+        self.put(">", {"id": self.next_id, "method": method, "params": params})
+        self.put("<", {"id": self.next_id, "result": {}})
 
     def end(self):
         """RULE: the recorded server was killed in some recordings. Here the client leaves first."""
@@ -142,6 +214,9 @@ class Conversion:
             message["params"] = self.start_params(message["params"])
         if method == "process/write":
             message["params"] = self.write_params(message["params"])
+        if method == "fs/writeFile":
+            content = content_of(message["params"].pop("dataBase64"))
+            message["params"].update(bytes_member(content))
         if message["params"] is None:
             del message["params"]
         self.put(">", message)
@@ -192,6 +267,10 @@ class Conversion:
         if not is_served(method):
             return self.drop(method)
         params = dict(message["params"])
+        if method == "fs/missingChanged":
+            # RULE: the recorded server's sandbox made what was missing, to protect it. Ours does
+            # not where the client says that it may be skipped.
+            return
         del params["seq"]  # the player counts
         if method == "process/output":
             return self.server_prints(params)
@@ -239,9 +318,25 @@ class Conversion:
             # RULE: the words of an error are for people, and execward tells a missing program
             # (spawnNotFound) from a missing directory (spawnFailed).
             message = {"id": message["id"], "error": {"code": message["error"]["code"], "...": DOTS}}
+        elif method.startswith("fs/"):
+            message = {"id": message["id"], "result": self.file_result(request, message["result"])}
         elif method == "process/terminate":
             message = self.terminate_answer(message, request["params"]["processId"])
         self.put("<", message)
+
+    def file_result(self, request, result):
+        method, path = request["method"], request["params"].get("path")
+        if method == "fs/getMetadata":
+            # RULE: times are the machine's, and so is the size of a directory.
+            kept = ("isDirectory", "isFile", "isSymlink") + (() if result["isDirectory"] else ("size",))
+            result = {**{name: result[name] for name in kept}, "...": DOTS}
+            # RULE: names in the recorded files were shortened afterwards.
+            if "size" in result and self.sizes.get(path) is not None:
+                result["size"] = self.sizes[path]
+            return result
+        if method == "fs/readFile":
+            return bytes_member(content_of(result["dataBase64"]))
+        return localized(result)
 
     def terminate_answer(self, message, process):
         # RULE: whether a second terminate still finds the program depends on how fast it dies.
@@ -262,8 +357,6 @@ def main():
     written = 0
     for name in map(pathlib.Path, sys.argv[1:-1]):
         rows = [json.loads(line) for line in name.read_text(encoding="utf-8").splitlines()]
-        if not any(row.get("msg", {}).get("method") == "process/start" for row in rows):
-            continue
         lines = [title(name), *Conversion(rows).run()]
         target = outdir / ("codex_%s.transcript" % name.stem)
         target.write_text("\n".join(lines) + "\n", encoding="utf-8")
