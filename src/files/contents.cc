@@ -2,6 +2,7 @@
 
 #include "files/operations.h"
 #include "files/places.h"
+#include "files/stand_ins.h"
 #include "json/base64.h"
 
 #include <fcntl.h>
@@ -50,7 +51,8 @@ Failed too_large(const std::string& path) {
 }
 
 // Regular files only: nothing else ends, or can be read twice.
-Failure open_regular(const std::string& path, bool follows_links, UniqueFd& file) {
+Failure open_regular(const Request& request, bool follows_links, UniqueFd& file) {
+    const std::string& path = request.path;
     Place place;
     if (Failure failure = find_end(path, follows_links, place)) return failure;
     // What the name has become since is not followed, and not waited for.
@@ -58,6 +60,7 @@ Failure open_regular(const std::string& path, bool follows_links, UniqueFd& file
     if (!file) return failed(path, errno);
     struct stat status = {};
     if (::fstat(file.get(), &status) != 0) return failed(path, errno);
+    if (StandIns(request.stand_ins).contain(status)) return failed(path, ENOENT);
     if (S_ISDIR(status.st_mode)) return failed(path, EISDIR);
     if (!S_ISREG(status.st_mode)) return failed(Trouble::wrong_kind, path, "is not a regular file");
     return {};
@@ -67,7 +70,7 @@ Failure open_regular(const std::string& path, bool follows_links, UniqueFd& file
 
 void read_file(const Request& request, Answer& answer) {
     UniqueFd file;
-    if (Failure failure = open_regular(request.path, request.follows_links, file))
+    if (Failure failure = open_regular(request, request.follows_links, file))
         return answer.finish(*failure);
     struct stat status = {};
     if (::fstat(file.get(), &status) == 0 &&
@@ -87,7 +90,7 @@ void read_file(const Request& request, Answer& answer) {
 
 void open_file(const Request& request, Answer& answer) {
     UniqueFd file;
-    if (Failure failure = open_regular(request.path, true, file)) return answer.finish(*failure);
+    if (Failure failure = open_regular(request, true, file)) return answer.finish(*failure);
     answer.finish(Done{}, {file.get()});
 }
 

@@ -2,10 +2,12 @@
 
 #include "files/operations.h"
 #include "files/places.h"
+#include "files/stand_ins.h"
 #include "os/directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,7 +77,10 @@ Kind kind_of(int directory, const char* name) {
 class Walk {
 public:
     Walk(const Request& request, Answer& answer)
-        : options_(request.walk), answer_(answer), entries_(answer, FrameKind::entries) {
+        : options_(request.walk),
+          stand_ins_(request.stand_ins),
+          answer_(answer),
+          entries_(answer, FrameKind::entries) {
         queue_.push_back({request.path, 0});
     }
 
@@ -83,6 +88,7 @@ public:
         struct stat status = {};
         if (::stat(queue_.front().path.c_str(), &status) != 0)
             return answer_.finish(failed(queue_.front().path, errno));
+        if (stand_ins_.contain(status)) return answer_.finish(failed(queue_.front().path, ENOENT));
         if (S_ISDIR(status.st_mode)) visit_all();
         entries_.flush();
         Frames<Problem> problems(answer_, FrameKind::problems);
@@ -142,6 +148,7 @@ private:
     void take(const Directory& directory, int fd, const std::string& name) {
         const Kind kind = kind_of(fd, name.c_str());
         if (kind.is_link && !options_.follows_directory_links) return;
+        if (stand_ins_.contain(kind.device, kind.inode)) return;
         const bool is_directory = S_ISDIR(kind.mode);
         if (!is_directory && !S_ISREG(kind.mode)) return;
         if (is_directory && options_.prunes_hidden_directories && name.front() == '.') return;
@@ -168,6 +175,7 @@ private:
     }
 
     const WalkOptions options_;
+    const StandIns stand_ins_;
     Answer& answer_;
     Frames<Entry> entries_;
     std::vector<Problem> problems_;
@@ -192,12 +200,18 @@ void metadata(const Request& request, Answer& answer) {
         return ::statx(place.directory.get(), place.name.c_str(), flags, wanted, &status) == 0;
     };
     if (!look(AT_SYMLINK_NOFOLLOW)) return answer.finish(failed(request.path, errno));
+    const StandIns stand_ins(request.stand_ins);
+    const auto is_stand_in = [&] {
+        return stand_ins.contain(::makedev(status.stx_dev_major, status.stx_dev_minor),
+                                 status.stx_ino);
+    };
     Done done;
     done.is_link = S_ISLNK(status.stx_mode);
     if (done.is_link && !request.follows_links)
         return answer.finish(failed(Trouble::wrong_kind, request.path,
                                     "is a symbolic link, and followSymlinks is false"));
     if (done.is_link && !look(0)) return answer.finish(failed(request.path, errno));
+    if (is_stand_in()) return answer.finish(failed(request.path, ENOENT));
     done.is_directory = S_ISDIR(status.stx_mode);
     done.is_file = S_ISREG(status.stx_mode);
     done.size = status.stx_size;
@@ -210,6 +224,9 @@ void canonicalize(const Request& request, Answer& answer) {
     const std::unique_ptr<char, decltype(&std::free)> path(
         ::realpath(request.path.c_str(), nullptr), &std::free);
     if (!path) return answer.finish(failed(request.path, errno));
+    struct stat status = {};
+    if (::stat(path.get(), &status) == 0 && StandIns(request.stand_ins).contain(status))
+        return answer.finish(failed(request.path, ENOENT));
     Done done;
     done.path = path.get();
     answer.finish(done);
@@ -218,6 +235,9 @@ void canonicalize(const Request& request, Answer& answer) {
 void read_directory(const Request& request, Answer& answer) {
     const os::Directory listing = os::open_directory(request.path);
     if (!listing) return answer.finish(failed(request.path, errno));
+    const StandIns stand_ins(request.stand_ins);
+    if (stand_ins.contain(::dirfd(listing.get())))
+        return answer.finish(failed(request.path, ENOENT));
     Frames<Entry> entries(answer, FrameKind::entries);
     std::uint64_t count = 0;
     for (;;) {
@@ -232,6 +252,7 @@ void read_directory(const Request& request, Answer& answer) {
                                         "has more than " + std::to_string(most_entries) +
                                             " entries: fs/walk tells a part"));
         const Kind kind = kind_of(::dirfd(listing.get()), entry->d_name);
+        if (stand_ins.contain(kind.device, kind.inode)) continue;
         entries.add({std::string(name), S_ISDIR(kind.mode), S_ISREG(kind.mode)});
     }
     entries.flush();

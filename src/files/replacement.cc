@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -62,7 +63,12 @@ bool copy_attribute(int from, int to, const char* name) {
     return ::fsetxattr(to, name, value.data(), static_cast<std::size_t>(size), 0) == 0;
 }
 
-// The label of a new file is the policy's affair (selinux(8)).
+// What a write to the old file would have kept. Labels of a new file are the policy's affair
+// (selinux(8)), and capabilities are not passed on to content that somebody else may have written.
+bool is_kept(const std::string& name) {
+    return name.starts_with("user.") || name.starts_with("system.posix_acl_");
+}
+
 bool copy_attributes(int from, int to) {
     std::array<char, 64 << 10> names; // XATTR_LIST_MAX
     const ssize_t size = ::flistxattr(from, names.data(), names.size());
@@ -70,7 +76,7 @@ bool copy_attributes(int from, int to) {
     std::string_view rest(names.data(), static_cast<std::size_t>(size));
     while (!rest.empty()) {
         const std::string name(rest.substr(0, rest.find('\0')));
-        if (name != "security.selinux" && !copy_attribute(from, to, name.c_str())) return false;
+        if (is_kept(name) && !copy_attribute(from, to, name.c_str())) return false;
         rest.remove_prefix(name.size() + 1);
     }
     return true;
@@ -116,6 +122,33 @@ Failure begin_over(const std::string& path, UniqueFd old, Place place, Replaceme
     return {};
 }
 
+// What has no name yet takes that of a file that is not there without a detour.
+bool take_free_name(const Replacement& replacement) {
+    return replacement.temporary.empty() &&
+           ::linkat(AT_FDCWD, path_of(replacement.content.get()).c_str(), replacement.beside.get(),
+                    replacement.name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// SIGTERM, by which the server ends file processes, has to wait: it must not come between the name
+// and the rename.
+class Untorn {
+public:
+    Untorn() {
+        sigset_t set;
+        ::sigemptyset(&set);
+        ::sigaddset(&set, SIGTERM);
+        (void)::sigprocmask(SIG_BLOCK, &set, &before_); // cannot fail
+    }
+
+    ~Untorn() { (void)::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+    Untorn(const Untorn&) = delete;
+    Untorn& operator=(const Untorn&) = delete;
+
+private:
+    sigset_t before_ = {};
+};
+
 bool give_name(Replacement& replacement) {
     if (!replacement.temporary.empty()) return true;
     for (int i = 0; i < most_tries; ++i) {
@@ -128,6 +161,18 @@ bool give_name(Replacement& replacement) {
         if (errno != EEXIST) return false;
     }
     return false;
+}
+
+// 0, or an errno.
+int rename_over(Replacement& replacement) {
+    const Untorn untorn;
+    if (!give_name(replacement)) return errno;
+    if (::renameat(replacement.beside.get(), replacement.temporary.c_str(),
+                   replacement.beside.get(), replacement.name.c_str()) == 0)
+        return 0;
+    const int why = errno;
+    give_up(replacement);
+    return why;
 }
 
 // The old file, opened for writing as it could not be replaced.
@@ -185,18 +230,14 @@ Failure begin_replacement_at(const std::string& path, Place place, Replacement& 
 Failure commit(const std::string& path, Replacement& replacement) {
     if (replacement.name.empty())
         return write_over(path, replacement.content.get(), replacement.beside.get());
-    const bool has_name = give_name(replacement);
-    int why = errno;
-    if (has_name && ::renameat(replacement.beside.get(), replacement.temporary.c_str(),
-                               replacement.beside.get(), replacement.name.c_str()) == 0)
-        return {};
-    if (has_name) why = errno;
+    if (take_free_name(replacement)) return {};
+    const int why = rename_over(replacement);
+    if (why == 0) return {};
     Failure failure = failed(path, why);
     // A mount point of its own, a directory with the sticky bit, or one that has become read-only.
     if (why == EBUSY || means_in_place(why))
         if (const UniqueFd old = old_file(replacement))
             failure = write_over(path, replacement.content.get(), old.get());
-    give_up(replacement);
     return failure;
 }
 

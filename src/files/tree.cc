@@ -4,6 +4,7 @@
 #include "files/operations.h"
 #include "files/places.h"
 #include "files/replacement.h"
+#include "files/stand_ins.h"
 #include "os/directory.h"
 
 #include <fcntl.h>
@@ -23,8 +24,9 @@ namespace {
 
 constexpr int into_directory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 
-// All names but "." and "..". Absent, with errno: it cannot be read.
-std::optional<std::vector<std::string>> names_in(int directory) {
+// All names but "." and ".." and those of `unseen`. Absent, with errno: it cannot be read.
+std::optional<std::vector<std::string>> names_in(int directory,
+                                                 const StandIns& unseen = StandIns({})) {
     // A descriptor of its own, with a position of its own.
     const UniqueFd own = open_at(directory, ".", O_RDONLY | O_DIRECTORY, true);
     if (!own) return std::nullopt;
@@ -37,7 +39,13 @@ std::optional<std::vector<std::string>> names_in(int directory) {
         if (entry == nullptr && errno != 0) return std::nullopt;
         if (entry == nullptr) return names;
         const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") names.emplace_back(name);
+        if (name == "." || name == "..") continue;
+        struct stat status = {};
+        if (!unseen.empty() &&
+            ::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            unseen.contain(status))
+            continue;
+        names.emplace_back(name);
     }
 }
 
@@ -58,7 +66,14 @@ Failure make_one(const Place& place, const std::string& path, bool may_exist, bo
     return failed(Trouble::other, path, "exists, and is no directory");
 }
 
-Failure make_all(const std::string& path, bool follows_links) {
+Failure protects(const std::string& path) {
+    return failed(Trouble::read_only, path, "is protected in the sandbox, and not there");
+}
+
+Failure make_all(const Request& request) {
+    const std::string& path = request.path;
+    const bool follows_links = request.follows_links;
+    const StandIns stand_ins(request.stand_ins);
     Place place;
     place.directory = open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY, true);
     if (!place.directory) return failed("/", errno);
@@ -78,6 +93,7 @@ Failure make_all(const std::string& path, bool follows_links) {
             next = open_at(place.directory.get(), place.name, O_PATH | O_DIRECTORY, follows_links);
         }
         if (!next) return failed(done, errno);
+        if (stand_ins.contain(next.get())) return protects(done);
         place.directory = std::move(next);
     }
     return {};
@@ -229,50 +245,60 @@ Failure copy_link(int from, const Place& place, const std::string& name, const s
     return failed(to, errno);
 }
 
-Failure copy_directory(int from, Place place, const std::string& source, const std::string& to,
-                       int depth);
+// A tree, with what holds places in a sandbox left out.
+class TreeCopy {
+public:
+    explicit TreeCopy(const StandIns& unseen) : unseen_(unseen) {}
 
-// What is called `name` there, to the same name here.
-Failure copy_one(int from, const Place& place, const std::string& source, const std::string& to,
-                 int depth) {
-    struct stat status = {};
-    if (::fstatat(from, place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return failed(source, errno);
-    if (S_ISLNK(status.st_mode)) return copy_link(from, place, place.name, to);
-    if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-        return failed(Trouble::wrong_kind, source, "is neither file, directory nor link");
-    const UniqueFd inner = open_at(from, place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, true);
-    if (!inner) return failed(source, errno);
-    Place own = {UniqueFd(::fcntl(place.directory.get(), F_DUPFD_CLOEXEC, 3)), place.name};
-    if (!own.directory) return failed(to, errno);
-    if (S_ISREG(status.st_mode)) return copy_file(inner.get(), std::move(own), to);
-    return copy_directory(inner.get(), std::move(own), source, to, depth + 1);
-}
-
-constexpr int deepest_copy = 200; // of which each level takes stack and four descriptors
-
-Failure copy_directory(int from, Place place, const std::string& source, const std::string& to,
-                       int depth) {
-    if (depth > deepest_copy) return failed(Trouble::limit, source, "is too deep a tree");
-    struct stat status = {};
-    if (::fstat(from, &status) != 0) return failed(source, errno);
-    std::optional<std::vector<std::string>> names = names_in(from);
-    if (!names) return failed(source, errno);
-    const bool is_new = ::mkdirat(place.directory.get(), place.name.c_str(), 0700) == 0;
-    if (!is_new && errno != EEXIST) return failed(to, errno);
-    Place inner;
-    inner.directory = open_at(place.directory.get(), place.name, into_directory, true);
-    if (!inner.directory) return failed(to, errno);
-    for (std::string& name : *names) {
-        inner.name = std::move(name);
-        const std::string part = below(source, inner.name);
-        if (Failure failure = copy_one(from, inner, part, below(to, inner.name), depth))
-            return failure;
+    Failure run(int from, Place place, const std::string& source, const std::string& to) {
+        return copy_directory(from, std::move(place), source, to, 0);
     }
-    if (is_new && ::fchmod(inner.directory.get(), status.st_mode & 07777) != 0)
-        return failed(to, errno);
-    return {};
-}
+
+private:
+    static constexpr int deepest = 200; // of which each level takes stack and four descriptors
+
+    // What is called `name` there, to the same name here.
+    Failure copy_one(int from, const Place& place, const std::string& source, const std::string& to,
+                     int depth) {
+        struct stat status = {};
+        if (::fstatat(from, place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+            return failed(source, errno);
+        if (S_ISLNK(status.st_mode)) return copy_link(from, place, place.name, to);
+        if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
+            return failed(Trouble::wrong_kind, source, "is neither file, directory nor link");
+        const UniqueFd inner = open_at(from, place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, true);
+        if (!inner) return failed(source, errno);
+        Place own = {UniqueFd(::fcntl(place.directory.get(), F_DUPFD_CLOEXEC, 3)), place.name};
+        if (!own.directory) return failed(to, errno);
+        if (S_ISREG(status.st_mode)) return copy_file(inner.get(), std::move(own), to);
+        return copy_directory(inner.get(), std::move(own), source, to, depth + 1);
+    }
+
+    Failure copy_directory(int from, Place place, const std::string& source, const std::string& to,
+                           int depth) {
+        if (depth > deepest) return failed(Trouble::limit, source, "is too deep a tree");
+        struct stat status = {};
+        if (::fstat(from, &status) != 0) return failed(source, errno);
+        std::optional<std::vector<std::string>> names = names_in(from, unseen_);
+        if (!names) return failed(source, errno);
+        const bool is_new = ::mkdirat(place.directory.get(), place.name.c_str(), 0700) == 0;
+        if (!is_new && errno != EEXIST) return failed(to, errno);
+        Place inner;
+        inner.directory = open_at(place.directory.get(), place.name, into_directory, true);
+        if (!inner.directory) return failed(to, errno);
+        for (std::string& name : *names) {
+            inner.name = std::move(name);
+            const std::string part = below(source, inner.name);
+            if (Failure failure = copy_one(from, inner, part, below(to, inner.name), depth))
+                return failure;
+        }
+        if (is_new && ::fchmod(inner.directory.get(), status.st_mode & 07777) != 0)
+            return failed(to, errno);
+        return {};
+    }
+
+    const StandIns& unseen_;
+};
 
 // Is `inner` the directory `outer`, or somewhere in it? By what they are, not by their names.
 bool lies_in(const Place& inner, int outer) {
@@ -312,7 +338,8 @@ Failure copy_any(const Request& request) {
     if (Failure failure = find_end(request.other_path, true, to)) return failure;
     if (lies_in(to, from.get()))
         return failed(Trouble::wrong_kind, request.other_path, "lies in what is to be copied");
-    return copy_directory(from.get(), std::move(to), request.path, request.other_path, 0);
+    const StandIns unseen(request.stand_ins);
+    return TreeCopy(unseen).run(from.get(), std::move(to), request.path, request.other_path);
 }
 
 Failure remove_any(const Request& request) {
@@ -322,6 +349,7 @@ Failure remove_any(const Request& request) {
     struct stat status = {};
     if (::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return failed(request.path, errno);
+    if (StandIns(request.stand_ins).contain(status)) return failed(request.path, ENOENT);
     const bool is_directory = S_ISDIR(status.st_mode);
     if (!is_directory || !request.recursive) {
         const int flags = is_directory ? AT_REMOVEDIR : 0;
@@ -342,10 +370,15 @@ void finish(Answer& answer, const Failure& failure) {
 } // namespace
 
 void create_directory(const Request& request, Answer& answer) {
-    if (request.recursive) return finish(answer, make_all(request.path, request.follows_links));
+    if (request.recursive) return finish(answer, make_all(request));
     Place place;
     if (Failure failure = find_place(request.path, request.follows_links, place))
         return answer.finish(*failure);
+    struct stat status = {};
+    const bool is_there =
+        ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there && StandIns(request.stand_ins).contain(status))
+        return finish(answer, protects(request.path));
     finish(answer, make_one(place, request.path, false, request.follows_links));
 }
 

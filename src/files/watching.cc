@@ -2,6 +2,7 @@
 
 #include "files/operations.h"
 #include "files/places.h"
+#include "files/stand_ins.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -23,70 +24,85 @@ constexpr std::uint32_t events =
     IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR | IN_MASK_ADD;
 constexpr int most_links = 40; // as the kernel has it (path_resolution(7))
 
-bool exists(const std::string& path) {
+bool exists(const std::string& path, const StandIns& stand_ins) {
     struct stat status = {};
-    return ::stat(path.c_str(), &status) == 0;
+    return ::stat(path.c_str(), &status) == 0 && !stand_ins.contain(status);
 }
 
-std::string parent_of(const std::string& path) {
-    const std::size_t slash = path.find_last_of('/');
-    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-// The target of a link, from the root. Empty: it is none.
-std::string behind(const std::string& link) {
+// What a link says. Empty: it is none.
+std::string target_of(int directory, const std::string& name) {
     std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlink(link.c_str(), text.data(), text.size());
+    const ssize_t size = ::readlinkat(directory, name.c_str(), text.data(), text.size());
     if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return {};
-    const std::string target(text.data(), static_cast<std::size_t>(size));
-    return target.front() == '/' ? target : parent_of(link) + '/' + target;
+    return {text.data(), static_cast<std::size_t>(size)};
 }
 
+// Follows paths as the kernel does, and watches each directory on the way: any part of the way may
+// be exchanged for one on which the path exists.
 class Watching {
 public:
     explicit Watching(int inotify) : inotify_(inotify) {}
 
-    Failure watch(std::string path) {
-        for (int i = 0; i < most_links && !path.empty(); ++i) {
-            std::string there = path; // the part of the path that is there
-            std::string missing;
-            while (there != "/" && !exists(there)) {
-                missing = there;
-                there = parent_of(there);
+    Failure watch(const std::string& path) {
+        UniqueFd at = root();
+        std::string rest = path;
+        for (int links = 0; at;) {
+            const std::string name = take_name(rest);
+            if (name.empty()) return {};
+            if (Failure failure = add(at.get(), name, path)) return failure;
+            const std::string target = target_of(at.get(), name);
+            if (!target.empty()) {
+                if (++links > most_links) return {};
+                rest.insert(0, target + '/');
+                if (target.front() == '/') at = root();
+                continue;
             }
-            if (Failure failure = add(there)) return failure;
-            path = behind(missing); // what is missing may be a link that leads nowhere
-            if (!path.empty()) continue;
+            at = open_at(at.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW, true);
         }
-        return {};
+        return {}; // the rest is missing, or nobody may look
     }
 
-    std::vector<std::int32_t> places() const { return places_; }
+    const std::vector<WatchedPlace>& places() const { return places_; }
 
 private:
-    Failure add(const std::string& directory) {
-        const int place = ::inotify_add_watch(inotify_, directory.c_str(), events);
+    static UniqueFd root() { return open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY, true); }
+
+    static std::string take_name(std::string& rest) {
+        rest.erase(0, rest.find_first_not_of('/'));
+        std::string name = rest.substr(0, rest.find('/'));
+        rest.erase(0, name.size());
+        return name;
+    }
+
+    Failure add(int directory, const std::string& name, const std::string& path) {
+        const std::string link = "/proc/self/fd/" + std::to_string(directory);
+        const int place = ::inotify_add_watch(inotify_, link.c_str(), events);
         if (place >= 0) {
-            if (std::ranges::find(places_, place) == places_.end()) places_.push_back(place);
+            const WatchedPlace watched = {place, name};
+            if (std::ranges::find(places_, watched) == places_.end()) places_.push_back(watched);
             return {};
         }
         if (errno == ENOSPC)
-            return failed(Trouble::limit, directory,
+            return failed(Trouble::limit, path,
                           "no more places can be watched: raise fs.inotify.max_user_watches");
-        // Gone, or not to be looked into: what happens there is not ours to see.
-        return {};
+        return {}; // what happens in a directory that cannot be read is not ours to see
     }
 
     int inotify_;
-    std::vector<std::int32_t> places_;
+    std::vector<WatchedPlace> places_;
 };
 
 } // namespace
 
 void watch_missing(const Request& request, int inotify, Answer& answer) {
     Done done;
+    const StandIns stand_ins(request.stand_ins);
     Watching watching(inotify);
-    const auto one_exists = [&request] { return std::ranges::any_of(request.paths, exists); };
+    const auto one_exists = [&] {
+        return std::ranges::any_of(request.paths, [&stand_ins](const std::string& path) {
+            return exists(path, stand_ins);
+        });
+    };
     done.exists = one_exists();
     // Parents may appear between two looks, so places are added until nothing new is found.
     for (std::size_t before = 0; !done.exists;) {
@@ -96,7 +112,7 @@ void watch_missing(const Request& request, int inotify, Answer& answer) {
         if (watching.places().size() == before) break;
         before = watching.places().size();
     }
-    if (!done.exists) done.watches = watching.places();
+    if (!done.exists) done.places = watching.places();
     answer.finish(done);
 }
 

@@ -25,6 +25,12 @@ void put(std::string& out, const std::string& text) {
     out.append(text);
 }
 
+void put(std::string& out, const std::vector<std::string>& texts) {
+    put(out, static_cast<std::uint32_t>(texts.size()));
+    for (const std::string& text : texts)
+        put(out, text);
+}
+
 // Takes values from the front. After the first that is not there nothing is.
 class Taker {
 public:
@@ -55,6 +61,14 @@ public:
         return value;
     }
 
+    std::vector<std::string> texts() {
+        std::vector<std::string> list;
+        const auto count = number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < count && is_good_; ++i)
+            list.push_back(text());
+        return list;
+    }
+
     bool is_good() const { return is_good_; }
 
     bool is_at_end() const { return is_good_ && text_.empty(); }
@@ -79,9 +93,8 @@ std::string encode(const Request& request) {
     put(body, static_cast<std::uint8_t>(request.verb));
     put(body, request.path);
     put(body, request.other_path);
-    put(body, static_cast<std::uint32_t>(request.paths.size()));
-    for (const std::string& path : request.paths)
-        put(body, path);
+    put(body, request.paths);
+    put(body, request.stand_ins);
     put_flag(body, request.follows_links);
     put_flag(body, request.recursive);
     put_flag(body, request.force);
@@ -116,10 +129,8 @@ std::optional<Request> decode_request(std::string_view text) {
     request.verb = static_cast<Verb>(verb);
     request.path = taker.text();
     request.other_path = taker.text();
-    const auto count = taker.number<std::uint32_t>();
-    if (count > most_missing) return std::nullopt;
-    for (std::uint32_t i = 0; i < count && taker.is_good(); ++i)
-        request.paths.push_back(taker.text());
+    request.paths = taker.texts();
+    request.stand_ins = taker.texts();
     request.follows_links = taker.flag();
     request.recursive = taker.flag();
     request.force = taker.flag();
@@ -203,9 +214,11 @@ std::string encode_done(const Done& done) {
     put(body, done.created_at_ms);
     put(body, done.modified_at_ms);
     put(body, done.path);
-    put(body, static_cast<std::uint32_t>(done.watches.size()));
-    for (const std::int32_t watch : done.watches)
-        put(body, watch);
+    put(body, static_cast<std::uint32_t>(done.places.size()));
+    for (const WatchedPlace& place : done.places) {
+        put(body, place.watch);
+        put(body, place.name);
+    }
     return body;
 }
 
@@ -223,8 +236,11 @@ std::optional<Done> decode_done(std::string_view body) {
     done.modified_at_ms = taker.number<std::int64_t>();
     done.path = taker.text();
     const auto count = taker.number<std::uint32_t>();
-    for (std::uint32_t i = 0; i < count && taker.is_good(); ++i)
-        done.watches.push_back(taker.number<std::int32_t>());
+    for (std::uint32_t i = 0; i < count && taker.is_good(); ++i) {
+        WatchedPlace& place = done.places.emplace_back();
+        place.watch = taker.number<std::int32_t>();
+        place.name = taker.text();
+    }
     if (!taker.is_at_end()) return std::nullopt;
     return done;
 }

@@ -37,7 +37,7 @@ enum class Verb : std::uint8_t {
     read_block,       // one descriptor; `offset`, `length` -> text in base64, Done::is_end
     write_block,      // one descriptor; `offset`, `data`
     commit,           // both descriptors of open_replace: the new file takes its place
-    watch_missing,    // one descriptor, of inotify(7); `paths` -> Done::exists, Done::watches
+    watch_missing,    // one descriptor, of inotify(7); `paths` -> Done::exists, Done::places
 };
 
 struct WalkOptions {
@@ -60,6 +60,8 @@ struct Request {
     std::uint64_t length = 0;
     WalkOptions walk = {};
     std::string data = {};
+    // What only holds a place in the sandbox, and is gone afterwards: it counts as missing.
+    std::vector<std::string> stand_ins = {};
 };
 
 // The text of a request as it goes over the socket, its length in front. Descriptors go with its
@@ -109,6 +111,14 @@ void append(std::string& body, const Problem& problem);
 std::optional<Entry> take_entry(std::string_view& body);
 std::optional<Problem> take_problem(std::string_view& body);
 
+// A directory that is watched, and the name in it on which everything depends.
+struct WatchedPlace {
+    std::int32_t watch = 0; // descriptor of inotify(7)
+    std::string name = {};
+
+    bool operator==(const WatchedPlace&) const = default;
+};
+
 struct Done {
     bool is_directory = false;
     bool is_file = false;
@@ -120,7 +130,7 @@ struct Done {
     bool is_end = false;
     bool exists = false; // of watch_missing: one of the paths does, and nothing is watched
     std::string path = {};
-    std::vector<std::int32_t> watches = {}; // descriptors of inotify(7)
+    std::vector<WatchedPlace> places = {};
 };
 
 // Descriptors go with the first byte of the frame.

@@ -18,7 +18,7 @@ constexpr int not_executed = 127; // what a shell answers too
 
 [[noreturn]] void become(const std::string& program, std::vector<char*>& argv, int socket,
                          pid_t parent) {
-    if (!dies_with(parent)) ::_exit(not_executed);
+    if (!dies_with(parent, SIGTERM)) ::_exit(not_executed);
     reset_signals();
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || ::dup2(socket, 0) < 0 || ::dup2(null, 1) < 0 || ::dup2(null, 2) < 0)
@@ -58,7 +58,7 @@ Result<Companion> Companion::begin(const std::string& program,
 }
 
 Companion::~Companion() {
-    if (pidfd_) kill_by_pidfd(pidfd_.get());
+    if (pidfd_) signal_by_pidfd(pidfd_.get(), SIGTERM);
 }
 
 Result<UniqueFd> open_pidfd(pid_t pid) {
@@ -67,8 +67,8 @@ Result<UniqueFd> open_pidfd(pid_t pid) {
     return pidfd;
 }
 
-void kill_by_pidfd(int pidfd) {
-    (void)::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+void signal_by_pidfd(int pidfd, int signal) {
+    (void)::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
 }
 
 } // namespace ew::os

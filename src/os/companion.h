@@ -19,7 +19,9 @@ public:
     // Errors: no more processes or descriptors.
     static Result<Companion> begin(const std::string& program,
                                    const std::vector<std::string>& arguments);
-    ~Companion(); // kills it; whoever owns the loop reaps it
+    // Ends it with SIGTERM, which it holds back while it must not be torn; whoever owns the loop
+    // reaps it.
+    ~Companion();
     Companion(Companion&&) noexcept = default;
     Companion& operator=(Companion&&) = delete;
     Companion(const Companion&) = delete;
@@ -38,6 +40,6 @@ private:
 Result<UniqueFd> open_pidfd(pid_t pid);
 
 // The kernel's answer is of no interest: what has ended is as wanted.
-void kill_by_pidfd(int pidfd);
+void signal_by_pidfd(int pidfd, int signal);
 
 } // namespace ew::os

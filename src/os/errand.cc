@@ -86,7 +86,7 @@ std::optional<std::string> Errand::take_result() {
 
 void Errand::kill() {
     if (!pidfd_) return;
-    kill_by_pidfd(pidfd_.get());
+    signal_by_pidfd(pidfd_.get(), SIGKILL);
     pidfd_.reset();
 }
 

@@ -20,9 +20,9 @@ void close_between(unsigned first, unsigned last) {
 
 } // namespace
 
-bool dies_with(pid_t parent) {
+bool dies_with(pid_t parent, int signal) {
     // If it has ended before the call, nobody sends that signal any more.
-    return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
+    return ::prctl(PR_SET_PDEATHSIG, signal) == 0 && ::getppid() == parent;
 }
 
 void reset_signals() {

@@ -3,12 +3,13 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <vector>
 
 namespace ew::os {
 
-// This process is killed when its parent ends. False: that has ended already.
-bool dies_with(pid_t parent);
+// This process gets `signal` when its parent ends. False: that has ended already.
+bool dies_with(pid_t parent, int signal = SIGKILL);
 
 // As a program finds them that nobody has prepared: none is blocked, SIGPIPE kills.
 void reset_signals();

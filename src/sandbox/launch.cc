@@ -263,6 +263,14 @@ Launch::Outcome Launch::conclude() {
             true};
 }
 
+std::vector<std::string> Launch::stand_ins() const {
+    std::vector<std::string> paths;
+    paths.reserve(placeholders_.size());
+    for (const Placeholder& placeholder : placeholders_)
+        paths.push_back(placeholder.path);
+    return paths;
+}
+
 std::optional<int> Launch::wait_status() {
     std::int32_t status = 0;
     const os::IoResult result =

@@ -71,6 +71,9 @@ public:
     // given, or are not needed.
     UniqueFd take_guarded() { return std::move(guarded_); }
 
+    // Where something stands in for what is missing, once it runs.
+    std::vector<std::string> stand_ins() const;
+
     // To be released once everything has ended.
     std::vector<Placeholder> take_placeholders() { return std::move(placeholders_); }
 

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <utility>
 
 namespace ew::server {
@@ -22,7 +23,10 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
                             const std::string& journal, SandboxHost& host, os::Poller& poller) {
     std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
     os::SpawnRequest request;
-    request.argv = {std::string(sandbox::init_path), "files", "once"};
+    // Where the machine has no mounts, everything is where it is.
+    request.argv = {host.machine()->has_mounts ? std::string(sandbox::init_path)
+                                               : sandbox::init_place(),
+                    "files", "once"};
     request.directory = "/";
     request.socket_stdin = true;
     process->launch_ = TRY(sandbox::Launch::begin(
@@ -39,7 +43,7 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
 
 FileProcess::~FileProcess() {
     leave_poller();
-    if (sandbox_) os::kill_by_pidfd(sandbox_.get());
+    if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
 }
 
 void FileProcess::open_channel(UniqueFd socket) {
@@ -61,12 +65,19 @@ void FileProcess::on_start_report() {
     open_channel(std::move(launch_->spawned().output));
 }
 
+std::vector<std::string> FileProcess::stand_ins() const {
+    return launch_ ? launch_->stand_ins() : std::vector<std::string>();
+}
+
 void FileProcess::expect(bool answers) {
     if (!channel_) return;
     const bool writes = channel_->has_unsent();
-    const os::Interest interest = writes    ? os::Interest::write
-                                  : answers ? os::Interest::read
-                                            : os::Interest::none;
+    if (!writes &&
+        !answers) { // asked for nothing, epoll would report the other side's end for ever
+        if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
+        return;
+    }
+    const os::Interest interest = writes ? os::Interest::write : os::Interest::read;
     if (interest_ == interest) return;
     const os::Token token = {os::Source::file_socket, serial_};
     if (interest_)
@@ -86,7 +97,7 @@ bool FileProcess::end(TimePoint now) {
     leave_poller();
     channel_.reset();
     companion_.reset();
-    if (sandbox_) os::kill_by_pidfd(sandbox_.get());
+    if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
     if (!launch_) return true;
     clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
     launch_.reset();

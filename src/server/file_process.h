@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ew::server {
 
@@ -47,6 +48,9 @@ public:
 
     FileChannel& channel() { return *channel_; }
 
+    // What in its sandbox stands in for what is missing.
+    std::vector<std::string> stand_ins() const;
+
     // What the poller is to report of the channel.
     void expect(bool answers);
 
@@ -56,6 +60,8 @@ public:
     // True: what held places is gone.
     bool on_clearing(TimePoint now);
     std::optional<TimePoint> clearing_deadline() const;
+
+    pid_t clearing_process() const { return clearing_ ? clearing_->pid() : 0; }
 
     std::optional<std::uint64_t> task = {}; // serial of what it works on
     TimePoint idle_since = {};

@@ -79,6 +79,7 @@ FileTask* FileService::add(Reply reply, files::Request request,
     FileTask& task = tasks_.emplace_back(++last_serial_, std::move(request));
     task.reply.emplace(std::move(reply));
     task.sandbox = std::move(sandbox);
+    if (task.sandbox && !is_writing(task)) forbid_writing(task.sandbox->policy);
     task.bytes = bytes;
     task_bytes_ += bytes;
     return &task;
@@ -215,7 +216,10 @@ void FileService::handle(Reply reply, protocol::CloseParams params) {
 }
 
 void FileService::handle(Reply reply, protocol::WatchMissingParams params) {
-    if (params.missing.empty()) return reply.send(protocol::WatchMissingResult{false});
+    if (params.missing.empty()) {
+        watches_.remove_called(params.watch_id);
+        return reply.send(protocol::WatchMissingResult{false});
+    }
     if (params.missing.size() > files::most_missing)
         return reply.fail(beyond("the number of missing paths", files::most_missing));
     files::Request request;
@@ -276,15 +280,16 @@ bool FileService::may_begin(const FileTask& task) const {
 }
 
 bool FileService::has_room_for(const FileTask& task) const {
-    if (!task.sandbox) return true; // begin() finds an idle one, or leaves it
     const auto confined = std::ranges::count_if(
         processes_, [](const auto& process) { return process->is_confined(); });
-    return static_cast<std::size_t>(confined) < most_confined && processes_.size() < most_processes;
+    if (task.sandbox && static_cast<std::size_t>(confined) >= most_confined) return false;
+    return processes_.size() < most_processes || idle_process() != nullptr;
 }
 
 Result<void> FileService::begin(FileTask& task) {
     const auto handle = task.handle ? handles_.find(*task.handle) : handles_.end();
-    if (task.request.verb == Verb::commit && handle != handles_.end() && !handle->second.replaces) {
+    const bool replaces = handle != handles_.end() && handle->second.replaces;
+    if (task.request.verb == Verb::commit && !replaces) { // also of a file that was not opened
         finish(task, {}, {});
         answer(task);
         return {};
@@ -292,7 +297,6 @@ Result<void> FileService::begin(FileTask& task) {
     if (task.sandbox) return begin_confined(task);
     FileProcess* process = idle_process();
     if (process == nullptr) {
-        if (processes_.size() >= most_processes) return {};
         processes_.push_back(TRY(FileProcess::begin(++last_serial_, poller_)));
         process = processes_.back().get();
     }
@@ -305,6 +309,7 @@ Result<void> FileService::begin_confined(FileTask& task) {
     if (!std::exchange(task.waits_for_machine, true)) host_.need(now_);
     if (host_.failure()) return *host_.failure();
     if (host_.machine() == nullptr) return {};
+    if (processes_.size() >= most_processes) remove(*idle_process()); // its place is wanted
     processes_.push_back(TRY(FileProcess::begin_confined(++last_serial_, *task.sandbox,
                                                          settings_.journal, host_, poller_)));
     FileProcess& process = *processes_.back();
@@ -326,6 +331,10 @@ Result<std::vector<int>> FileService::descriptors_for(FileTask& task) {
         return Error{ErrorKind::wrong_kind, handle.replaces ? "the file was opened to be replaced"
                                                             : "the file was opened for reading"};
     if (task.request.verb != Verb::commit) return std::vector<int>{handle.file.get()};
+    if (handle.failure)
+        return Error{handle.failure->kind,
+                     fmt::format("'{}' was left as it was: not all blocks were written: {}",
+                                 handle.path, handle.failure->message)};
     task.request.path = handle.token;
     return std::vector<int>{handle.file.get(), handle.directory.get()};
 }
@@ -341,11 +350,12 @@ void FileService::hand_to(FileProcess& process, FileTask& task) {
         if (process.is_confined()) return let_go(process);
         return answer(task);
     }
+    task.request.stand_ins = process.stand_ins();
     process.channel().begin(files::encode(task.request), std::move(*descriptors));
     task.request.data = std::string();
 }
 
-FileProcess* FileService::idle_process() {
+FileProcess* FileService::idle_process() const {
     const auto found = std::ranges::find_if(
         processes_, [](const auto& process) { return !process->is_confined() && !process->task; });
     return found == processes_.end() ? nullptr : found->get();
@@ -369,16 +379,18 @@ void FileService::on_socket(std::uint64_t serial) {
     if (may_read(*process)) read_frames(*process);
 }
 
-// One large result at a time, and none while the client does not take its answers.
+// None while the client does not take its answers. When all that has come is too much, only the
+// largest goes on, which is the next to be done with.
 bool FileService::may_read(const FileProcess& process) const {
     if (!process.task) return true;
     if (outbox_.is_full_of_answers()) return false;
+    std::size_t all = 0;
+    const FileTask* largest = nullptr;
     for (const FileTask& task : tasks_) {
-        if (task.serial == *process.task) return true;
-        if (task.process != 0 && task.result.size() > large_result) break;
+        all += task.result.size();
+        if (largest == nullptr || task.result.size() > largest->result.size()) largest = &task;
     }
-    const auto ours = std::ranges::find(tasks_, *process.task, &FileTask::serial);
-    return ours == tasks_.end() || ours->result.size() <= large_result;
+    return all < most_result_bytes || largest->serial == *process.task;
 }
 
 void FileService::read_frames(FileProcess& process) {
@@ -491,7 +503,7 @@ void FileService::finish_open(FileTask& task, const files::Done& done,
 void FileService::finish_watch(FileTask& task, const files::Done& done) {
     FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0));
     if (watch == nullptr) return; // replaced meanwhile
-    if (!done.exists) return watches_.wait_at(*watch, done.watches, now_);
+    if (!done.exists) return watches_.wait_at(*watch, done.places, now_);
     if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
     watches_.remove(*task.watch);
 }
@@ -505,6 +517,9 @@ void FileService::fail(FileTask& task, Error error) {
         std::erase_if(handle_serials_,
                       [&task](const auto& named) { return named.second == *task.handle; });
     }
+    if (const auto written = handles_.find(task.handle.value_or(0));
+        written != handles_.end() && task.request.verb == Verb::write_block)
+        written->second.failure = error;
     if (FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0))) {
         // Nobody would look any more: the client, which is told that something changed, may.
         if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
@@ -574,7 +589,17 @@ void FileService::refuse_all(const Error& error) {
         fail(task, error);
         answer(task);
     }
-    processes_.clear();
+    std::erase_if(processes_, [this](const auto& process) {
+        if (!process->is_confined()) return true;
+        return process->clearing_process() == 0 && process->end(now_);
+    });
+}
+
+std::vector<pid_t> FileService::clearing_processes() const {
+    std::vector<pid_t> clearing;
+    for (const std::unique_ptr<FileProcess>& process : processes_)
+        if (process->clearing_process() != 0) clearing.push_back(process->clearing_process());
+    return clearing;
 }
 
 FileTask* FileService::find_task(std::uint64_t serial) {

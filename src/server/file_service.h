@@ -36,9 +36,9 @@ public:
     static constexpr std::size_t most_task_bytes = 128u << 20; // of their contents
     static constexpr std::size_t most_handles = 512;
     static constexpr std::size_t most_processes = 16;
-    static constexpr std::size_t most_confined = 4;       // of these
-    static constexpr std::size_t large_result = 1u << 20; // only one task at a time has more
-    static constexpr Millis idle_time{10'000};            // until a process without work is ended
+    static constexpr std::size_t most_confined = 4;              // of these
+    static constexpr std::size_t most_result_bytes = 192u << 20; // that have come, of all tasks
+    static constexpr Millis idle_time{10'000}; // until a process without work is ended
 
     FileService(FileSettings settings, os::Poller& poller, Outbox& outbox, SandboxHost& host);
 
@@ -83,7 +83,9 @@ public:
     bool has_work() const { return !tasks_.empty() || !processes_.empty(); }
 
     void end_idle();
+    // What goes on is called off, and what held places is taken away.
     void refuse_all(const Error& error);
+    std::vector<pid_t> clearing_processes() const;
 
 private:
     // An open file. Of one that replaces another also the directory, and what commit needs.
@@ -94,6 +96,7 @@ private:
         UniqueFd file = {};
         UniqueFd directory = {};
         std::string token = {};
+        std::optional<Error> failure = {}; // of a block: the new content is not complete
     };
 
     using Sandbox = std::optional<protocol::SandboxRequest>;
@@ -109,7 +112,7 @@ private:
     Result<void> begin_confined(FileTask& task);
     void hand_to(FileProcess& process, FileTask& task);
     Result<std::vector<int>> descriptors_for(FileTask& task);
-    FileProcess* idle_process();
+    FileProcess* idle_process() const;
     bool has_room_for(const FileTask& task) const;
 
     bool may_read(const FileProcess& process) const;

@@ -14,6 +14,19 @@
 
 namespace ew::server {
 
+namespace {
+
+constexpr std::int32_t anything = -1; // of an overflow (inotify(7)): it concerns everybody
+
+bool concerns(const FileWatches::Watch& watch, const files::WatchedPlace& event) {
+    if (event.watch == anything) return true;
+    return std::ranges::any_of(watch.places, [&event](const files::WatchedPlace& place) {
+        return place.watch == event.watch && (event.name.empty() || event.name == place.name);
+    });
+}
+
+} // namespace
+
 Result<int> FileWatches::inotify() {
     if (inotify_) return inotify_.get();
     UniqueFd fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -25,10 +38,13 @@ Result<int> FileWatches::inotify() {
     return inotify_.get();
 }
 
+void FileWatches::remove_called(std::uint64_t id) {
+    std::erase_if(watches_, [id](const auto& entry) { return entry.second.id == id; });
+    forget_places();
+}
+
 FileWatches::Watch* FileWatches::add(std::uint64_t serial, Watch watch) {
-    const auto same = std::ranges::find_if(
-        watches_, [&watch](const auto& entry) { return entry.second.id == watch.id; });
-    if (same != watches_.end()) watches_.erase(same);
+    remove_called(watch.id);
     if (watches_.size() >= most) return nullptr;
     return &watches_.emplace(serial, std::move(watch)).first->second;
 }
@@ -43,11 +59,19 @@ void FileWatches::remove(std::uint64_t serial) {
     forget_places();
 }
 
-void FileWatches::wait_at(Watch& watch, std::vector<std::int32_t> places, TimePoint now) {
-    places_.insert(places.begin(), places.end());
+void FileWatches::wait_at(Watch& watch, std::vector<files::WatchedPlace> places, TimePoint now) {
+    for (const files::WatchedPlace& place : places)
+        places_.insert(place.watch);
     watch.places = std::move(places);
     watch.is_looking = false;
-    if (std::exchange(watch.has_news, false)) watch.look_at = now + pause;
+    watch.not_before = now + (watch.sandbox ? pause_of_sandbox : pause);
+    const bool has_news =
+        watch.has_news || std::ranges::any_of(watch.seen, [&watch](const auto& event) {
+            return concerns(watch, event);
+        });
+    watch.has_news = false;
+    watch.seen.clear();
+    if (has_news) watch.look_at = watch.not_before;
     forget_places();
 }
 
@@ -58,17 +82,23 @@ void FileWatches::forget_places() {
     if (is_looking) return;
     std::set<std::int32_t> wanted;
     for (const auto& [serial, watch] : watches_)
-        wanted.insert(watch.places.begin(), watch.places.end());
+        for (const files::WatchedPlace& place : watch.places)
+            wanted.insert(place.watch);
     for (const std::int32_t place : places_)
         if (!wanted.contains(place)) (void)::inotify_rm_watch(inotify_.get(), place); // or gone
     places_ = std::move(wanted);
 }
 
-void FileWatches::note_news(Watch& watch, TimePoint now) {
-    if (watch.is_looking)
+// A look that is under way has not told yet where it watches.
+void FileWatches::note(Watch& watch, files::WatchedPlace event, TimePoint now) {
+    if (!watch.is_looking) {
+        if (concerns(watch, event) && !watch.look_at)
+            watch.look_at = std::max(now, watch.not_before);
+    } else if (event.watch == anything || watch.seen.size() == most_seen) {
         watch.has_news = true;
-    else if (!watch.look_at)
-        watch.look_at = now;
+    } else {
+        watch.seen.push_back(std::move(event));
+    }
 }
 
 void FileWatches::on_events(TimePoint now) {
@@ -78,13 +108,11 @@ void FileWatches::on_events(TimePoint now) {
     for (std::size_t at = 0; at + sizeof(inotify_event) <= result.count;) {
         inotify_event event = {};
         std::memcpy(&event, block.data() + at, sizeof event);
+        const char* const name = event.len > 0 ? block.data() + at + sizeof event : "";
         at += sizeof event + event.len;
-        for (auto& [serial, watch] : watches_) {
-            // A look that is under way has not told yet where it watches.
-            const bool concerns = watch.is_looking || (event.mask & IN_Q_OVERFLOW) != 0 ||
-                                  std::ranges::find(watch.places, event.wd) != watch.places.end();
-            if (concerns) note_news(watch, now);
-        }
+        const std::int32_t place = (event.mask & IN_Q_OVERFLOW) != 0 ? anything : event.wd;
+        for (auto& [serial, watch] : watches_)
+            note(watch, {place, name}, now);
     }
 }
 

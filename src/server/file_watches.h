@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "files/wire.h"
 #include "os/poller.h"
 #include "server/sandbox_request.h"
 
@@ -21,23 +22,31 @@ namespace ew::server {
 class FileWatches {
 public:
     static constexpr std::size_t most = 256;
-    // Between two looks of one watch: a busy directory must not keep a file process busy.
+    static constexpr std::size_t most_seen = 1024; // during a look; with more it looks again
+    // Between two looks of one watch: a busy directory must not keep file processes busy. Each look
+    // into a sandbox starts one.
     static constexpr Millis pause{100};
+    static constexpr Millis pause_of_sandbox{1000};
 
     struct Watch {
         std::uint64_t id = 0; // the client's
         std::vector<std::string> paths = {};
         std::optional<SandboxOrder> sandbox = {};
-        std::vector<std::int32_t> places = {}; // watch descriptors of inotify(7)
-        bool is_looking = true;                // a file process is, or will soon
-        bool has_news = false;
+        std::vector<files::WatchedPlace> places = {};
+        bool is_looking = true;                     // a file process is, or will soon
+        std::vector<files::WatchedPlace> seen = {}; // what happened meanwhile, as long as it looks
+        bool has_news = false; // what happened meanwhile is reason to look again
         std::optional<TimePoint> look_at = {};
+        TimePoint not_before = {};
     };
 
     explicit FileWatches(os::Poller& poller) : poller_(poller) {}
 
     // For file processes; borrowed. Errors: no more instances (fs.inotify.max_user_instances).
     Result<int> inotify();
+
+    // That the client calls so, if there is one.
+    void remove_called(std::uint64_t id);
 
     // One with the same id is replaced. Null: there are `most` already.
     Watch* add(std::uint64_t serial, Watch watch);
@@ -47,7 +56,7 @@ public:
     void remove(std::uint64_t serial);
 
     // Nothing was there, and events are expected at these places.
-    void wait_at(Watch& watch, std::vector<std::int32_t> places, TimePoint now);
+    void wait_at(Watch& watch, std::vector<files::WatchedPlace> places, TimePoint now);
 
     // Reads what inotify says.
     void on_events(TimePoint now);
@@ -57,13 +66,13 @@ public:
     std::optional<TimePoint> next_deadline() const;
 
 private:
-    void note_news(Watch& watch, TimePoint now);
+    static void note(Watch& watch, files::WatchedPlace event, TimePoint now);
     void forget_places();
 
     os::Poller& poller_;
     UniqueFd inotify_;
     std::map<std::uint64_t, Watch> watches_; // by serial
-    std::set<std::int32_t> places_;          // that inotify knows
+    std::set<std::int32_t> places_;          // watch descriptors that inotify knows
 };
 
 } // namespace ew::server

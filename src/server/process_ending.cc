@@ -168,9 +168,9 @@ void ProcessService::finish_ending(Process& process,
     settle(process);
 }
 
-void ProcessService::kill_everything() {
+void ProcessService::kill_everything(std::vector<pid_t> spared) {
     // What clears up after sandboxes ends by itself, soon.
-    std::vector<pid_t> clearing;
+    std::vector<pid_t> clearing = std::move(spared);
     table_.for_each([&](const Process& process) {
         if (process.sandbox && !process.sandbox->is_cleared())
             clearing.push_back(process.sandbox->clearing_process());

@@ -157,8 +157,9 @@ public:
     // The server ends: starts that wait are refused.
     void refuse_waiting(const Error& error);
 
-    // Kills every process there is below this one.
-    void kill_everything();
+    // Kills every process there is below this one, but for those that clear up after sandboxes, of
+    // which `spared` are not ours.
+    void kill_everything(std::vector<pid_t> spared);
 
 private:
     // requests

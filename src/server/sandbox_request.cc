@@ -271,7 +271,14 @@ sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::st
     order->policy.has_private_tmp = false;
     order->policy.reports_writes = false;
     order->policy.is_wanted = true;
+    // The answer has no place to say what would be missing.
+    order->policy.enforcement = sandbox::Enforcement::require;
     return order;
+}
+
+void forbid_writing(sandbox::Policy& policy) {
+    for (sandbox::Entry& entry : policy.entries)
+        if (entry.access == sandbox::Access::write) entry.access = sandbox::Access::read;
 }
 
 sandbox::ModeOptions mode_options(const config::Confinement& confinement) {

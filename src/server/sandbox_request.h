@@ -32,6 +32,9 @@ Result<std::optional<SandboxOrder>>
 sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
                  const ServerSide& side);
 
+// For what only reads: nothing can be written, and so nothing has to be protected from it.
+void forbid_writing(sandbox::Policy& policy);
+
 // How a process is to be confined. Absent: not at all, since nothing was asked for, somebody else
 // confines it, or there is nothing to enforce. Errors: invalid_params, with the member; and
 // sandbox_unavailable for what no version of ours can keep.

@@ -521,7 +521,7 @@ void Server::continue_ending() {
         return;
     }
     files_->refuse_all({ErrorKind::shutting_down, "the server is ending"});
-    processes_->kill_everything();
+    processes_->kill_everything(files_->clearing_processes());
     ending_->kill_again = now_ + kill_again_time;
 }
 

@@ -1,0 +1,407 @@
+"""Runs `execward serve` over ssh to an sshd of its own, and drops the connection in every way.
+
+usage: scripts/try_ssh.py EXECWARD
+
+scripts/try-ssh calls this once it has found sshd. One line per check; the last is 'N passed, N failed'.
+"""
+
+import contextlib
+import fcntl
+import os
+import pwd
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
+)
+from support.client import (
+    PROGRAM_MARK,
+    SERVER_MARK,
+    Failure,
+    Server,
+    carriers,
+    check,
+    children_of,
+    command_line,
+    decoded,
+    encoded,
+    equal,
+    eventually,
+    file_uri,
+    is_alive,
+    kill_quietly,
+    stat_of,
+    sweep,
+    within,
+)
+
+RUN_DIRECTORY = "/run/sshd"  # sshd refuses to run as root without it
+END_SECONDS = 15  # within this after a drop, everything on the other side has ended
+FLOOD_BYTES = 4 << 20
+SILENCE_SECONDS = 1  # an answer due so often; sshd gives up when two are missing
+BANNER = "This is the banner of a machine that greets everybody."
+PROFILE = "profile: and this is a profile that talks"
+
+SETTINGS = """
+ListenAddress 127.0.0.1
+Port {port}
+HostKey {directory}/host_key
+AuthorizedKeysFile {directory}/user_key.pub
+StrictModes no
+PidFile none
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+Banner {directory}/banner
+AcceptEnv {mark}
+SetEnv HOME={directory}/home XDG_STATE_HOME={directory}/home/state XDG_CONFIG_HOME={directory}/home/config
+ClientAliveInterval {silence}
+ClientAliveCountMax 2
+"""
+
+# A sleeper, one that hears no signal, one in a session of its own, and a daemon without a parent or a
+# descriptor of the others.
+TREE = """
+import os, signal, time
+def rest(name):
+    os.write(1, name + b" up\\n")
+    if name == b"daemon":
+        os.closerange(0, 3)
+    while True:
+        time.sleep(60)
+def ignore():
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+def daemon():
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+for name, prepare in ((b"deaf", ignore), (b"session", os.setsid), (b"daemon", daemon)):
+    if os.fork() == 0:
+        prepare()
+        rest(name)
+rest(b"sleeper")
+"""
+TREE_COUNT = 4
+
+
+class Host:
+    """An sshd on a loopback port. All that it needs is in one temporary directory."""
+
+    def __init__(self, execward):
+        self.execward = os.path.abspath(execward)
+        self.directory = tempfile.mkdtemp(prefix="execward-ssh-")
+        self.log_path = os.path.join(self.directory, "log")
+        self.user = pwd.getpwuid(os.geteuid())
+        self.child, self.run_lock = None, None
+
+    def begin(self):
+        for name in ("host_key", "user_key"):
+            path = os.path.join(self.directory, name)
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+        os.mkdir(os.path.join(self.directory, "home"))
+        self._write("banner", BANNER + "\n")
+        self._write("home/.bashrc", "echo %s >&2\n" % shlex.quote(PROFILE))
+        if os.geteuid() == 0:
+            self._make_run_directory()
+        # Somebody else may take the port between the choice and the start.
+        for _ in range(5):
+            if self._listens():
+                return self._log_in()
+        raise Failure("sshd does not listen: " + self.log()[-600:])
+
+    def _make_run_directory(self):
+        """Whoever makes it holds a lock until it is removed, so that no other run relies on it."""
+        lock = os.open(os.path.dirname(RUN_DIRECTORY), os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.isdir(RUN_DIRECTORY):
+            os.close(lock)
+            return
+        self.run_lock = lock
+        os.mkdir(RUN_DIRECTORY, 0o755)
+
+    def _log_in(self):
+        command = [*self.command()[:-1], "true"]
+        tried = subprocess.run(command, capture_output=True, timeout=30, check=False)
+        if tried.returncode != 0:
+            said = tried.stderr.decode("utf-8", "replace") + self.log()[-600:]
+            raise Failure("no login as %s:\n%s" % (self.user.pw_name, said))
+
+    def _write(self, name, text):
+        with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def _listens(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        settings = SETTINGS.format(
+            port=self.port, directory=self.directory, mark=SERVER_MARK, silence=SILENCE_SECONDS
+        )
+        self._write("sshd_config", settings)
+        sshd = shutil.which("sshd")  # it starts itself anew for each connection: by an absolute path
+        with open(self.log_path, "wb") as log:
+            self.child = subprocess.Popen(
+                [sshd, "-D", "-e", "-f", os.path.join(self.directory, "sshd_config")],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        eventually(
+            lambda: self.child.poll() is not None or "Server listening on" in self.log(),
+            "sshd that listens",
+        )
+        return self.child.poll() is None
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def command(self, terminal="-T"):
+        options = [
+            "BatchMode=yes",
+            "StrictHostKeyChecking=no",
+            "UserKnownHostsFile=/dev/null",
+            "IdentitiesOnly=yes",
+            "SendEnv=" + SERVER_MARK,
+        ]
+        flags = [word for option in options for word in ("-o", option)]
+        key = os.path.join(self.directory, "user_key")
+        address = ["-p", str(self.port), "-l", self.user.pw_name, "127.0.0.1"]
+        remote = shlex.join([self.execward, "serve"])
+        return ["ssh", "-F", "none", terminal, "-i", key, *flags, *address, remote]
+
+    def sessions(self):
+        return [pid for pid in children_of(self.child.pid) if is_alive(pid)]
+
+    def end(self):
+        """Ends what is left of the sshd by its process ids, and removes the directory."""
+        if self.child and self.child.poll() is None:
+            for pid in self.sessions():
+                kill_quietly(pid)
+            self.child.kill()
+            self.child.wait()
+        if self.run_lock is not None:
+            with contextlib.suppress(OSError):
+                os.rmdir(RUN_DIRECTORY)
+            os.close(self.run_lock)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def connection(host, terminal="-T"):
+    mark = uuid.uuid4().hex
+    work = tempfile.mkdtemp(prefix="work-", dir=host.directory)
+    server = Server(host.command(terminal), work, mark, handshake=False)
+    try:
+        # What the sandbox can do here is another matter.
+        server.handshake(settings={"sandbox": "danger-full-access"})
+        yield server
+    finally:
+        server.discard()
+        sweep(mark)
+
+
+def everything_of(server):
+    """The server on the other side, and what it runs. The ssh client carries the mark too."""
+    return [
+        pid
+        for pid in carriers(server.mark, SERVER_MARK) + carriers(server.mark)
+        if pid != server.pid
+    ]
+
+
+def session_of(server):
+    """The sshd process that holds the pipes of the server."""
+    pid = next(own for own in carriers(server.mark, SERVER_MARK) if own != server.pid)
+    while pid > 1:
+        if command_line(pid).startswith("sshd"):
+            return pid
+        pid = int(stat_of(pid)[1])
+    raise Failure("the server is not below an sshd")
+
+
+# A connection that is used
+
+
+def answers_over_ssh(host):
+    with connection(host) as server:
+        equal(server.run_shell("a", "echo hello; exit 3"), (3, b"hello\n"), "of process/start")
+        result = server.call("exec/command", {"command": "echo ciao; exit 4"})
+        equal((result["exitCode"], result["output"]), (4, "ciao\n"), "of exec/command")
+        # The end of the input is the end of the server, and ssh passes its status on.
+        equal(server.end(), 0, "exit status of ssh")
+        server.verify()
+
+
+def carries_files(host):
+    # Every byte, and more of them than a window of the connection.
+    content = bytes(range(256)) * 16384
+    with connection(host) as server:
+        path = os.path.join(server.directory, "a file")
+        server.call("fs/writeFile", {"path": file_uri(path), "dataBase64": encoded(content)})
+        with open(path, "rb") as file:
+            check(file.read() == content, "fs/writeFile wrote something else")
+        read = server.call("fs/readFile", {"path": file_uri(path)})
+        check(decoded(read["dataBase64"]) == content, "fs/readFile read something else")
+        equal(server.end(), 0, "exit status of ssh")
+        server.verify()
+
+
+def is_not_disturbed_by_greetings(host):
+    with connection(host) as server:
+        server.answers()
+        equal(server.end(), 0, "exit status of ssh")
+        server.verify()
+        said = server.stderr()
+        check(BANNER in said, "there was no banner: " + said)
+        # Debian's bash reads it for every command of ssh; other shells do not.
+        if os.path.basename(host.user.pw_shell) == "bash":
+            check(PROFILE in said, "the profile was silent: " + said)
+
+
+# A connection that is lost
+
+
+def kill_client(host, server):
+    kill_quietly(server.pid)
+
+
+def terminate_client(host, server):
+    kill_quietly(server.pid, signal.SIGTERM)
+
+
+def kill_session(host, server):
+    kill_quietly(session_of(server))
+
+
+def close_input(host, server):
+    server.close_input()
+
+
+def close_input_unread(host, server):
+    """The flood fills all there is to fill on the way before stdin ends."""
+    server.stop_reading()
+    wait_at_rest(server)
+    server.close_input()
+
+
+def fall_silent(host, server):
+    """No packet comes any more, as when a machine loses its network. sshd has to notice."""
+    session = session_of(server)
+    kill_quietly(server.pid, signal.SIGSTOP)
+    eventually(lambda: not is_alive(session), "sshd that gives up")
+
+
+def wait_at_rest(server):
+    flood = next(pid for pid in carriers(server.mark) if command_line(pid) == "yes")
+    last, since = None, time.monotonic()
+
+    def is_at_rest():
+        nonlocal last, since
+        used = stat_of(flood)[11:13]
+        if used != last:
+            last, since = used, time.monotonic()
+        return time.monotonic() - since > 0.5
+
+    eventually(is_at_rest, "a flood that has to wait")
+
+
+def start_everything(server):
+    server.start_python("tree", TREE)
+    for name in (b"sleeper", b"deaf", b"session", b"daemon"):
+        server.wait_output("tree", name + b" up\n")
+    command = {"argv": ["sleep", "1000"], "yieldTimeMs": 250, "env": {PROGRAM_MARK: server.mark}}
+    equal(server.call("exec/command", command)["state"], "running", "state of sleep")
+    server.start("flood", ["yes"])
+    before = server.received_bytes
+    server.wait(lambda: server.received_bytes > before + FLOOD_BYTES, "a flood")
+    eventually(lambda: len(server.programs()) == TREE_COUNT + 2, "the tree, sleep and yes")
+
+
+def drop(host, way, terminal="-T"):
+    """Returns how long it took until nothing was left."""
+    with connection(host, terminal) as server:
+        server.may_be_cut = True
+        start_everything(server)
+        way(host, server)
+        began = time.monotonic()
+        try:
+            eventually(lambda: not everything_of(server), "the end of everything", within(END_SECONDS))
+        except Failure:
+            left = {pid: command_line(pid) for pid in everything_of(server)}
+            raise Failure("still there after %d s: %s" % (within(END_SECONDS), left)) from None
+        took = time.monotonic() - began
+        server.discard()
+        # A terminal echoes what the client sends, so what comes back is not for a client.
+        if terminal == "-T":
+            server.verify()
+    eventually(lambda: not host.sessions(), "the end of sshd's session", within(END_SECONDS))
+    return took
+
+
+SCENES = {
+    "process/start and exec/command answer over ssh": answers_over_ssh,
+    "fs/readFile and fs/writeFile carry every byte": carries_files,
+    "a banner and a profile that talks on stderr do not disturb": is_not_disturbed_by_greetings,
+}
+DROPS = {
+    "SIGKILL of the ssh client": kill_client,
+    "SIGKILL of the sshd process of the session": kill_session,
+    "the end of the client's stdin": close_input,
+    "the end of the client's stdin, when it no longer reads": close_input_unread,
+    "SIGTERM to the ssh client": terminate_client,
+    "a client that falls silent, with ClientAliveInterval": fall_silent,
+}
+
+
+def run(host):
+    """Returns how many checks failed."""
+    checks = [(name, lambda scene=scene: scene(host)) for name, scene in SCENES.items()]
+    checks += [
+        ("everything ends after " + name, lambda way=way: drop(host, way))
+        for name, way in DROPS.items()
+    ]
+    if host.user.pw_uid == 0:  # only then can sshd give a terminal to the user
+        checks.append(
+            ("everything ends after SIGKILL of an ssh -tt", lambda: drop(host, kill_client, "-tt"))
+        )
+    failed = 0
+    for name, scene in checks:
+        try:
+            took = scene()
+            print("ok - %s%s" % (name, "" if took is None else " (%.2f s)" % took), flush=True)
+        except Failure as failure:
+            failed += 1
+            print("not ok - %s\n#   %s" % (name, failure), flush=True)
+    print("%d passed, %d failed" % (len(checks) - failed, failed))
+    return failed
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    # SIGTERM must not leave an sshd behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    host = Host(sys.argv[1])
+    try:
+        host.begin()
+        return 1 if run(host) else 0
+    except Failure as reason:
+        print("try-ssh: %s" % reason, file=sys.stderr)
+        return 2
+    finally:
+        host.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
