@@ -318,6 +318,13 @@ bool lies_in(const Place& inner, int outer) {
     }
 }
 
+Failure find_target(const Request& request, const StandIns& unseen, Place& to) {
+    if (Failure failure = find_end(request.other_path, true, to)) return failure;
+    const UniqueFd there = open_at(to.directory.get(), to.name, O_PATH | O_NOFOLLOW, true);
+    if (there && unseen.contain(there.get())) return protects(request.other_path);
+    return {};
+}
+
 Failure copy_any(const Request& request) {
     Place place;
     if (Failure failure = find_end(request.path, true, place)) return failure;
@@ -326,19 +333,20 @@ Failure copy_any(const Request& request) {
     if (!from) return failed(request.path, errno);
     struct stat status = {};
     if (::fstat(from.get(), &status) != 0) return failed(request.path, errno);
+    const StandIns unseen(request.stand_ins);
+    if (unseen.contain(status)) return failed(request.path, ENOENT);
     Place to;
     if (S_ISREG(status.st_mode)) {
-        if (Failure failure = find_end(request.other_path, true, to)) return failure;
+        if (Failure failure = find_target(request, unseen, to)) return failure;
         return copy_file(from.get(), std::move(to), request.other_path);
     }
     if (!S_ISDIR(status.st_mode))
         return failed(Trouble::wrong_kind, request.path, "is neither a file nor a directory");
     if (!request.recursive)
         return failed(Trouble::wrong_kind, request.path, "is a directory, and recursive is false");
-    if (Failure failure = find_end(request.other_path, true, to)) return failure;
+    if (Failure failure = find_target(request, unseen, to)) return failure;
     if (lies_in(to, from.get()))
         return failed(Trouble::wrong_kind, request.other_path, "lies in what is to be copied");
-    const StandIns unseen(request.stand_ins);
     return TreeCopy(unseen).run(from.get(), std::move(to), request.path, request.other_path);
 }
 

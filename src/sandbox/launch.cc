@@ -82,6 +82,14 @@ std::string complaint_in(const os::Spawned& spawned) {
     return text;
 }
 
+// By what bubblewrap says when it does not find what it is to mount, or where (bind-mount.c,
+// bubblewrap.c of version 0.8).
+bool is_about_what_is_gone(std::string_view complaint) {
+    return complaint.find("No such file or directory") != std::string_view::npos ||
+           complaint.find("in mount table") != std::string_view::npos ||
+           complaint.find("Unable to remount destination") != std::string_view::npos;
+}
+
 // Texts that each end with a NUL.
 std::vector<std::string> texts_of(std::string_view text) {
     std::vector<std::string> texts;
@@ -245,15 +253,23 @@ void Launch::take(Packet& packet) {
     case wire::RecordKind::failed:
         failure_ = describe_failure(packet.record, packet.text, request_);
         contradicts_machine_ = is_of_machine(packet.record);
+        is_passing_ = static_cast<wire::Step>(packet.record.step) == wire::Step::mounts;
         return;
     }
 }
 
 // The other side has closed its end: the program runs, or never will.
 Launch::Outcome Launch::conclude() {
-    if (failure_) return {std::move(failure_), contradicts_machine_};
+    if (failure_) return {std::move(failure_), contradicts_machine_, is_passing_};
     if (is_applied_) return {};
     const std::string complaint = complaint_in(descriptors_.ours);
+    if (is_about_what_is_gone(complaint))
+        return {Error{ErrorKind::sandbox_unavailable,
+                      fmt::format("the command was not run: what its sandbox was to show is gone: "
+                                  "{}",
+                                  complaint),
+                      "something was moved or removed while the sandbox was made: try again"},
+                false, true};
     return {Error{ErrorKind::sandbox_unavailable,
                   complaint.empty()
                       ? "the command was not run: its sandbox ended before it was in force"

@@ -49,6 +49,9 @@ public:
         std::optional<Error> failure = {}; // absent: the program runs
         // What was found about the machine says that it could have been done.
         bool contradicts_machine = false;
+        // Something was moved or removed between the plan and its mounts: another launch, with
+        // another plan, may succeed.
+        bool is_passing = false;
     };
 
     // Absent: not known yet.
@@ -102,6 +105,7 @@ private:
     bool is_applied_ = false;
     std::optional<Error> failure_; // as far as it was told
     bool contradicts_machine_ = false;
+    bool is_passing_ = false;
     std::optional<Outcome> outcome_;
     pid_t leader_ = 0;
     GuaranteeSet missing_;

@@ -77,6 +77,8 @@ public:
 
     void on_clearing(os::Poller& poller, TimePoint now);
 
+    const ConfinedStart& wish() const { return wish_; }
+
     const sandbox::Policy& policy() const { return wish_.policy; }
 
     protocol::Confinement to_wire() const;

@@ -58,6 +58,7 @@ void FileProcess::on_start_report() {
     if (outcome->failure) {
         if (outcome->contradicts_machine) host_->doubt();
         failure_ = outcome->failure;
+        is_failure_passing_ = outcome->is_passing;
         return;
     }
     if (UniqueFd guarded = launch_->take_guarded()) host_->keep_guarded(std::move(guarded));

@@ -46,6 +46,9 @@ public:
 
     const std::optional<Error>& failure() const { return failure_; }
 
+    // Another one, with another plan, may start.
+    bool is_failure_passing() const { return is_failure_passing_; }
+
     FileChannel& channel() { return *channel_; }
 
     // What in its sandbox stands in for what is missing.
@@ -81,6 +84,7 @@ private:
     SandboxHost* host_ = nullptr;
     bool is_in_force_ = false;
     std::optional<Error> failure_;
+    bool is_failure_passing_ = false;
     std::optional<FileChannel> channel_;
     std::optional<os::Interest> interest_; // what the poller reports of the channel
     std::string journal_;

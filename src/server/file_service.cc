@@ -367,8 +367,16 @@ void FileService::on_start_report(std::uint64_t serial) {
     FileProcess* const process = find_process(serial);
     if (process == nullptr || !process->is_starting()) return;
     process->on_start_report();
-    if (process->failure()) return lose(*process, *process->failure());
     FileTask* const task = process->task ? find_task(*process->task) : nullptr;
+    if (process->failure()) {
+        const bool may_try_again = process->is_failure_passing() && task != nullptr &&
+                                   ++task->tries < ProcessService::most_start_tries;
+        if (!may_try_again) return lose(*process, *process->failure());
+        process->task.reset();
+        task->process = 0; // begin_tasks() comes to it
+        if (process->end(now_)) remove(*process);
+        return;
+    }
     if (process->is_ready() && task != nullptr) hand_to(*process, *task);
 }
 

@@ -157,6 +157,8 @@ struct Process {
     bool is_being_confined = false;          // its start waits for its sandbox
     std::optional<EarlyEnd> early_end;
     std::optional<Error> start_failure; // told once its sandbox is cleared away
+    bool may_start_again = false;       // instead of that
+    std::size_t start_tries = 1;        // as far as they have begun
     std::optional<Reply> start_reply;
     bool start_is_cancelled = false;
     std::vector<Parked> parked;

@@ -74,8 +74,9 @@ void ProcessService::finish_confined(Process& process, const sandbox::Launch::Ou
     if (outcome.failure) {
         if (outcome.contradicts_machine && !process.start_is_cancelled) host_.doubt();
         process.start_failure = outcome.failure;
+        process.may_start_again = outcome.is_passing;
         process.sandbox->end(poller_, process.serial, now_);
-        if (process.sandbox->is_cleared()) fail_start(process, *outcome.failure);
+        if (process.sandbox->is_cleared()) start_again_or_fail(process);
         return;
     }
     const std::uint64_t serial = process.serial;
@@ -118,6 +119,19 @@ void ProcessService::take_over(Process& process, os::Spawned spawned) {
     note_news(process);
     warn_when_nearly_full();
     handle_parked(std::exchange(process.parked, {}));
+}
+
+// Nothing of the program has run, and another plan promises no less.
+void ProcessService::start_again_or_fail(Process& process) {
+    Error failure = *std::exchange(process.start_failure, std::nullopt);
+    const bool is_wanted = !process.start_is_cancelled && !process.ending;
+    const bool may_start = std::exchange(process.may_start_again, false) && is_wanted &&
+                           process.start_tries < most_start_tries;
+    if (!may_start) return fail_start(process, std::move(failure));
+    ++process.start_tries;
+    process.sandbox = std::make_unique<Confinement>(process.sandbox->wish());
+    if (Result<void> begun = begin_confined(process); !begun)
+        fail_start(process, std::move(begun.error()));
 }
 
 // The child is gone, so its name is free again when the client learns of the failure.
@@ -262,16 +276,18 @@ void ProcessService::on_clearing(std::uint64_t serial) {
     if (process == nullptr || !process->sandbox) return;
     process->sandbox->on_clearing(poller_, now_);
     if (!process->sandbox->is_cleared()) return;
-    if (process->start_failure)
-        return fail_start(*process, *std::exchange(process->start_failure, {}));
+    if (process->start_failure) return start_again_or_fail(*process);
     settle(*process);
 }
 
 void ProcessService::on_exit(Process& process, int status, const rusage& usage) {
     if (process.is_starting()) {
         const std::uint64_t serial = process.serial;
+        const pid_t ended = process.pid;
         on_start_report(serial);
-        if (table_.find(serial) == nullptr) return;
+        if (table_.find(serial) == nullptr || process.pid != ended)
+            return; // it has failed, or
+                    // begun again
         // The child is gone, so its report has ended. That of a sandbox may be held for a moment
         // by processes in it that are still being killed.
         CHECK(!process.is_starting() || process.sandbox);

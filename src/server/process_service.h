@@ -49,6 +49,7 @@ public:
                                                << 20; // bytes accepted and not yet taken, a process
     static constexpr std::size_t input_held = 64 << 20;   // bytes of held writes, a process
     static constexpr std::size_t waiting_requests = 4096; // reads, held writes, parked ones, in all
+    static constexpr std::size_t most_start_tries = 5;    // of what goes away while it is mounted
     static constexpr std::size_t remembered_write_ids = 4096; // a process
 
     ProcessService(ProcessSettings settings, os::Poller& poller, os::Poller& bulk_poller,
@@ -178,6 +179,7 @@ private:
     void finish_confined(Process& process, const sandbox::Launch::Outcome& outcome);
     void take_over(Process& process, os::Spawned spawned);
     void fail_start(Process& process, Error error);
+    void start_again_or_fail(Process& process);
     Result<void> check_selection(const Launch& launch) const;
     Result<void> begin_plain(Process& process);
     Result<void> begin_confined(Process& process);
