@@ -20,7 +20,7 @@ namespace {
 
 // A multiple of three, so that the base64 of the pieces is the base64 of the whole.
 constexpr std::size_t piece_size = 144 << 10;
-static_assert(piece_size % 3 == 0 && json::base64_size(piece_size) <= longest_frame);
+static_assert(piece_size % 3 == 0 && json::base64_size(piece_size) <= usual_frame);
 constexpr std::size_t base64_slack = 4; // see encode_base64
 
 void add_base64(Answer& answer, std::string_view bytes) {

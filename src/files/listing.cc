@@ -38,7 +38,7 @@ public:
     void add(const Item& item) {
         std::string one;
         append(one, item);
-        if (body_.size() + one.size() > longest_frame) flush();
+        if (body_.size() + one.size() > usual_frame) flush();
         body_ += one;
     }
 

@@ -31,7 +31,8 @@ Failed failed(std::string_view path, int error_number) {
 }
 
 Failed failed(Trouble trouble, std::string_view path, std::string_view words) {
-    std::string message(path);
+    constexpr std::size_t longest = 8192; // PATH_MAX is less: no such path names anything
+    std::string message(path.substr(0, longest));
     message += ": ";
     message += words;
     return {trouble, std::move(message)};

@@ -89,12 +89,23 @@ bool take_over(int old, const struct stat& was, int content) {
     if ((is.st_uid != was.st_uid || is.st_gid != was.st_gid) &&
         ::fchown(content, was.st_uid, was.st_gid) != 0)
         return false;
+    // Of the directory, by its default (acl(5)).
+    if (::fremovexattr(content, "system.posix_acl_access") != 0 && errno != ENODATA &&
+        errno != EOPNOTSUPP)
+        return false;
     return copy_attributes(old, content) && ::fchmod(content, was.st_mode & kept_bits) == 0;
+}
+
+// An old file that is being executed cannot be opened for writing, so not be written over.
+bool can_be_written_over(int old) {
+    const int flags = ::fcntl(old, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
 Failure begin_in_place(const std::string& path, UniqueFd old, Replacement& replacement) {
     give_up(replacement);
     replacement = {};
+    if (!can_be_written_over(old.get())) return failed(path, ETXTBSY);
     UniqueFd content(::memfd_create("execward", MFD_CLOEXEC));
     if (!content) return failed(path, errno);
     replacement.content = std::move(content);
@@ -217,6 +228,10 @@ Failure begin_replacement(const std::string& path, bool follows_links, Replaceme
 Failure begin_replacement_at(const std::string& path, Place place, Replacement& replacement) {
     UniqueFd old =
         open_at(place.directory.get(), place.name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW, true);
+    if (!old && errno == ETXTBSY &&
+        ::faccessat(place.directory.get(), place.name.c_str(), W_OK,
+                    AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
+        old = open_at(place.directory.get(), place.name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, true);
     if (old) return begin_over(path, std::move(old), std::move(place), replacement);
     // A pipe that nobody reads is ENXIO (fifo(7)), and so is a socket.
     if (errno == ENXIO) return failed(Trouble::wrong_kind, path, "is not a regular file");

@@ -141,6 +141,7 @@ private:
 
     Failure descend(const std::string& name) {
         UniqueFd inner = open_at(at_.get(), name, into_directory, true);
+        if (!inner && errno == ENOENT) return {}; // somebody else removes it too
         if (!inner) return failed(below(where(), name), errno);
         Emptied entry;
         entry.name = name;
@@ -160,7 +161,7 @@ private:
         if (::unlinkat(at_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
         if (errno != EISDIR && errno != EPERM) return failed(below(where(), name), errno);
         const int why = errno;
-        if (::unlinkat(at_.get(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+        if (::unlinkat(at_.get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
         if (errno == ENOTDIR) return failed(below(where(), name), why);
         if (errno != ENOTEMPTY && errno != EEXIST) return failed(below(where(), name), errno);
         return descend(name);
@@ -174,7 +175,8 @@ private:
         const Emptied& outer = stack_.size() > 1 ? stack_[stack_.size() - 2] : top_;
         if (status.st_dev != outer.device || status.st_ino != outer.inode)
             return failed(Trouble::other, where(), "was moved while it was being removed");
-        if (::unlinkat(parent.get(), stack_.back().name.c_str(), AT_REMOVEDIR) != 0)
+        if (::unlinkat(parent.get(), stack_.back().name.c_str(), AT_REMOVEDIR) != 0 &&
+            errno != ENOENT)
             return failed(where(), errno);
         stack_.pop_back();
         at_ = std::move(parent);
@@ -350,14 +352,20 @@ Failure copy_any(const Request& request) {
     return TreeCopy(unseen).run(from.get(), std::move(to), request.path, request.other_path);
 }
 
-Failure remove_any(const Request& request) {
+// `is_missing`: it was not there to begin with.
+Failure remove_any(const Request& request, bool& is_missing) {
     if (request.path == "/") return failed(Trouble::wrong_kind, "/", "is not removed");
     Place place;
-    if (Failure failure = find_place(request.path, request.follows_links, place)) return failure;
+    if (Failure failure = find_place(request.path, request.follows_links, place)) {
+        is_missing = failure->trouble == Trouble::not_found;
+        return failure;
+    }
     struct stat status = {};
-    if (::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return failed(request.path, errno);
-    if (StandIns(request.stand_ins).contain(status)) return failed(request.path, ENOENT);
+    const bool is_there =
+        ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!is_there && errno != ENOENT) return failed(request.path, errno);
+    is_missing = !is_there || StandIns(request.stand_ins).contain(status);
+    if (is_missing) return failed(request.path, ENOENT);
     const bool is_directory = S_ISDIR(status.st_mode);
     if (!is_directory || !request.recursive) {
         const int flags = is_directory ? AT_REMOVEDIR : 0;
@@ -391,8 +399,9 @@ void create_directory(const Request& request, Answer& answer) {
 }
 
 void remove(const Request& request, Answer& answer) {
-    Failure failure = remove_any(request);
-    if (failure && failure->trouble == Trouble::not_found && request.force) failure.reset();
+    bool is_missing = false;
+    Failure failure = remove_any(request, is_missing);
+    if (is_missing && request.force) failure.reset();
     finish(answer, failure);
 }
 

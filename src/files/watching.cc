@@ -113,6 +113,9 @@ void watch_missing(const Request& request, int inotify, Answer& answer) {
         before = watching.places().size();
     }
     if (!done.exists) done.places = watching.places();
+    if (encode_done(done).size() > longest_frame)
+        return answer.finish(
+            failed(Trouble::limit, "the paths", "lead through too many directories"));
     answer.finish(done);
 }
 

@@ -83,7 +83,8 @@ struct Frame {
     std::uint64_t size = 0;     // of the frame, header included
 };
 
-constexpr std::uint64_t longest_frame = 256u << 10; // body; entries are never split
+constexpr std::uint64_t usual_frame = 256U << 10; // body; longer ones are begun anew
+constexpr std::uint64_t longest_frame = 8U << 20; // body; only Done may be longer than usual
 
 std::string encode_frame(FrameKind kind, std::string_view body);
 

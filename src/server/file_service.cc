@@ -153,7 +153,7 @@ void FileService::handle(Reply reply, protocol::OpenParams params) {
         return reply.fail({ErrorKind::handle_exists,
                            fmt::format("handle '{}' is open", core::shortened(params.handle_id)),
                            "choose another handleId, or close this one", "handleId"});
-    if (handles_.size() >= most_handles)
+    if (handle_serials_.size() >= most_handles)
         return reply.fail({ErrorKind::limit, fmt::format("{} files are open", most_handles),
                            "close some with fs/close"});
     const bool replaces = params.mode == protocol::OpenMode::replace;
