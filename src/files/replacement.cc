@@ -140,26 +140,6 @@ bool take_free_name(const Replacement& replacement) {
                     replacement.name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-// SIGTERM, by which the server ends file processes, has to wait: it must not come between the name
-// and the rename.
-class Untorn {
-public:
-    Untorn() {
-        sigset_t set;
-        ::sigemptyset(&set);
-        ::sigaddset(&set, SIGTERM);
-        (void)::sigprocmask(SIG_BLOCK, &set, &before_); // cannot fail
-    }
-
-    ~Untorn() { (void)::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-    Untorn(const Untorn&) = delete;
-    Untorn& operator=(const Untorn&) = delete;
-
-private:
-    sigset_t before_ = {};
-};
-
 bool give_name(Replacement& replacement) {
     if (!replacement.temporary.empty()) return true;
     for (int i = 0; i < most_tries; ++i) {
@@ -193,6 +173,7 @@ UniqueFd old_file(const Replacement& replacement) {
 }
 
 Failure write_over(const std::string& path, int content, int old) {
+    const Untorn untorn;
     struct stat status = {};
     if (::fstat(content, &status) != 0) return failed(path, errno);
     // What has no room is known before anything is lost.
@@ -254,6 +235,17 @@ Failure commit(const std::string& path, Replacement& replacement) {
         if (const UniqueFd old = old_file(replacement))
             failure = write_over(path, replacement.content.get(), old.get());
     return failure;
+}
+
+Untorn::Untorn() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    (void)::sigprocmask(SIG_BLOCK, &set, &before_); // cannot fail
+}
+
+Untorn::~Untorn() {
+    (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void give_up(Replacement& replacement) {

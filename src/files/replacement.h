@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,19 @@ Failure begin_replacement_at(const std::string& path, Place place, Replacement& 
 
 // The new content takes the place of the old one, or all is as it was.
 Failure commit(const std::string& path, Replacement& replacement);
+
+// SIGTERM, by which the server ends file processes, has to wait as long as this lives: it must not
+// come between two steps that belong together.
+class Untorn {
+public:
+    Untorn();
+    ~Untorn();
+    Untorn(const Untorn&) = delete;
+    Untorn& operator=(const Untorn&) = delete;
+
+private:
+    sigset_t before_ = {};
+};
 
 // Takes away what would be left over.
 void give_up(Replacement& replacement);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,9 @@ void write_file(const Request& request, Answer& answer) {
     Replacement replacement;
     Failure failure = begin_replacement(request.path, request.follows_links, replacement);
     if (failure) return answer.finish(*failure);
+    // A name that is there already has to go again, or to become the right one.
+    std::optional<Untorn> untorn;
+    if (!replacement.temporary.empty()) untorn.emplace();
     failure = write_all(replacement.content.get(), request.data, request.path);
     if (failure)
         give_up(replacement);

@@ -228,6 +228,8 @@ Failure copy_file(int from, Place place, const std::string& to) {
     if (old && is_same(from, old.get())) return failed(Trouble::wrong_kind, to, "is the same file");
     Replacement replacement;
     if (Failure failure = begin_replacement_at(to, std::move(place), replacement)) return failure;
+    std::optional<Untorn> untorn;
+    if (!replacement.temporary.empty()) untorn.emplace();
     Failure failure = copy_content(from, replacement.content.get(), to);
     if (!failure && !replacement.name.empty() &&
         ::fchmod(replacement.content.get(), source.st_mode & 01777) != 0)

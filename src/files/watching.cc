@@ -112,7 +112,7 @@ void watch_missing(const Request& request, int inotify, Answer& answer) {
         if (watching.places().size() == before) break;
         before = watching.places().size();
     }
-    if (!done.exists) done.places = watching.places();
+    done.places = watching.places(); // also of no use: they are to be forgotten
     if (encode_done(done).size() > longest_frame)
         return answer.finish(
             failed(Trouble::limit, "the paths", "lead through too many directories"));

@@ -32,24 +32,24 @@ FileService::FileService(FileSettings settings, os::Poller& poller, Outbox& outb
 // ---------------------------------------------------------------- to file processes
 
 void FileService::begin_tasks() {
-    bool has_room = true;
-    for (auto next = tasks_.begin(); has_room && next != tasks_.end();) {
+    for (auto next = tasks_.begin(); next != tasks_.end();) {
+        if (processes_.size() >= most_processes && idle_process() == nullptr) return;
         FileTask& task = *next++; // it may be gone after this turn
         if (task.process != 0 || task.is_finished || !may_begin(task)) continue;
         if (Result<void> begun = begin(task); !begun) {
             fail(task, std::move(begun.error()));
             answer(task);
         }
-        has_room = processes_.size() < most_processes || idle_process() != nullptr;
     }
 }
 
 bool FileService::may_begin(const FileTask& task) const {
+    if (!has_room_for(task)) return false;
     for (const FileTask& earlier : tasks_) {
         if (&earlier == &task) break;
         if (must_wait(task, earlier)) return false;
     }
-    return has_room_for(task);
+    return true;
 }
 
 bool FileService::has_room_for(const FileTask& task) const {
@@ -283,6 +283,7 @@ void FileService::finish_open(FileTask& task, const files::Done& done,
 
 void FileService::finish_watch(FileTask& task, const files::Done& done) {
     FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0));
+    if (watch == nullptr || done.exists) watches_.drop(done.places);
     if (watch == nullptr) return; // replaced meanwhile
     if (!done.exists) return watches_.wait_at(*watch, done.places, now_);
     if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});

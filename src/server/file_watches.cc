@@ -75,8 +75,20 @@ void FileWatches::wait_at(Watch& watch, std::vector<files::WatchedPlace> places,
     forget_places();
 }
 
+void FileWatches::drop(const std::vector<files::WatchedPlace>& places) {
+    for (const files::WatchedPlace& place : places)
+        places_.insert(place.watch);
+    forget_places();
+}
+
 // As long as a file process looks, nobody knows which places it is about to name.
 void FileWatches::forget_places() {
+    if (watches_.empty() && inotify_) { // with all that a look has added that was called off
+        poller_.unwatch(inotify_.get());
+        inotify_.reset();
+        places_.clear();
+        return;
+    }
     const bool is_looking =
         std::ranges::any_of(watches_, [](const auto& entry) { return entry.second.is_looking; });
     if (is_looking) return;

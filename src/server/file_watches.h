@@ -58,6 +58,9 @@ public:
     // Nothing was there, and events are expected at these places.
     void wait_at(Watch& watch, std::vector<files::WatchedPlace> places, TimePoint now);
 
+    // They were named by a look that nobody waits for any more.
+    void drop(const std::vector<files::WatchedPlace>& places);
+
     // Reads what inotify says.
     void on_events(TimePoint now);
 
