@@ -44,33 +44,35 @@ ssize_t read_up_to(int file, char* to, std::size_t size, off_t offset) {
     return static_cast<ssize_t>(done);
 }
 
+// The server may not know the path of what was opened.
+std::string_view name_of(const Request& request) {
+    return request.path.empty() ? "the file" : std::string_view(request.path);
+}
+
 Failed too_large(const std::string& path) {
     return failed(Trouble::limit, path,
                   "has more than " + std::to_string(longest_content) +
                       " bytes: read it in pieces, with fs/open and fs/readBlock");
 }
 
-// Regular files only: nothing else ends, or can be read twice.
-Failure open_regular(const Request& request, bool follows_links, UniqueFd& file) {
-    const std::string& path = request.path;
+// Whatever the name becomes meanwhile: not waited for, and nothing but a regular file.
+Failure open_for_reading(const Request& request, bool follows_links, UniqueFd& file) {
     Place place;
-    if (Failure failure = find_end(path, follows_links, place)) return failure;
-    // What the name has become since is not followed, and not waited for.
-    file = open_at(place.directory.get(), place.name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, true);
-    if (!file) return failed(path, errno);
+    if (Failure failure = find_place(request.path, follows_links, place)) return failure;
     struct stat status = {};
-    if (::fstat(file.get(), &status) != 0) return failed(path, errno);
-    if (StandIns(request.stand_ins).contain(status)) return failed(path, ENOENT);
-    if (S_ISDIR(status.st_mode)) return failed(path, EISDIR);
-    if (!S_ISREG(status.st_mode)) return failed(Trouble::wrong_kind, path, "is not a regular file");
-    return {};
+    const StandIns stand_ins(request.stand_ins);
+    if (::fstatat(place.directory.get(), place.name.c_str(), &status, 0) == 0 &&
+        stand_ins.contain(status))
+        return failed(request.path, ENOENT);
+    const int flags = follows_links ? O_RDONLY : O_RDONLY | O_NOFOLLOW;
+    return open_regular(request.path, place, flags, file);
 }
 
 } // namespace
 
 void read_file(const Request& request, Answer& answer) {
     UniqueFd file;
-    if (Failure failure = open_regular(request, request.follows_links, file))
+    if (Failure failure = open_for_reading(request, request.follows_links, file))
         return answer.finish(*failure);
     struct stat status = {};
     if (::fstat(file.get(), &status) == 0 &&
@@ -90,7 +92,7 @@ void read_file(const Request& request, Answer& answer) {
 
 void open_file(const Request& request, Answer& answer) {
     UniqueFd file;
-    if (Failure failure = open_regular(request, true, file)) return answer.finish(*failure);
+    if (Failure failure = open_for_reading(request, true, file)) return answer.finish(*failure);
     answer.finish(Done{}, {file.get()});
 }
 
@@ -102,7 +104,7 @@ void read_block(const Request& request, int file, Answer& answer) {
     std::string block(std::min(request.length, longest_block), '\0');
     const ssize_t count =
         read_up_to(file, block.data(), block.size(), static_cast<off_t>(request.offset));
-    if (count < 0) return answer.finish(failed("the file", errno));
+    if (count < 0) return answer.finish(failed(name_of(request), errno));
     std::string_view rest = std::string_view(block).substr(0, static_cast<std::size_t>(count));
     done.is_end = rest.size() < block.size();
     while (!rest.empty()) {
@@ -115,13 +117,13 @@ void read_block(const Request& request, int file, Answer& answer) {
 void write_block(const Request& request, int file, Answer& answer) {
     const auto most = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
     if (request.offset > most - request.data.size())
-        return answer.finish(failed("the file", EFBIG));
+        return answer.finish(failed(name_of(request), EFBIG));
     std::string_view rest = request.data;
     auto offset = static_cast<off_t>(request.offset);
     while (!rest.empty()) {
         const ssize_t count = ::pwrite(file, rest.data(), rest.size(), offset);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return answer.finish(failed("the file", errno));
+        if (count < 0) return answer.finish(failed(name_of(request), errno));
         offset += count;
         rest.remove_prefix(static_cast<std::size_t>(count));
     }

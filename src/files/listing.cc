@@ -1,5 +1,6 @@
 // What there is, and of which kind.
 
+#include "files/names.h"
 #include "files/operations.h"
 #include "files/places.h"
 #include "files/stand_ins.h"
@@ -77,19 +78,22 @@ Kind kind_of(int directory, const char* name) {
 class Walk {
 public:
     Walk(const Request& request, Answer& answer)
-        : options_(request.walk),
+        : root_path_(request.path),
+          options_(request.walk),
           stand_ins_(request.stand_ins),
           answer_(answer),
-          entries_(answer, FrameKind::entries) {
-        queue_.push_back({request.path, 0});
-    }
+          entries_(answer, FrameKind::entries) {}
 
     void run() {
         struct stat status = {};
-        if (::stat(queue_.front().path.c_str(), &status) != 0)
-            return answer_.finish(failed(queue_.front().path, errno));
-        if (stand_ins_.contain(status)) return answer_.finish(failed(queue_.front().path, ENOENT));
-        if (S_ISDIR(status.st_mode)) visit_all();
+        if (::stat(root_path_.c_str(), &status) != 0)
+            return answer_.finish(failed(root_path_, errno));
+        if (stand_ins_.contain(status)) return answer_.finish(failed(root_path_, ENOENT));
+        if (S_ISDIR(status.st_mode)) {
+            root_ = open_at(AT_FDCWD, root_path_, O_PATH | O_DIRECTORY, true);
+            queue_.push_back({".", 0});
+            visit_all();
+        }
         entries_.flush();
         Frames<Problem> problems(answer_, FrameKind::problems);
         for (const Problem& problem : problems_)
@@ -102,9 +106,18 @@ public:
 
 private:
     struct Directory {
-        std::string path;
+        std::string path; // from the root; "." for itself
         std::uint64_t depth;
     };
+
+    struct Found {
+        std::string name;
+        bool is_directory;
+    };
+
+    std::string whole(const std::string& path) const {
+        return path == "." ? root_path_ : below(root_path_, path);
+    }
 
     void visit_all() {
         while (!queue_.empty() && !is_full_) {
@@ -120,48 +133,68 @@ private:
 
     // A directory that several links lead to is visited once, and a loop ends.
     bool is_new(int fd) {
+        if (!options_.follows_directory_links) return true;
         struct stat status = {};
         return ::fstat(fd, &status) == 0 && seen_.insert({status.st_dev, status.st_ino}).second;
     }
 
     void visit(const Directory& directory) {
-        const os::Directory listing = os::open_directory(directory.path);
-        if (!listing) return note_problem(directory.path, errno);
-        if (!is_new(::dirfd(listing.get()))) return;
+        // Without links on the way, whatever has been exchanged for one since it was found.
+        const UniqueFd fd = open_at(root_.get(), directory.path, O_RDONLY | O_DIRECTORY,
+                                    options_.follows_directory_links);
+        if (!fd) return note_problem(directory.path, errno);
+        if (!is_new(fd.get())) return;
         ++visited_;
-        std::vector<std::string> names;
-        for (;;) {
-            errno = 0;
-            const dirent* const entry = ::readdir(listing.get());
-            if (entry == nullptr) break;
-            const std::string_view name = entry->d_name;
-            if (name != "." && name != "..") names.emplace_back(name);
-        }
-        if (errno != 0) note_problem(directory.path, errno);
-        std::ranges::sort(names);
-        for (const std::string& name : names) {
+        for (const Found& found : first_in(fd.get(), directory.path)) {
             if (is_full_) return;
-            take(directory, ::dirfd(listing.get()), name);
+            take(directory, found);
         }
     }
 
-    void take(const Directory& directory, int fd, const std::string& name) {
-        const Kind kind = kind_of(fd, name.c_str());
-        if (kind.is_link && !options_.follows_directory_links) return;
-        if (stand_ins_.contain(kind.device, kind.inode)) return;
-        const bool is_directory = S_ISDIR(kind.mode);
-        if (!is_directory && !S_ISREG(kind.mode)) return;
-        if (is_directory && options_.prunes_hidden_directories && name.front() == '.') return;
-        std::string path = directory.path == "/" ? "/" + name : directory.path + '/' + name;
-        if (count_ == options_.max_entries || bytes_ + path.size() > longest_walk) {
+    // What is to be told of a directory, in the order of names; no more than there is room for, and
+    // one.
+    std::vector<Found> first_in(int fd, const std::string& path) {
+        const os::Directory listing = list(fd);
+        if (!listing) {
+            note_problem(path, errno);
+            return {};
+        }
+        const std::size_t most = options_.max_entries - count_ + 1;
+        std::vector<Found> all;
+        while (const dirent* const entry = next_entry(listing.get())) {
+            const Kind kind = kind_of(fd, entry->d_name);
+            if (is_told(kind, entry->d_name)) all.push_back({entry->d_name, S_ISDIR(kind.mode)});
+            if (all.size() >= 2 * most) keep_first(all, most);
+        }
+        if (errno != 0) note_problem(path, errno);
+        std::ranges::sort(all, {}, &Found::name);
+        return all;
+    }
+
+    static void keep_first(std::vector<Found>& all, std::size_t most) {
+        const auto end = all.begin() + static_cast<std::ptrdiff_t>(most);
+        std::ranges::nth_element(all, end, {}, &Found::name);
+        all.erase(end, all.end());
+    }
+
+    bool is_told(const Kind& kind, std::string_view name) const {
+        if (kind.is_link && !options_.follows_directory_links) return false;
+        if (stand_ins_.contain(kind.device, kind.inode)) return false;
+        const bool is_hidden = options_.prunes_hidden_directories && name.starts_with('.');
+        return S_ISREG(kind.mode) || (S_ISDIR(kind.mode) && !is_hidden);
+    }
+
+    void take(const Directory& directory, const Found& found) {
+        std::string path = directory.path == "." ? found.name : below(directory.path, found.name);
+        const std::string told = whole(path);
+        if (count_ == options_.max_entries || bytes_ + told.size() > longest_walk) {
             is_truncated_ = is_full_ = true;
             return;
         }
         ++count_;
-        bytes_ += path.size();
-        entries_.add({path, is_directory, !is_directory});
-        if (!is_directory) return;
-        if (directory.depth < options_.max_depth)
+        bytes_ += told.size();
+        entries_.add({told, found.is_directory, !found.is_directory});
+        if (found.is_directory && directory.depth < options_.max_depth)
             queue_.push_back({std::move(path), directory.depth + 1});
     }
 
@@ -171,13 +204,15 @@ private:
             is_truncated_ = true;
             return;
         }
-        problems_.push_back({path, ::strerror(error_number)});
+        problems_.push_back({whole(path), ::strerror(error_number)});
     }
 
+    const std::string& root_path_;
     const WalkOptions options_;
     const StandIns stand_ins_;
     Answer& answer_;
     Frames<Entry> entries_;
+    UniqueFd root_;
     std::vector<Problem> problems_;
     std::deque<Directory> queue_;
     std::set<std::pair<dev_t, ino_t>> seen_;
@@ -240,21 +275,16 @@ void read_directory(const Request& request, Answer& answer) {
         return answer.finish(failed(request.path, ENOENT));
     Frames<Entry> entries(answer, FrameKind::entries);
     std::uint64_t count = 0;
-    for (;;) {
-        errno = 0;
-        const dirent* const entry = ::readdir(listing.get());
-        if (entry == nullptr && errno != 0) return answer.finish(failed(request.path, errno));
-        if (entry == nullptr) break;
-        const std::string_view name = entry->d_name;
-        if (name == "." || name == "..") continue;
+    while (const dirent* const entry = next_entry(listing.get())) {
         if (++count > most_entries)
             return answer.finish(failed(Trouble::limit, request.path,
                                         "has more than " + std::to_string(most_entries) +
                                             " entries: fs/walk tells a part"));
         const Kind kind = kind_of(::dirfd(listing.get()), entry->d_name);
         if (stand_ins.contain(kind.device, kind.inode)) continue;
-        entries.add({std::string(name), S_ISDIR(kind.mode), S_ISREG(kind.mode)});
+        entries.add({entry->d_name, S_ISDIR(kind.mode), S_ISREG(kind.mode)});
     }
+    if (errno != 0) return answer.finish(failed(request.path, errno));
     entries.flush();
     answer.finish(Done{});
 }

@@ -12,8 +12,7 @@ Trouble trouble_of(int error_number) {
     case ENOENT: return Trouble::not_found;
     case EACCES:
     case EPERM: return Trouble::permission;
-    case EISDIR:
-    case ELOOP: return Trouble::wrong_kind;
+    case EISDIR: return Trouble::wrong_kind;
     case EROFS: return Trouble::read_only;
     case ENOSPC:
     case EDQUOT: return Trouble::no_space;

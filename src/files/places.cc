@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -15,18 +16,34 @@ namespace ew::files {
 namespace {
 
 constexpr int most_links = 40; // as the kernel has it (path_resolution(7))
+constexpr std::string_view link_refused = "is a symbolic link, and followSymlinks is false";
+constexpr int on_the_way = O_PATH | O_DIRECTORY;
 
-std::string target_of(int directory, const std::string& name) {
-    std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlinkat(directory, name.c_str(), text.data(), text.size());
-    if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return {};
-    return {text.data(), static_cast<std::size_t>(size)};
+// The rule of fs.protected_symlinks (proc(5)), which the kernel applies to the links that it
+// follows itself: in a directory such as /tmp somebody else's link may be a trap.
+bool may_be_followed(int directory, const struct stat& link) {
+    constexpr mode_t shared = S_ISVTX | S_IWOTH;
+    struct stat holder = {};
+    if (link.st_uid == ::geteuid()) return true;
+    if (::fstat(directory, &holder) != 0) return false;
+    return (holder.st_mode & shared) != shared || holder.st_uid == link.st_uid;
 }
 
-bool is_link(int directory, const std::string& name) {
+// What the link at `place` says. An empty `target`: it is no link.
+Failure read_link(const std::string& path, const Place& place, std::string& target) {
+    target.clear();
+    const UniqueFd link = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
     struct stat status = {};
-    return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISLNK(status.st_mode);
+    if (!link || ::fstat(link.get(), &status) != 0 || !S_ISLNK(status.st_mode)) return {};
+    if (!may_be_followed(place.directory.get(), status))
+        return failed(Trouble::permission, path,
+                      "leads over a link of another user in a directory that all may write to");
+    std::array<char, PATH_MAX> text;
+    const ssize_t size = ::readlinkat(link.get(), "", text.data(), text.size());
+    if (size < 0) return failed(path, errno);
+    if (static_cast<std::size_t>(size) == text.size()) return failed(path, ENAMETOOLONG);
+    target.assign(text.data(), static_cast<std::size_t>(size));
+    return {};
 }
 
 // From `base`, to where `path` is.
@@ -36,26 +53,57 @@ bool enter(int base, const std::string& path, bool follows_links, Place& place) 
     if (parent.empty()) parent = "/";
     place.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
     if (place.name.empty()) place.name = ".";
-    UniqueFd directory = open_at(base, parent, O_PATH | O_DIRECTORY, follows_links);
+    UniqueFd directory = open_at(base, parent, on_the_way, follows_links);
     if (!directory) return false;
     place.directory = std::move(directory);
     return true;
 }
 
-} // namespace
-
-UniqueFd open_at(int directory, const std::string& path, int flags, bool follows_links) {
-    open_how how = {};
-    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOCTTY);
-    if ((flags & O_PATH) != 0) how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-    if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) how.mode = 0666;
-    if (!follows_links) how.resolve = RESOLVE_NO_SYMLINKS;
-    return UniqueFd(
-        static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
+UniqueFd open_plainly(int directory, const std::string& path, int flags) {
+    return UniqueFd(::openat(directory, path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666));
 }
 
-std::string_view last_of(std::string_view path) {
-    return path.substr(path.find_last_of('/') + 1);
+// A link is ELOOP, though O_DIRECTORY makes the kernel say ENOTDIR, and O_PATH opens it.
+UniqueFd open_no_link(int directory, const std::string& name, int flags) {
+    UniqueFd file = open_plainly(directory, name, flags | O_NOFOLLOW);
+    const int why = errno;
+    struct stat status = {};
+    const bool is_found =
+        file ? ::fstat(file.get(), &status) == 0
+             : ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool is_link = is_found && S_ISLNK(status.st_mode);
+    if (is_link) file.reset();
+    errno = is_link ? ELOOP : why;
+    return file;
+}
+
+} // namespace
+
+UniqueFd open_without_links(int directory, const std::string& path, int flags) {
+    const bool is_absolute = path.starts_with('/');
+    UniqueFd at = open_plainly(directory, is_absolute ? "/" : ".", on_the_way);
+    std::string_view rest = path;
+    while (at) {
+        rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+        const std::string name(rest.substr(0, rest.find('/')));
+        rest.remove_prefix(name.size());
+        if (rest.empty()) return open_no_link(at.get(), name.empty() ? "." : name, flags);
+        at = open_no_link(at.get(), name, on_the_way);
+    }
+    return at;
+}
+
+UniqueFd open_at(int directory, const std::string& path, int flags, bool follows_links) {
+    if (follows_links) return open_plainly(directory, path, flags);
+    open_how how = {};
+    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    UniqueFd file(
+        static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
+    // Before Linux 5.6 there is no openat2(2), and old filters of containers say EPERM.
+    if (!file && (errno == ENOSYS || errno == EPERM))
+        return open_without_links(directory, path, flags);
+    return file;
 }
 
 Failure find_place(const std::string& path, bool follows_links, Place& place) {
@@ -68,14 +116,30 @@ Failure find_place(const std::string& path, bool follows_links, Place& place) {
 
 Failure find_end(const std::string& path, bool follows_links, Place& place) {
     if (Failure failure = find_place(path, follows_links, place)) return failure;
-    for (int i = 0; is_link(place.directory.get(), place.name); ++i) {
-        if (!follows_links)
-            return failed(Trouble::wrong_kind, path,
-                          "is a symbolic link, and followSymlinks is false");
-        const std::string target = target_of(place.directory.get(), place.name);
-        if (target.empty() || i == most_links) return failed(path, ELOOP);
+    for (int i = 0;; ++i) {
+        std::string target;
+        Failure failure = read_link(path, place, target);
+        if (!follows_links && (failure || !target.empty()))
+            return failed(Trouble::wrong_kind, path, link_refused);
+        if (failure || target.empty()) return failure;
+        if (i == most_links) return failed(path, ELOOP);
         const UniqueFd base = std::move(place.directory);
         if (!enter(base.get(), target, true, place)) return failed(path, errno);
+    }
+}
+
+Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file) {
+    const int directory = place.directory.get();
+    struct stat status = {};
+    // Opening a device may do something, and opening a pipe lets those on its other end go on.
+    file = open_at(directory, place.name, O_PATH | (flags & O_NOFOLLOW), true);
+    for (const bool is_only_found : {true, false}) {
+        if (!file || ::fstat(file.get(), &status) != 0) return failed(path, errno);
+        if (S_ISDIR(status.st_mode)) return failed(path, EISDIR);
+        if (S_ISLNK(status.st_mode)) return failed(Trouble::wrong_kind, path, link_refused);
+        if (!S_ISREG(status.st_mode))
+            return failed(Trouble::wrong_kind, path, "is not a regular file");
+        if (is_only_found) file = open_at(directory, place.name, flags | O_NONBLOCK, true);
     }
     return {};
 }

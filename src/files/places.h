@@ -6,7 +6,6 @@
 #include "files/outcome.h"
 
 #include <string>
-#include <string_view>
 
 namespace ew::files {
 
@@ -19,6 +18,9 @@ struct Place {
 // `follows_links` no component may be a link (ELOOP). Empty, with errno.
 UniqueFd open_at(int directory, const std::string& path, int flags, bool follows_links);
 
+// What open_at() does without `follows_links` where the kernel has no openat2(2).
+UniqueFd open_without_links(int directory, const std::string& path, int flags);
+
 // Where `path` is: links on the way to its last component are followed, or refused (ELOOP); that
 // one may be a link. The failure names `path`.
 Failure find_place(const std::string& path, bool follows_links, Place& place);
@@ -26,6 +28,8 @@ Failure find_place(const std::string& path, bool follows_links, Place& place);
 // The same, and where the last component is a link, what it leads to, which may be missing.
 Failure find_end(const std::string& path, bool follows_links, Place& place);
 
-std::string_view last_of(std::string_view path);
+// The file at `place`, by open(2) with `flags`; with O_NOFOLLOW no link. Only if it is a regular
+// one: nothing else ends, can be read twice, or is opened without a further effect.
+Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file);
 
 } // namespace ew::files

@@ -38,10 +38,19 @@ std::string path_of(int fd) {
     return "/proc/self/fd/" + std::to_string(fd);
 }
 
-// A file without a name, or with a temporary one where the file system has no other.
-bool make_content(Replacement& replacement, int directory, const std::string& in) {
-    replacement.content = open_at(directory, in, O_TMPFILE | O_RDWR, true);
-    if (replacement.content) return true;
+// It can be given a name only by way of /proc (open(2), O_TMPFILE).
+bool make_nameless(Replacement& replacement, int directory) {
+    replacement.content = open_at(directory, ".", O_TMPFILE | O_RDWR, true);
+    if (!replacement.content) return false;
+    if (::access(path_of(replacement.content.get()).c_str(), F_OK) == 0) return true;
+    replacement.content.reset();
+    errno = EOPNOTSUPP;
+    return false;
+}
+
+// A file without a name, or with a temporary one where there is no other.
+bool make_content(Replacement& replacement, int directory) {
+    if (make_nameless(replacement, directory)) return true;
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) return false;
     for (int i = 0; i < most_tries; ++i) {
         const std::string name = random_name();
@@ -66,10 +75,15 @@ bool copy_attribute(int from, int to, const char* name) {
 // What a write to the old file would have kept. Labels of a new file are the policy's affair
 // (selinux(8)), and capabilities are not passed on to content that somebody else may have written.
 bool is_kept(const std::string& name) {
-    return name.starts_with("user.") || name.starts_with("system.posix_acl_");
+    return name.starts_with("user.") || name.starts_with("system.");
 }
 
 bool copy_attributes(int from, int to) {
+    // A new file has the list that its directory says (acl(5)), which may allow more. Where the old
+    // one has a list, it comes back below.
+    if (::fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA &&
+        errno != EOPNOTSUPP)
+        return false;
     std::array<char, 64 << 10> names; // XATTR_LIST_MAX
     const ssize_t size = ::flistxattr(from, names.data(), names.size());
     if (size < 0) return errno == EOPNOTSUPP;
@@ -89,10 +103,6 @@ bool take_over(int old, const struct stat& was, int content) {
     if ((is.st_uid != was.st_uid || is.st_gid != was.st_gid) &&
         ::fchown(content, was.st_uid, was.st_gid) != 0)
         return false;
-    // Of the directory, by its default (acl(5)).
-    if (::fremovexattr(content, "system.posix_acl_access") != 0 && errno != ENODATA &&
-        errno != EOPNOTSUPP)
-        return false;
     return copy_attributes(old, content) && ::fchmod(content, was.st_mode & kept_bits) == 0;
 }
 
@@ -102,35 +112,56 @@ bool can_be_written_over(int old) {
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-Failure begin_in_place(const std::string& path, UniqueFd old, Replacement& replacement) {
+Failure begin_in_place(const std::string& path, UniqueFd old, const Place& place,
+                       Replacement& replacement) {
     give_up(replacement);
     replacement = {};
     if (!can_be_written_over(old.get())) return failed(path, ETXTBSY);
-    UniqueFd content(::memfd_create("execward", MFD_CLOEXEC));
-    if (!content) return failed(path, errno);
-    replacement.content = std::move(content);
+    // On the disk, where it may be large; else in memory.
+    if (!make_nameless(replacement, place.directory.get()))
+        replacement.content = UniqueFd(::memfd_create("execward", MFD_CLOEXEC));
+    if (!replacement.content) return failed(path, errno);
     replacement.beside = std::move(old);
     return {};
 }
 
+// Else there is no room, or no resource, for a new file; what cannot be made in this directory can
+// still be written in place.
 bool means_in_place(int error_number) {
-    return error_number == EACCES || error_number == EPERM || error_number == EROFS;
+    switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return false;
+    default: return true;
+    }
 }
 
 Failure begin_over(const std::string& path, UniqueFd old, Place place, Replacement& replacement) {
     struct stat was = {};
     if (::fstat(old.get(), &was) != 0) return failed(path, errno);
-    if (S_ISDIR(was.st_mode)) return failed(path, EISDIR);
     if (!S_ISREG(was.st_mode)) return failed(Trouble::wrong_kind, path, "is not a regular file");
-    if (was.st_nlink > 1) return begin_in_place(path, std::move(old), replacement);
-    if (!make_content(replacement, place.directory.get(), "."))
-        return means_in_place(errno) ? begin_in_place(path, std::move(old), replacement)
-                                     : failed(path, errno);
-    if (!take_over(old.get(), was, replacement.content.get()))
-        return begin_in_place(path, std::move(old), replacement);
+    const bool is_single = was.st_nlink <= 1;
+    const bool is_made = is_single && make_content(replacement, place.directory.get());
+    if (is_single && !is_made && !means_in_place(errno)) return failed(path, errno);
+    if (!is_made || !take_over(old.get(), was, replacement.content.get()))
+        return begin_in_place(path, std::move(old), place, replacement);
     replacement.beside = std::move(place.directory);
     replacement.name = std::move(place.name);
     return {};
+}
+
+// The old file, open for writing: what may not be written is not replaced either. A program that
+// runs cannot be written (ETXTBSY), but another can take its place, so it is open for reading.
+UniqueFd open_old(const Place& place) {
+    constexpr int flags = O_NONBLOCK | O_NOFOLLOW;
+    UniqueFd old = open_at(place.directory.get(), place.name, O_WRONLY | flags, true);
+    if (old || errno != ETXTBSY) return old;
+    old = open_at(place.directory.get(), place.name, O_RDONLY | flags, true);
+    if (!old) errno = ETXTBSY;
+    return old;
 }
 
 // What has no name yet takes that of a file that is not there without a detour.
@@ -166,10 +197,27 @@ int rename_over(Replacement& replacement) {
     return why;
 }
 
-// The old file, opened for writing as it could not be replaced.
-UniqueFd old_file(const Replacement& replacement) {
-    return open_at(replacement.beside.get(), replacement.name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
-                   true);
+// What some file systems tell only when a file is closed (close(2)): that it could not be written.
+Failure flush(int file, const std::string& path) {
+    const int copy = ::fcntl(file, F_DUPFD_CLOEXEC, 3);
+    if (copy < 0) return failed(path, errno);
+    if (::close(copy) != 0 && errno != EINTR) return failed(path, errno);
+    return {};
+}
+
+// Can it hold `size` bytes? Where that cannot be asked, the answer is yes. Else errno says why.
+bool has_room(int file, off_t size) {
+    struct stat was = {};
+    if (size == 0 || ::fstat(file, &was) != 0) return true;
+    int result = 0;
+    do {
+        result = ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size);
+    } while (result != 0 && errno == EINTR);
+    const int why = errno;
+    if (result == 0 || (why != ENOSPC && why != EDQUOT && why != EFBIG)) return true;
+    (void)::ftruncate(file, was.st_size); // gives back what there was room for
+    errno = why;
+    return false;
 }
 
 Failure write_over(const std::string& path, int content, int old) {
@@ -177,9 +225,7 @@ Failure write_over(const std::string& path, int content, int old) {
     struct stat status = {};
     if (::fstat(content, &status) != 0) return failed(path, errno);
     // What has no room is known before anything is lost.
-    if (status.st_size > 0 && ::fallocate(old, FALLOC_FL_KEEP_SIZE, 0, status.st_size) != 0 &&
-        errno != EOPNOTSUPP && errno != EINVAL)
-        return failed(path, errno);
+    if (!has_room(old, status.st_size)) return failed(path, errno);
     off_t offset = 0;
     std::array<char, 64 << 10> block;
     while (offset < status.st_size) {
@@ -195,7 +241,7 @@ Failure write_over(const std::string& path, int content, int old) {
         offset += count;
     }
     if (::ftruncate(old, status.st_size) != 0) return failed(path, errno);
-    return {};
+    return flush(old, path);
 }
 
 } // namespace
@@ -207,17 +253,19 @@ Failure begin_replacement(const std::string& path, bool follows_links, Replaceme
 }
 
 Failure begin_replacement_at(const std::string& path, Place place, Replacement& replacement) {
-    UniqueFd old =
-        open_at(place.directory.get(), place.name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW, true);
-    if (!old && errno == ETXTBSY &&
-        ::faccessat(place.directory.get(), place.name.c_str(), W_OK,
-                    AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
-        old = open_at(place.directory.get(), place.name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, true);
-    if (old) return begin_over(path, std::move(old), std::move(place), replacement);
-    // A pipe that nobody reads is ENXIO (fifo(7)), and so is a socket.
-    if (errno == ENXIO) return failed(Trouble::wrong_kind, path, "is not a regular file");
-    if (errno != ENOENT && errno != ELOOP) return failed(path, errno);
-    if (!make_content(replacement, place.directory.get(), ".")) return failed(path, errno);
+    struct stat was = {};
+    const bool is_there =
+        ::fstatat(place.directory.get(), place.name.c_str(), &was, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!is_there && errno != ENOENT) return failed(path, errno);
+    if (is_there && !S_ISLNK(was.st_mode)) {
+        if (S_ISDIR(was.st_mode)) return failed(path, EISDIR);
+        if (!S_ISREG(was.st_mode))
+            return failed(Trouble::wrong_kind, path, "is not a regular file");
+        UniqueFd old = open_old(place);
+        if (!old) return failed(path, errno);
+        return begin_over(path, std::move(old), std::move(place), replacement);
+    }
+    if (!make_content(replacement, place.directory.get())) return failed(path, errno);
     replacement.beside = std::move(place.directory);
     replacement.name = std::move(place.name);
     return {};
@@ -226,15 +274,21 @@ Failure begin_replacement_at(const std::string& path, Place place, Replacement& 
 Failure commit(const std::string& path, Replacement& replacement) {
     if (replacement.name.empty())
         return write_over(path, replacement.content.get(), replacement.beside.get());
+    if (Failure failure = flush(replacement.content.get(), path)) {
+        give_up(replacement);
+        return failure;
+    }
     if (take_free_name(replacement)) return {};
     const int why = rename_over(replacement);
     if (why == 0) return {};
     Failure failure = failed(path, why);
     // A mount point of its own, a directory with the sticky bit, or one that has become read-only.
-    if (why == EBUSY || means_in_place(why))
-        if (const UniqueFd old = old_file(replacement))
-            failure = write_over(path, replacement.content.get(), old.get());
-    return failure;
+    if (why != EBUSY && why != EXDEV && why != EACCES && why != EPERM && why != EROFS)
+        return failure;
+    const Place place = {std::move(replacement.beside), replacement.name};
+    UniqueFd old;
+    if (open_regular(path, place, O_WRONLY | O_NOFOLLOW, old)) return failure;
+    return write_over(path, replacement.content.get(), old.get());
 }
 
 Untorn::Untorn() {
@@ -246,6 +300,19 @@ Untorn::Untorn() {
 
 Untorn::~Untorn() {
     (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+Failure put_link(const std::string& path, const std::string& target, const Place& place) {
+    const int directory = place.directory.get();
+    if (::symlinkat(target.c_str(), directory, place.name.c_str()) == 0) return {};
+    if (errno != EEXIST) return failed(path, errno);
+    const Untorn untorn;
+    const std::string temporary = random_name();
+    if (::symlinkat(target.c_str(), directory, temporary.c_str()) != 0) return failed(path, errno);
+    if (::renameat(directory, temporary.c_str(), directory, place.name.c_str()) == 0) return {};
+    const int why = errno;
+    (void)::unlinkat(directory, temporary.c_str(), 0); // the failure is told already
+    return failed(path, why);
 }
 
 void give_up(Replacement& replacement) {

@@ -46,6 +46,9 @@ private:
     sigset_t before_ = {};
 };
 
+// A link that says `target`, in the place of a file or link that may be there.
+Failure put_link(const std::string& path, const std::string& target, const Place& place);
+
 // Takes away what would be left over.
 void give_up(Replacement& replacement);
 

@@ -2,6 +2,8 @@
 // (sandbox/placeholders.h): the file process says of it that it is not there.
 #pragma once
 
+#include "files/outcome.h"
+
 #include <sys/stat.h>
 
 #include <string>
@@ -37,5 +39,10 @@ public:
 private:
     std::vector<std::pair<dev_t, ino_t>> known_;
 };
+
+// Of what was to be made where one is.
+inline Failure protects(const std::string& path) {
+    return failed(Trouble::read_only, path, "is protected in the sandbox, and not there");
+}
 
 } // namespace ew::files

@@ -13,7 +13,9 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ew::files {
@@ -78,8 +80,7 @@ private:
         const std::string link = "/proc/self/fd/" + std::to_string(directory);
         const int place = ::inotify_add_watch(inotify_, link.c_str(), events);
         if (place >= 0) {
-            const WatchedPlace watched = {place, name};
-            if (std::ranges::find(places_, watched) == places_.end()) places_.push_back(watched);
+            if (known_.emplace(place, name).second) places_.push_back({place, name});
             return {};
         }
         if (errno == ENOSPC)
@@ -90,6 +91,7 @@ private:
 
     int inotify_;
     std::vector<WatchedPlace> places_;
+    std::set<std::pair<int, std::string>> known_; // the same, to be found
 };
 
 } // namespace

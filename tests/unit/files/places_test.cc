@@ -81,6 +81,27 @@ TEST_CASE("a chain of links has an end, forty long as the kernel has it") {
     CHECK(find_end(directory.path("0"), true, place).has_value());
 }
 
+TEST_CASE("a link of somebody else in a directory that all may write to is not followed") {
+    if (::geteuid() != 0) {
+        MESSAGE("only root can make such a link: not tried");
+        return;
+    }
+    const test::TempDirectory directory;
+    const std::string link = directory.path("link");
+    REQUIRE(::symlink("target", link.c_str()) == 0);
+    REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
+    Place place;
+
+    REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);
+    const Failure refused = find_end(link, true, place);
+    REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
+    const Failure followed = find_end(link, true, place);
+
+    REQUIRE(refused.has_value());
+    CHECK(refused->trouble == Trouble::permission);
+    CHECK_FALSE(followed.has_value());
+}
+
 TEST_CASE("opening does not wait for the other end of a pipe") {
     const test::TempDirectory directory;
     REQUIRE(::mkfifo(directory.path("pipe").c_str(), 0600) == 0);
