@@ -51,7 +51,9 @@ FileTask* FileService::take(Reply reply, files::Request request, const Sandbox& 
 
 FileTask* FileService::add(Reply reply, files::Request request,
                            std::optional<SandboxOrder> sandbox) {
-    const std::size_t bytes = request.data.size();
+    std::size_t bytes = request.data.size();
+    for (const std::string& path : request.paths)
+        bytes += path.size();
     if (tasks_.size() >= most_tasks || task_bytes_ + bytes > most_task_bytes) {
         reply.fail({ErrorKind::limit,
                     fmt::format("{} requests with {} bytes wait for files already", tasks_.size(),

@@ -60,9 +60,8 @@ bool FileService::has_room_for(const FileTask& task) const {
 }
 
 Result<void> FileService::begin(FileTask& task) {
-    const auto handle = task.handle ? handles_.find(*task.handle) : handles_.end();
-    const bool replaces = handle != handles_.end() && handle->second.replaces;
-    if (task.request.verb == Verb::commit && !replaces) { // also of a file that was not opened
+    // Nothing is put in place, so there is nothing to do; also of a file that was not opened.
+    if (task.request.verb == Verb::commit && task.request.other_path.empty()) {
         finish(task, {}, {});
         answer(task);
         return {};

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace ew::sandbox::init {
@@ -94,7 +95,9 @@ void take_descriptors() {
 
 int main(int argc, char** argv) {
     if (argc >= 2 && std::strcmp(argv[1], "probe") == 0) return ew::sandbox::init::probe(argv + 2);
-    if (argc >= 2 && std::strcmp(argv[1], "files") == 0)
+    if (argc >= 2 && std::strcmp(argv[1], "files") == 0) {
+        (void)::signal(SIGXFSZ, SIG_IGN); // EFBIG can be told (setrlimit(2)); cannot fail
         return ew::files::serve(0, argc >= 3 && std::strcmp(argv[2], "once") == 0);
+    }
     ew::sandbox::init::run();
 }
