@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -128,6 +129,16 @@ Failure find_end(const std::string& path, bool follows_links, Place& place) {
     }
 }
 
+Failed not_regular(const std::string& path, int file) {
+    struct stat status = {};
+    struct statvfs system = {};
+    const bool is_device =
+        ::fstat(file, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
+    if (is_device && ::fstatvfs(file, &system) == 0 && (system.f_flag & ST_NODEV) != 0)
+        return failed(path, EACCES);
+    return failed(Trouble::wrong_kind, path, "is not a regular file");
+}
+
 Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file) {
     const int directory = place.directory.get();
     struct stat status = {};
@@ -137,8 +148,7 @@ Failure open_regular(const std::string& path, const Place& place, int flags, Uni
         if (!file || ::fstat(file.get(), &status) != 0) return failed(path, errno);
         if (S_ISDIR(status.st_mode)) return failed(path, EISDIR);
         if (S_ISLNK(status.st_mode)) return failed(Trouble::wrong_kind, path, link_refused);
-        if (!S_ISREG(status.st_mode))
-            return failed(Trouble::wrong_kind, path, "is not a regular file");
+        if (!S_ISREG(status.st_mode)) return not_regular(path, file.get());
         if (is_only_found) file = open_at(directory, place.name, flags | O_NONBLOCK, true);
     }
     return {};

@@ -28,6 +28,10 @@ Failure find_place(const std::string& path, bool follows_links, Place& place);
 // The same, and where the last component is a link, what it leads to, which may be missing.
 Failure find_end(const std::string& path, bool follows_links, Place& place);
 
+// Of what is found to be no regular file. A device that cannot be opened where it is (mount(8),
+// nodev) is EACCES, as open(2) has it: sandboxes put one in the place of a file that is denied.
+Failed not_regular(const std::string& path, int file);
+
 // The file at `place`, by open(2) with `flags`; with O_NOFOLLOW no link. Only if it is a regular
 // one: nothing else ends, can be read twice, or is opened without a further effect.
 Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file);

@@ -259,8 +259,11 @@ Failure begin_replacement_at(const std::string& path, Place place, Replacement& 
     if (!is_there && errno != ENOENT) return failed(path, errno);
     if (is_there && !S_ISLNK(was.st_mode)) {
         if (S_ISDIR(was.st_mode)) return failed(path, EISDIR);
-        if (!S_ISREG(was.st_mode))
-            return failed(Trouble::wrong_kind, path, "is not a regular file");
+        if (!S_ISREG(was.st_mode)) {
+            const UniqueFd other =
+                open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
+            return not_regular(path, other.get());
+        }
         UniqueFd old = open_old(place);
         if (!old) return failed(path, errno);
         return begin_over(path, std::move(old), std::move(place), replacement);

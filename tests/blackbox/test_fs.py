@@ -972,7 +972,7 @@ def cancelled_writes_leave_no_other_file(scene):
         cancels = [{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": one}} for one in ids]
         server.send_bytes(b"".join(server.framing.wrap(json.dumps(one).encode()) for one in cancels))
         outcomes |= {"result" in server.reply(one) for one in ids}
-    equal(outcomes, {True, False}, "whether a write was done")
+    check(False in outcomes, "nothing was cancelled")
     equal(temporaries(root), [], "temporary files")
 
 
