@@ -187,6 +187,13 @@ Failure remove_any(const Request& request, bool& is_missing) {
     const bool is_there =
         ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!is_there && errno != ENOENT) return failed(request.path, errno);
+    // As rm(1): what is named by way of its inside would take its parent along.
+    if (place.name == "." || place.name == "..")
+        return failed(Trouble::wrong_kind, request.path, "is not removed by this name");
+    struct stat root = {};
+    if (is_there && ::stat("/", &root) == 0 && root.st_dev == status.st_dev &&
+        root.st_ino == status.st_ino)
+        return failed(Trouble::wrong_kind, request.path, "is the root, and is not removed");
     is_missing = !is_there || StandIns(request.stand_ins).contain(status);
     if (is_missing) return failed(request.path, ENOENT);
     // Tried first: what holds nothing need not be readable, and what may not go is not emptied.

@@ -66,6 +66,20 @@ void make_deep(const std::string& top, int depth) {
 
 } // namespace
 
+TEST_CASE("nothing is removed by the name of its inside") {
+    const test::TempDirectory directory;
+    directory.write("d/in/file", "x");
+    for (const char* const name : {"d/in/..", "d/in/.", "d/in/../in/.."}) {
+        Request request;
+        request.verb = Verb::remove;
+        request.path = directory.path(name);
+        request.recursive = request.force = true;
+
+        CHECK(carried_out(request).failed.has_value());
+    }
+    CHECK(::access(directory.path("d/in/file").c_str(), F_OK) == 0);
+}
+
 TEST_CASE("directories are made with their parents") {
     const test::TempDirectory directory;
     CHECK(made(directory.path("a/b/c")).message().empty());
