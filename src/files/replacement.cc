@@ -226,18 +226,16 @@ Failure write_over(const std::string& path, int content, int old) {
     if (::fstat(content, &status) != 0) return failed(path, errno);
     // What has no room is known before anything is lost.
     if (!has_room(old, status.st_size)) return failed(path, errno);
+    // Files of the kernel are written one piece after the other, not at offsets (seq_open).
+    (void)::lseek(old, 0, SEEK_SET); // where it is as it was opened
     off_t offset = 0;
     std::array<char, 64 << 10> block;
     while (offset < status.st_size) {
         const ssize_t count = ::pread(content, block.data(), block.size(), offset);
+        if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return failed(path, count < 0 ? errno : EIO);
-        for (ssize_t done = 0; done < count;) {
-            const ssize_t written = ::pwrite(old, block.data() + done,
-                                             static_cast<std::size_t>(count - done), offset + done);
-            if (written < 0 && errno == EINTR) continue;
-            if (written < 0) return failed(path, errno);
-            done += written;
-        }
+        const std::string_view bytes(block.data(), static_cast<std::size_t>(count));
+        if (Failure failure = write_all(old, bytes, path)) return failure;
         offset += count;
     }
     if (::ftruncate(old, status.st_size) != 0) return failed(path, errno);
