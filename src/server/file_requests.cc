@@ -165,7 +165,7 @@ void FileService::take_for_handle(Reply reply, const std::string& handle_id,
     if (task != nullptr) task->handle = serial->second;
 }
 
-void FileService::handle(Reply reply, protocol::ReadBlockParams params) {
+void FileService::handle(Reply reply, const protocol::ReadBlockParams& params) {
     if (params.len == 0 || params.len > files::longest_block)
         return reply.fail(
             {ErrorKind::limit, fmt::format("len is between 1 and {}", files::longest_block)});
@@ -187,7 +187,7 @@ void FileService::handle(Reply reply, protocol::WriteBlockParams params) {
 }
 
 // The name is free from now on; the file is closed when what was asked of it before has been done.
-void FileService::handle(Reply reply, protocol::CloseParams params) {
+void FileService::handle(Reply reply, const protocol::CloseParams& params) {
     const auto named = handle_serials_.find(params.handle_id);
     if (named == handle_serials_.end()) return reply.send(protocol::Empty{});
     files::Request request;

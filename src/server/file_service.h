@@ -52,9 +52,9 @@ public:
     void handle(Reply reply, protocol::RemoveParams params);
     void handle(Reply reply, protocol::CopyParams params);
     void handle(Reply reply, protocol::OpenParams params);
-    void handle(Reply reply, protocol::ReadBlockParams params);
+    void handle(Reply reply, const protocol::ReadBlockParams& params);
     void handle(Reply reply, protocol::WriteBlockParams params);
-    void handle(Reply reply, protocol::CloseParams params);
+    void handle(Reply reply, const protocol::CloseParams& params);
     void handle(Reply reply, protocol::WatchMissingParams params);
 
     // The request is answered with "cancelled", and what works on it is ended. False: there is no
