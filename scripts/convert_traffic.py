@@ -5,8 +5,8 @@ usage: scripts/convert_traffic.py IN.jsonl… OUTDIR
 
 A recording has one JSON object a line: {"ms", "dir": "c2s" or "s2c", "msg"} for a message, or
 {"ms", "event": "eof" or "server-exit", …}. Each recording becomes OUTDIR/codex_NAME.transcript, which
-begins by making the files that were there. What execward does not serve yet is dropped and counted; where it does
-something else on purpose, one of the RULES below says so and why.
+begins by making the files that were there. What execward does not serve is dropped and counted; where
+it does something else on purpose, one of the RULES below says so and why.
 """
 
 import base64
@@ -24,9 +24,9 @@ WORKSPACE = "/ROOT/ws"
 WORKSPACE_URI = "file://" + WORKSPACE
 # The recorded server had this variable in its environment. Ours gets it with the start.
 VARIABLE, VALUE = ("RIG_TOKEN", "TOKEN"), ("RIGTOKEN", "token-1")
-# A file that the sandbox must not let a program make. The run has no /ROOT; it has a /var/tmp, where
-# nothing but the sandbox is in the way.
-OUTSIDE, OUR_OUTSIDE = "/ROOT/outside.txt", "/var/tmp/execward-outside.txt"
+# A file that the sandbox must not let a program make. The run has no /ROOT; it has a /, which is no
+# temporary directory anywhere. Without the sandbox it is made, or refused in other words.
+OUTSIDE, OUR_OUTSIDE = "/ROOT/outside.txt", "/execward-outside.txt"
 
 
 class Dots:
@@ -346,7 +346,8 @@ class Conversion:
 
 
 def title(path):
-    return "# What a Codex client asks and gets: %s. Recorded from Codex 0.171.0." % path.stem.replace("_", " ")
+    scene = path.stem.replace("_", " ")
+    return "# What a Codex client asks and gets: %s. Recorded from Codex 0.171.0." % scene
 
 
 def main():
