@@ -121,9 +121,11 @@ public:
 
     bool write(const Record& record) const {
         const std::string text = encode(record);
-        return text.size() <= longest_record && ::ftruncate(file_.get(), 0) == 0 &&
+        // Killed between the two, it still says where something may be.
+        return text.size() <= longest_record &&
                ::pwrite(file_.get(), text.data(), text.size(), 0) ==
-                   static_cast<ssize_t>(text.size());
+                   static_cast<ssize_t>(text.size()) &&
+               ::ftruncate(file_.get(), static_cast<off_t>(text.size())) == 0;
     }
 
     void remove() const { (void)::unlink(path_.c_str()); } // if it fails, a later sweep does it
