@@ -2,9 +2,9 @@
 
 #include "os/forked.h"
 #include "os/io.h"
+#include "os/pidfd.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,28 +47,18 @@ Result<Companion> Companion::begin(const std::string& program,
     if (pid < 0) return system_error("create a process", errno);
     if (pid == 0) become(program, argv, sockets.theirs.get(), parent);
     Companion companion;
-    Result<UniqueFd> pidfd = open_pidfd(pid);
-    if (!pidfd) {
+    companion.pidfd_ = open_pidfd(pid);
+    if (!companion.pidfd_) {
+        const int why = errno;
         ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
-        return std::move(pidfd.error());
+        return system_error("pidfd_open", why);
     }
-    companion.pidfd_ = std::move(*pidfd);
     companion.socket_ = std::move(sockets.ours);
     return companion;
 }
 
 Companion::~Companion() {
     if (pidfd_) signal_by_pidfd(pidfd_.get(), SIGTERM);
-}
-
-Result<UniqueFd> open_pidfd(pid_t pid) {
-    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd) return system_error("pidfd_open", errno);
-    return pidfd;
-}
-
-void signal_by_pidfd(int pidfd, int signal) {
-    (void)::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
 }
 
 } // namespace ew::os

@@ -36,10 +36,4 @@ private:
     UniqueFd pidfd_;
 };
 
-// A descriptor of `pid`, a child that nobody has reaped yet. Errors: no more descriptors.
-Result<UniqueFd> open_pidfd(pid_t pid);
-
-// The kernel's answer is of no interest: what has ended is as wanted.
-void signal_by_pidfd(int pidfd, int signal);
-
 } // namespace ew::os

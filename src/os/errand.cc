@@ -1,8 +1,8 @@
 #include "os/errand.h"
 
-#include "os/companion.h"
 #include "os/forked.h"
 #include "os/io.h"
+#include "os/pidfd.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -47,12 +47,12 @@ Result<Errand> Errand::begin(const std::function<std::string()>& body, std::span
     errand.pid_ = pid;
     errand.result_ = std::move(pipe.read);
     errand.deadline_ = deadline;
-    Result<UniqueFd> pidfd = open_pidfd(pid);
-    if (!pidfd) {
+    errand.pidfd_ = open_pidfd(pid);
+    if (!errand.pidfd_) {
+        const int why = errno;
         ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
-        return std::move(pidfd.error());
+        return system_error("pidfd_open", why);
     }
-    errand.pidfd_ = std::move(*pidfd);
     return errand;
 }
 

@@ -2,10 +2,10 @@
 
 #include "base/unique_fd.h"
 #include "os/directory.h"
+#include "os/pidfd.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
@@ -120,10 +120,10 @@ std::vector<ProcessIdentity> descendants_of(pid_t pid) {
 }
 
 void signal_process(const ProcessIdentity& process, int signal) {
-    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+    const UniqueFd pidfd = open_pidfd(process.pid);
     // The pidfd stays with one process; that it is the right one is checked after opening it.
     if (!pidfd || living_process(process.pid) != process) return;
-    (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0); // gone: as wanted
+    signal_by_pidfd(pidfd.get(), signal);
 }
 
 } // namespace ew::os

@@ -1,6 +1,7 @@
 #include "sandbox/attempt.h"
 
 #include "os/io.h"
+#include "os/pidfd.h"
 #include "os/proc.h"
 #include "sandbox/launch.h"
 #include "sandbox/plan.h"
@@ -8,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ public:
         : children_(os::children_of(::getpid())),
           launch_(std::move(launch)),
           pid_(launch_->spawned().pid),
-          pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))) {
+          pidfd_(os::open_pidfd(pid_)) {
         settings_.is_network_off = network == Network::restricted;
         settings_.has_own_network =
             settings_.is_network_off && machine.has_mounts && machine.has_network_namespace;

@@ -2,6 +2,7 @@
 
 #include "core/display.h"
 #include "os/io.h"
+#include "os/pidfd.h"
 
 #include <fmt/format.h>
 #include <linux/audit.h>
@@ -299,7 +300,7 @@ void Supervisor::begin_errand(Call call, Task task, TimePoint now) {
     if (!errand) return answer(call.id, EAGAIN); // no more processes: as with any resource
     const std::uint64_t serial = next_serial_++;
     std::string program = program_of(call.caller);
-    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    UniqueFd pidfd = os::open_pidfd(process);
     const auto at =
         errands_.emplace(serial, Running{std::move(call), std::move(program), std::move(pidfd),
                                          std::move(*errand), std::move(task.look_ups)});

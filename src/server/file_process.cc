@@ -1,11 +1,14 @@
 #include "server/file_process.h"
 
+#include "os/io.h"
+#include "os/pidfd.h"
 #include "sandbox/init_place.h"
 #include "sandbox/plan.h"
 #include "server/clearing.h"
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -14,7 +17,7 @@ namespace ew::server {
 Result<std::unique_ptr<FileProcess>> FileProcess::begin(std::uint64_t serial, os::Poller& poller) {
     std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
     process->companion_.emplace(TRY(os::Companion::begin(sandbox::init_place(), {"files"})));
-    process->open_channel(process->companion_->take_socket());
+    process->channel_.emplace(process->companion_->take_socket());
     return process;
 }
 
@@ -32,7 +35,8 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
     process->launch_ = TRY(sandbox::Launch::begin(
         {request, order.policy, order.context, *host.machine(), journal, host.guarded()},
         ::getpid()));
-    process->sandbox_ = TRY(os::open_pidfd(process->launch_->spawned().pid));
+    process->sandbox_ = os::open_pidfd(process->launch_->spawned().pid);
+    if (!process->sandbox_) return os::system_error("pidfd_open", errno);
     process->is_confined_ = true;
     process->journal_ = journal;
     process->host_ = &host;
@@ -44,10 +48,6 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
 FileProcess::~FileProcess() {
     leave_poller();
     if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
-}
-
-void FileProcess::open_channel(UniqueFd socket) {
-    channel_.emplace(std::move(socket));
 }
 
 void FileProcess::on_start_report() {
@@ -63,7 +63,7 @@ void FileProcess::on_start_report() {
     }
     if (UniqueFd guarded = launch_->take_guarded()) host_->keep_guarded(std::move(guarded));
     is_in_force_ = true;
-    open_channel(std::move(launch_->spawned().output));
+    channel_.emplace(std::move(launch_->spawned().output));
 }
 
 std::vector<std::string> FileProcess::stand_ins() const {
@@ -73,8 +73,8 @@ std::vector<std::string> FileProcess::stand_ins() const {
 void FileProcess::expect(bool answers) {
     if (!channel_) return;
     const bool writes = channel_->has_unsent();
-    if (!writes &&
-        !answers) { // asked for nothing, epoll would report the other side's end for ever
+    if (!writes && !answers) {
+        // Asked for nothing, epoll would report the other side's end for ever.
         if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
         return;
     }

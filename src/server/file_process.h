@@ -72,7 +72,6 @@ public:
 private:
     FileProcess(std::uint64_t serial, os::Poller& poller) : serial_(serial), poller_(poller) {}
 
-    void open_channel(UniqueFd socket);
     void leave_poller();
 
     std::uint64_t serial_;

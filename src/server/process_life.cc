@@ -285,9 +285,8 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
         const std::uint64_t serial = process.serial;
         const pid_t ended = process.pid;
         on_start_report(serial);
-        if (table_.find(serial) == nullptr || process.pid != ended)
-            return; // it has failed, or
-                    // begun again
+        const bool has_failed = table_.find(serial) == nullptr;
+        if (has_failed || process.pid != ended) return; // or begun again
         // The child is gone, so its report has ended. That of a sandbox may be held for a moment
         // by processes in it that are still being killed.
         CHECK(!process.is_starting() || process.sandbox);

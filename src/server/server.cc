@@ -2,13 +2,13 @@
 
 #include "base/log.h"
 #include "core/utf8.h"
+#include "os/pidfd.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
 #include "sandbox/init_place.h"
 #include "transcript/recorder.h"
 
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ void Server::watch_everything() {
 
 void Server::watch_process_end(std::optional<pid_t> process) {
     if (!process) return;
-    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+    UniqueFd pidfd = os::open_pidfd(*process);
     if (!pidfd) // over ssh or from a container its number means nothing here
         return log::info("server", "process {} of the client is not here and cannot be watched",
                          *process);
@@ -84,11 +84,14 @@ int Server::run(pid_t keeper) {
     watch_everything();
     watch_process_end(keeper);
     watch_process_end(session_.client_process());
-    processes_ = std::make_unique<ProcessService>(process_settings(), poller_, bulk_poller_,
-                                                  outbox_, os::Cookies::for_this_process());
+    const ProcessSettings settings = process_settings();
+    processes_ = std::make_unique<ProcessService>(settings, poller_, bulk_poller_, outbox_,
+                                                  os::Cookies::for_this_process());
     processes_->set_client_wants_extensions(session_.wants_extensions());
-    files_ = std::make_unique<FileService>(file_settings(), poller_, outbox_,
-                                           processes_->sandbox_host());
+    files_ = std::make_unique<FileService>(FileSettings{settings.selection, settings.side,
+                                                        session_.environment().cwd.native,
+                                                        settings.journal},
+                                           poller_, outbox_, processes_->sandbox_host());
     gate_ = std::make_unique<Gate>(session_, outbox_);
     exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_);
     if (session_.answers_questions()) gate_->begin_session();
@@ -112,12 +115,6 @@ ProcessSettings Server::process_settings() const {
     settings.open_files = os::raise_open_files_limit();
     if (!state.empty()) settings.journal = state + "/placeholders";
     return settings;
-}
-
-FileSettings Server::file_settings() const {
-    const ProcessSettings processes = process_settings();
-    return {processes.selection, processes.side, session_.environment().cwd.native,
-            processes.journal};
 }
 
 // What a start that asks for a sandbox does not say itself.
@@ -254,13 +251,6 @@ void Server::handle_response(const Message& message) {
     log::info("server", "ignored an answer to nothing that is being asked");
 }
 
-template <class Params, class Service>
-void Server::start_handling(Service& service, Reply reply, const json::Value* params) {
-    Result<Params> decoded = protocol::decode<Params>(params);
-    if (!decoded) return reply.fail(decoded.error());
-    service.handle(std::move(reply), std::move(*decoded));
-}
-
 void Server::handle_request(Message& message) {
     Reply reply(outbox_, std::move(message.id));
     const std::optional<Method> method = protocol::method_named(message.method);
@@ -268,173 +258,18 @@ void Server::handle_request(Message& message) {
         return reply.fail({ErrorKind::unknown_method,
                            fmt::format("no method '{}'", core::shortened(message.method)),
                            "execward schema prints what there is"});
-    if (*method == Method::initialize) return initialize(std::move(reply), message.params);
-    if (Result<void> ready = session_.check_ready(); !ready) return reply.fail(ready.error());
+    const bool is_first = *method == Method::initialize;
+    if (Result<void> ready = session_.check_ready(); !is_first && !ready)
+        return reply.fail(ready.error());
     if (protocol::takes_no_params(*method))
         if (Result<void> fine = protocol::expect_no_params(message.params); !fine)
             return reply.fail(fine.error());
 
-    switch (*method) {
-    case Method::process_read:
-        return start_handling<protocol::ReadParams>(*processes_, std::move(reply), message.params);
-    case Method::process_write:
-        return start_handling<protocol::WriteParams>(*processes_, std::move(reply), message.params);
-    case Method::process_start:
-        return start_handling<protocol::StartParams>(*processes_, std::move(reply), message.params);
-    case Method::process_signal:
-        return start_handling<protocol::SignalParams>(*processes_, std::move(reply),
-                                                      message.params);
-    case Method::process_terminate:
-        return start_handling<protocol::TerminateParams>(*processes_, std::move(reply),
-                                                         message.params);
-    case Method::process_resize:
-        return start_handling<protocol::ResizeParams>(*processes_, std::move(reply),
-                                                      message.params);
-    case Method::process_close_stdin:
-        return start_handling<protocol::CloseStdinParams>(*processes_, std::move(reply),
-                                                          message.params);
-    case Method::process_list: return processes_->list(std::move(reply));
-    case Method::exec_command:
-    case Method::exec_write_stdin:
-    case Method::exec_list:
-    case Method::exec_terminate:
-    case Method::exec_terminate_all:
-    case Method::exec_signal:
-    case Method::exec_resize:
-    case Method::approvals_list:
-    case Method::approvals_revoke:
-    case Method::approvals_grant:
-    case Method::policy_explain: return handle_exec(*method, std::move(reply), message.params);
-    case Method::fs_read_file:
-    case Method::fs_write_file:
-    case Method::fs_create_directory:
-    case Method::fs_get_metadata:
-    case Method::fs_canonicalize:
-    case Method::fs_read_directory:
-    case Method::fs_walk:
-    case Method::fs_remove:
-    case Method::fs_copy:
-    case Method::fs_open:
-    case Method::fs_read_block:
-    case Method::fs_write_block:
-    case Method::fs_close:
-    case Method::fs_watch_missing: return handle_files(*method, std::move(reply), message.params);
-    case Method::session_configure: return configure(std::move(reply), message.params);
-    case Method::environment_info: return reply.send(session_.environment());
-    case Method::environment_status: return reply.send(protocol::EnvironmentStatus{});
-    case Method::initialize: return; // handled above
-    case Method::shutdown: session_.shut_down(); return reply.send_null();
-    case Method::reserved:
-        return reply.fail({ErrorKind::unknown_method,
-                           fmt::format("'{}' is not served by this version", message.method),
-                           "environment/info and initialize tell what is"});
-    }
-}
-
-void Server::handle_files(Method method, Reply reply, const json::Value* params) {
-    switch (method) {
-    case Method::fs_read_file:
-        return start_handling<protocol::ReadFileParams>(*files_, std::move(reply), params);
-    case Method::fs_write_file:
-        return start_handling<protocol::WriteFileParams>(*files_, std::move(reply), params);
-    case Method::fs_create_directory:
-        return start_handling<protocol::CreateDirectoryParams>(*files_, std::move(reply), params);
-    case Method::fs_get_metadata:
-        return start_handling<protocol::GetMetadataParams>(*files_, std::move(reply), params);
-    case Method::fs_canonicalize:
-        return start_handling<protocol::CanonicalizeParams>(*files_, std::move(reply), params);
-    case Method::fs_read_directory:
-        return start_handling<protocol::ReadDirectoryParams>(*files_, std::move(reply), params);
-    case Method::fs_walk:
-        return start_handling<protocol::WalkParams>(*files_, std::move(reply), params);
-    case Method::fs_remove:
-        return start_handling<protocol::RemoveParams>(*files_, std::move(reply), params);
-    case Method::fs_copy:
-        return start_handling<protocol::CopyParams>(*files_, std::move(reply), params);
-    case Method::fs_open:
-        return start_handling<protocol::OpenParams>(*files_, std::move(reply), params);
-    case Method::fs_read_block:
-        return start_handling<protocol::ReadBlockParams>(*files_, std::move(reply), params);
-    case Method::fs_write_block:
-        return start_handling<protocol::WriteBlockParams>(*files_, std::move(reply), params);
-    case Method::fs_close:
-        return start_handling<protocol::CloseParams>(*files_, std::move(reply), params);
-    case Method::fs_watch_missing:
-        return start_handling<protocol::WatchMissingParams>(*files_, std::move(reply), params);
-    default: break; // handle_request() keeps the others
-    }
-}
-
-// A program that exec/command started is a process like any other.
-void Server::handle_exec(Method method, Reply reply, const json::Value* params) {
-    switch (method) {
-    case Method::exec_command:
-        return start_handling<protocol::ExecCommandParams>(*exec_, std::move(reply), params);
-    case Method::exec_write_stdin:
-        return start_handling<protocol::ExecWriteParams>(*exec_, std::move(reply), params);
-    case Method::exec_terminate_all:
-        return start_handling<protocol::ExecTerminateAllParams>(*exec_, std::move(reply), params);
-    case Method::exec_terminate:
-        return start_handling<protocol::TerminateParams>(*processes_, std::move(reply), params);
-    case Method::exec_signal:
-        return start_handling<protocol::SignalParams>(*processes_, std::move(reply), params);
-    case Method::exec_resize:
-        return start_handling<protocol::ResizeParams>(*processes_, std::move(reply), params);
-    case Method::approvals_revoke:
-        return start_handling<protocol::ApprovalsRevokeParams>(*gate_, std::move(reply), params);
-    case Method::approvals_grant:
-        return start_handling<protocol::ApprovalsGrantParams>(*gate_, std::move(reply), params);
-    case Method::policy_explain:
-        return start_handling<protocol::PolicyExplainParams>(*gate_, std::move(reply), params);
-    case Method::approvals_list: return gate_->list(std::move(reply));
-    case Method::exec_list: return exec_->list(std::move(reply));
-    case Method::process_read:
-    case Method::process_write:
-    case Method::process_start:
-    case Method::process_signal:
-    case Method::process_terminate:
-    case Method::process_resize:
-    case Method::process_close_stdin:
-    case Method::process_list:
-    case Method::session_configure:
-    case Method::fs_read_file:
-    case Method::fs_write_file:
-    case Method::fs_create_directory:
-    case Method::fs_get_metadata:
-    case Method::fs_canonicalize:
-    case Method::fs_read_directory:
-    case Method::fs_walk:
-    case Method::fs_remove:
-    case Method::fs_copy:
-    case Method::fs_open:
-    case Method::fs_read_block:
-    case Method::fs_write_block:
-    case Method::fs_close:
-    case Method::fs_watch_missing:
-    case Method::environment_info:
-    case Method::environment_status:
-    case Method::initialize:
-    case Method::shutdown:
-    case Method::reserved: break; // handle_request() keeps them
-    }
-}
-
-void Server::configure(Reply reply, const json::Value* params) {
-    Result<protocol::Settings> changes = protocol::decode<protocol::Settings>(params);
-    if (!changes) return reply.fail(changes.error());
-    const protocol::Settings settings = session_.configure(*changes);
-    processes_->set_side(server_side());
-    files_->set_side(server_side());
-    reply.send(settings);
-}
-
-void Server::initialize(Reply reply, const json::Value* params) {
-    Result<protocol::InitializeParams> decoded =
-        protocol::decode<protocol::InitializeParams>(params);
-    if (!decoded) return reply.fail(decoded.error());
-    Result<protocol::InitializeResult> result = session_.initialize(*decoded);
-    if (!result) return reply.fail(result.error());
-    reply.send(*result);
+    if (const Handler handler = handler_of(*method))
+        return (this->*handler)(std::move(reply), message.params);
+    reply.fail({ErrorKind::unknown_method,
+                fmt::format("'{}' is not served by this version", message.method),
+                "environment/info and initialize tell what is"});
 }
 
 void Server::handle_notification(const Message& message) {

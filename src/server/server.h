@@ -64,7 +64,6 @@ private:
 
     bool has_answered_handshake() const;
     ProcessSettings process_settings() const;
-    FileSettings file_settings() const;
     ServerSide server_side() const;
     void turn();
     void set_now();
@@ -80,12 +79,19 @@ private:
     void handle_request(protocol::Message& message);
     void handle_notification(const protocol::Message& message);
     void handle_response(const protocol::Message& message);
+
+    // What answers the requests of a method. Null: nothing does, its name is reserved.
+    using Handler = void (Server::*)(Reply reply, const json::Value* params);
+    static Handler handler_of(protocol::Method method);
+    template <class Params, auto service>
+    void pass_on(Reply reply, const json::Value* params);
+    template <auto service>
+    void list(Reply reply, const json::Value* params);
     void initialize(Reply reply, const json::Value* params);
+    void shut_down(Reply reply, const json::Value* params);
     void configure(Reply reply, const json::Value* params);
-    void handle_files(protocol::Method method, Reply reply, const json::Value* params);
-    void handle_exec(protocol::Method method, Reply reply, const json::Value* params);
-    template <class Params, class Service>
-    void start_handling(Service& service, Reply reply, const json::Value* params);
+    void tell_environment(Reply reply, const json::Value* params);
+    void tell_status(Reply reply, const json::Value* params);
 
     void serve_bulk();
     void serve_urgent();

@@ -1,10 +1,10 @@
 #include "transcript/child_server.h"
 
 #include "os/io.h"
+#include "os/pidfd.h"
 
 #include <poll.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,8 +84,7 @@ Result<ChildServer> ChildServer::start(const std::vector<std::string>& command,
     const int failure =
         ::posix_spawnp(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), envp.data());
     if (failure != 0) return os::system_error("cannot start " + command.front(), failure);
-    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    return ChildServer(pid, std::move(pidfd), std::move(input.write), std::move(output.read));
+    return ChildServer(pid, os::open_pidfd(pid), std::move(input.write), std::move(output.read));
 }
 
 ChildServer::~ChildServer() {
@@ -98,7 +97,7 @@ ChildServer::~ChildServer() {
 }
 
 void ChildServer::kill() {
-    (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    os::signal_by_pidfd(pidfd_.get(), SIGKILL);
 }
 
 void ChildServer::send_line(std::string_view text) {
