@@ -15,14 +15,14 @@ public:
     explicit Answer(int socket) : socket_(socket) {}
 
     // Waits until the socket has taken it. What cannot be sent is lost: nobody is there any more.
-    void add(FrameKind kind, std::string_view body) { send(encode_frame(kind, body), {}); }
+    void add(FrameKind kind, std::string_view body) const { send(encode_frame(kind, body), {}); }
 
     // The last frame. `descriptors` are borrowed.
-    void finish(const Done& done, const std::vector<int>& descriptors = {});
-    void finish(const Failed& failed);
+    void finish(const Done& done, const std::vector<int>& descriptors = {}) const;
+    void finish(const Failed& failed) const;
 
 private:
-    void send(std::string_view frame, const std::vector<int>& descriptors);
+    void send(std::string_view frame, std::vector<int> descriptors) const;
 
     int socket_;
 };

@@ -1,5 +1,6 @@
 // What there is, and of which kind.
 
+#include "core/paths.h"
 #include "files/names.h"
 #include "files/operations.h"
 #include "files/places.h"
@@ -116,7 +117,7 @@ private:
     };
 
     std::string whole(const std::string& path) const {
-        return path == "." ? root_path_ : below(root_path_, path);
+        return path == "." ? root_path_ : core::joined(root_path_, path);
     }
 
     void visit_all() {
@@ -185,7 +186,8 @@ private:
     }
 
     void take(const Directory& directory, const Found& found) {
-        std::string path = directory.path == "." ? found.name : below(directory.path, found.name);
+        std::string path =
+            directory.path == "." ? found.name : core::joined(directory.path, found.name);
         const std::string told = whole(path);
         if (count_ == options_.max_entries || bytes_ + told.size() > longest_walk) {
             is_truncated_ = is_full_ = true;
@@ -242,9 +244,7 @@ void metadata(const Request& request, Answer& answer) {
     };
     Done done;
     done.is_link = S_ISLNK(status.stx_mode);
-    if (done.is_link && !request.follows_links)
-        return answer.finish(failed(Trouble::wrong_kind, request.path,
-                                    "is a symbolic link, and followSymlinks is false"));
+    if (done.is_link && !request.follows_links) return answer.finish(is_a_link(request.path));
     if (done.is_link && !look(0)) return answer.finish(failed(request.path, errno));
     if (is_stand_in()) return answer.finish(failed(request.path, ENOENT));
     done.is_directory = S_ISDIR(status.stx_mode);

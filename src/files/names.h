@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
 #include <string_view>
 
 namespace ew::files {
@@ -36,10 +35,6 @@ inline const dirent* next_entry(DIR* listing) {
         const std::string_view name = entry->d_name;
         if (name != "." && name != "..") return entry;
     }
-}
-
-inline std::string below(const std::string& path, const std::string& name) {
-    return path == "/" ? path + name : path + '/' + name;
 }
 
 } // namespace ew::files

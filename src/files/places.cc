@@ -16,8 +16,6 @@ namespace ew::files {
 
 namespace {
 
-constexpr int most_links = 40; // as the kernel has it (path_resolution(7))
-constexpr std::string_view link_refused = "is a symbolic link, and followSymlinks is false";
 constexpr int on_the_way = O_PATH | O_DIRECTORY;
 
 // The rule of fs.protected_symlinks (proc(5)), which the kernel applies to the links that it
@@ -39,11 +37,8 @@ Failure read_link(const std::string& path, const Place& place, std::string& targ
     if (!may_be_followed(place.directory.get(), status))
         return failed(Trouble::permission, path,
                       "leads over a link of another user in a directory that all may write to");
-    std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlinkat(link.get(), "", text.data(), text.size());
-    if (size < 0) return failed(path, errno);
-    if (static_cast<std::size_t>(size) == text.size()) return failed(path, ENAMETOOLONG);
-    target.assign(text.data(), static_cast<std::size_t>(size));
+    target = link_text(link.get(), "");
+    if (target.empty()) return failed(path, errno);
     return {};
 }
 
@@ -107,6 +102,20 @@ UniqueFd open_at(int directory, const std::string& path, int flags, bool follows
     return file;
 }
 
+std::string link_text(int directory, const std::string& name) {
+    std::array<char, PATH_MAX> text;
+    const ssize_t size = ::readlinkat(directory, name.c_str(), text.data(), text.size());
+    if (size < 0) return {};
+    if (static_cast<std::size_t>(size) < text.size())
+        return {text.data(), static_cast<std::size_t>(size)};
+    errno = ENAMETOOLONG;
+    return {};
+}
+
+Failed is_a_link(const std::string& path) {
+    return failed(Trouble::wrong_kind, path, "is a symbolic link, and followSymlinks is false");
+}
+
 Failure find_place(const std::string& path, bool follows_links, Place& place) {
     if (enter(AT_FDCWD, path, follows_links, place)) return {};
     if (errno == ELOOP && !follows_links)
@@ -120,8 +129,7 @@ Failure find_end(const std::string& path, bool follows_links, Place& place) {
     for (int i = 0;; ++i) {
         std::string target;
         Failure failure = read_link(path, place, target);
-        if (!follows_links && (failure || !target.empty()))
-            return failed(Trouble::wrong_kind, path, link_refused);
+        if (!follows_links && (failure || !target.empty())) return is_a_link(path);
         if (failure || target.empty()) return failure;
         if (i == most_links) return failed(path, ELOOP);
         const UniqueFd base = std::move(place.directory);
@@ -147,7 +155,7 @@ Failure open_regular(const std::string& path, const Place& place, int flags, Uni
     for (const bool is_only_found : {true, false}) {
         if (!file || ::fstat(file.get(), &status) != 0) return failed(path, errno);
         if (S_ISDIR(status.st_mode)) return failed(path, EISDIR);
-        if (S_ISLNK(status.st_mode)) return failed(Trouble::wrong_kind, path, link_refused);
+        if (S_ISLNK(status.st_mode)) return is_a_link(path);
         if (!S_ISREG(status.st_mode)) return not_regular(path, file.get());
         if (is_only_found) file = open_at(directory, place.name, flags | O_NONBLOCK, true);
     }

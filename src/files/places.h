@@ -21,6 +21,15 @@ UniqueFd open_at(int directory, const std::string& path, int flags, bool follows
 // What open_at() does without `follows_links` where the kernel has no openat2(2).
 UniqueFd open_without_links(int directory, const std::string& path, int flags);
 
+constexpr int most_links = 40; // that are followed, as by the kernel (path_resolution(7))
+
+// What a symbolic link says (readlinkat(2)); `name` may be empty for an open link. Empty, with
+// errno: it is none, or says more than PATH_MAX.
+std::string link_text(int directory, const std::string& name);
+
+// Of a path that is a link where none may be.
+Failed is_a_link(const std::string& path);
+
 // Where `path` is: links on the way to its last component are followed, or refused (ELOOP); that
 // one may be a link. The failure names `path`.
 Failure find_place(const std::string& path, bool follows_links, Place& place);

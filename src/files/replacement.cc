@@ -244,13 +244,7 @@ Failure write_over(const std::string& path, int content, int old) {
 
 } // namespace
 
-Failure begin_replacement(const std::string& path, bool follows_links, Replacement& replacement) {
-    Place place;
-    if (Failure failure = find_end(path, follows_links, place)) return failure;
-    return begin_replacement_at(path, std::move(place), replacement);
-}
-
-Failure begin_replacement_at(const std::string& path, Place place, Replacement& replacement) {
+Failure begin_replacement(const std::string& path, Place place, Replacement& replacement) {
     struct stat was = {};
     const bool is_there =
         ::fstatat(place.directory.get(), place.name.c_str(), &was, AT_SYMLINK_NOFOLLOW) == 0;

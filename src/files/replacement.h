@@ -23,12 +23,9 @@ struct Replacement {
     std::string temporary = {}; // the new file's name as long as it needs one; mostly it has none
 };
 
-// The old file is as it was until commit(). Failures: a directory or something else that is no
-// file, a file that may not be written, a directory that is not there.
-Failure begin_replacement(const std::string& path, bool follows_links, Replacement& replacement);
-
-// The same for the name itself: a link of that name is replaced, not followed.
-Failure begin_replacement_at(const std::string& path, Place place, Replacement& replacement);
+// The old file is as it was until commit(). A link at `place` is replaced, not followed. Failures:
+// a directory or something else that is no file, a file that may not be written.
+Failure begin_replacement(const std::string& path, Place place, Replacement& replacement);
 
 // The new content takes the place of the old one, or all is as it was.
 Failure commit(const std::string& path, Replacement& replacement);

@@ -1,5 +1,6 @@
 // Operations that put new content in the place of old.
 
+#include "core/paths.h"
 #include "files/names.h"
 #include "files/operations.h"
 #include "files/places.h"
@@ -12,7 +13,6 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,7 +57,7 @@ Failure begin(const Request& request, bool follows_links, Replacement& replaceme
     const StandIns stand_ins(request.stand_ins);
     if (Failure failure = find_target(request.path, follows_links, stand_ins, place))
         return failure;
-    return begin_replacement_at(request.path, std::move(place), replacement);
+    return begin_replacement(request.path, std::move(place), replacement);
 }
 
 // ---------------------------------------------------------------- copying
@@ -98,7 +98,7 @@ Failure copy_file(int from, Place place, const std::string& to) {
     const UniqueFd old = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
     if (old && is_same(from, old.get())) return failed(Trouble::wrong_kind, to, "is the same file");
     Replacement replacement;
-    if (Failure failure = begin_replacement_at(to, std::move(place), replacement)) return failure;
+    if (Failure failure = begin_replacement(to, std::move(place), replacement)) return failure;
     std::optional<Untorn> untorn;
     if (!replacement.temporary.empty()) untorn.emplace();
     Failure failure = copy_content(from, replacement.content.get(), to);
@@ -111,12 +111,9 @@ Failure copy_file(int from, Place place, const std::string& to) {
 }
 
 Failure copy_link(const Place& from, const Place& to, const std::string& path) {
-    std::array<char, PATH_MAX> target;
-    const ssize_t size =
-        ::readlinkat(from.directory.get(), from.name.c_str(), target.data(), target.size());
-    if (size < 0) return failed(path, errno);
-    if (static_cast<std::size_t>(size) == target.size()) return failed(path, ENAMETOOLONG);
-    return put_link(path, std::string(target.data(), static_cast<std::size_t>(size)), to);
+    const std::string target = link_text(from.directory.get(), from.name);
+    if (target.empty()) return failed(path, errno);
+    return put_link(path, target, to);
 }
 
 // A tree, with what holds places in a sandbox left out. `source` and `target` are for failures.
@@ -142,8 +139,8 @@ public:
         ++depth_;
         while (const dirent* const entry = next_entry(listing.get())) {
             inner.name = made.name = entry->d_name;
-            Failure failure =
-                copy_one(inner, made, below(source, inner.name), below(target, inner.name));
+            Failure failure = copy_one(inner, made, core::joined(source, inner.name),
+                                       core::joined(target, inner.name));
             if (failure) return failure;
         }
         if (errno != 0) return failed(source, errno);

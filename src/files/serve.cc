@@ -2,15 +2,11 @@
 
 #include "base/unique_fd.h"
 #include "files/answer.h"
+#include "files/descriptors.h"
 #include "files/operations.h"
 #include "files/wire.h"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,45 +17,19 @@ namespace ew::files {
 namespace {
 
 constexpr std::size_t read_size = 64 << 10;
-constexpr std::size_t most_descriptors = 2;
 
 struct Received {
     Request request = {};
     std::vector<UniqueFd> descriptors = {};
 };
 
-void take_descriptors(msghdr& message, std::vector<UniqueFd>& to) {
-    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-         part = CMSG_NXTHDR(&message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count; ++i) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            to.emplace_back(fd);
-        }
-    }
-}
-
 // False: the end.
 bool receive(int socket, std::string& buffer, std::vector<UniqueFd>& descriptors) {
-    const std::size_t before = buffer.size();
-    buffer.resize(before + read_size);
-    iovec part = {buffer.data() + before, read_size};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> control = {};
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
     ssize_t count = 0;
     do {
-        count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        count = receive_with(socket, buffer, read_size, descriptors);
     } while (count < 0 && errno == EINTR);
-    buffer.resize(before + static_cast<std::size_t>(count < 0 ? 0 : count));
-    if (count <= 0) return false;
-    take_descriptors(message, descriptors);
-    return true;
+    return count > 0;
 }
 
 // The server sends the next request when it has the answer to the last, so nothing is left over.

@@ -1,6 +1,7 @@
 // Directories: made, and removed with what they hold. Trees are walked by descriptors and names,
 // never by a path from the root, so that nothing that is exchanged meanwhile leads elsewhere.
 
+#include "core/paths.h"
 #include "files/names.h"
 #include "files/operations.h"
 #include "files/places.h"
@@ -27,8 +28,7 @@ Failure make_one(const Place& place, const std::string& path, bool may_exist, bo
     const UniqueFd there =
         open_at(place.directory.get(), place.name, O_PATH | O_DIRECTORY, follows_links);
     if (there) return {};
-    if (errno == ELOOP && !follows_links)
-        return failed(Trouble::wrong_kind, path, "is a symbolic link, and followSymlinks is false");
+    if (errno == ELOOP && !follows_links) return is_a_link(path);
     return failed(Trouble::other, path, "exists, and is no directory");
 }
 
@@ -101,7 +101,7 @@ private:
     std::string where() const {
         std::string path = path_;
         for (std::size_t i = 1; i < stack_.size() && path.size() < 4096; ++i)
-            path = below(path, stack_[i].name);
+            path = core::joined(path, stack_[i].name);
         return path;
     }
 
@@ -129,7 +129,7 @@ private:
         constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
         UniqueFd inner = open_at(at_.get(), name, flags, true);
         if (!inner && errno == ENOENT) return {};
-        if (!inner) return failed(stack_.empty() ? path_ : below(where(), name), errno);
+        if (!inner) return failed(stack_.empty() ? path_ : core::joined(where(), name), errno);
         Emptied entry;
         entry.name = name;
         if (Failure failure = note_identity(inner.get(), entry)) return failure;
@@ -145,11 +145,12 @@ private:
         const std::string name = std::move(entry.left.back());
         entry.left.pop_back();
         if (::unlinkat(at_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
-        if (errno != EISDIR && errno != EPERM) return failed(below(where(), name), errno);
+        if (errno != EISDIR && errno != EPERM) return failed(core::joined(where(), name), errno);
         const int why = errno;
         if (::unlinkat(at_.get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
-        if (errno == ENOTDIR) return failed(below(where(), name), why);
-        if (errno != ENOTEMPTY && errno != EEXIST) return failed(below(where(), name), errno);
+        if (errno == ENOTDIR) return failed(core::joined(where(), name), why);
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return failed(core::joined(where(), name), errno);
         return descend(name);
     }
 

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,19 +22,10 @@ namespace {
 
 constexpr std::uint32_t events =
     IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR | IN_MASK_ADD;
-constexpr int most_links = 40; // as the kernel has it (path_resolution(7))
 
 bool exists(const std::string& path, const StandIns& stand_ins) {
     struct stat status = {};
     return ::stat(path.c_str(), &status) == 0 && !stand_ins.contain(status);
-}
-
-// What a link says. Empty: it is none.
-std::string target_of(int directory, const std::string& name) {
-    std::array<char, PATH_MAX> text;
-    const ssize_t size = ::readlinkat(directory, name.c_str(), text.data(), text.size());
-    if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return {};
-    return {text.data(), static_cast<std::size_t>(size)};
 }
 
 // Follows paths as the kernel does, and watches each directory on the way: any part of the way may
@@ -52,7 +41,7 @@ public:
             const std::string name = take_name(rest);
             if (name.empty()) return {};
             if (Failure failure = add(at.get(), name, path)) return failure;
-            const std::string target = target_of(at.get(), name);
+            const std::string target = link_text(at.get(), name);
             if (!target.empty()) {
                 if (++links > most_links) return {};
                 rest.insert(0, target + '/');

@@ -116,11 +116,8 @@ void FileService::hand_to(FileProcess& process, FileTask& task) {
     task.process = process.serial();
     Result<std::vector<int>> descriptors = descriptors_for(task);
     if (!descriptors) {
-        process.task.reset();
-        process.idle_since = now_;
         fail(task, std::move(descriptors.error()));
-        if (process.is_confined()) return let_go(process);
-        return answer(task);
+        return let_go(process);
     }
     task.request.stand_ins = process.stand_ins();
     process.channel().begin(files::encode(task.request), std::move(*descriptors));
@@ -209,33 +206,29 @@ void FileService::lose(FileProcess& process, const Error& error) {
         if (FileTask* const task = find_task(*process.task); task != nullptr && !task->is_finished)
             fail(*task, error);
     if (process.is_confined()) return let_go(process);
-    const std::optional<std::uint64_t> task = process.task;
-    remove(process);
-    if (!task) return;
-    if (FileTask* const left = find_task(*task)) answer(*left);
+    part_with(process);
 }
 
 // Its task is finished. It is answered when nothing of the sandbox is left.
 void FileService::let_go(FileProcess& process) {
-    const std::optional<std::uint64_t> serial = process.task;
     if (process.is_confined()) {
-        if (!process.end(now_)) return;
-        remove(process);
-    } else {
-        process.task.reset();
-        process.idle_since = now_;
+        if (process.end(now_)) part_with(process);
+        return;
     }
-    if (!serial) return;
-    if (FileTask* const task = find_task(*serial)) answer(*task);
+    const std::optional<std::uint64_t> task = std::exchange(process.task, std::nullopt);
+    process.idle_since = now_;
+    answer(task);
 }
 
 void FileService::on_clearing(std::uint64_t serial) {
     FileProcess* const process = find_process(serial);
-    if (process == nullptr || !process->on_clearing(now_)) return;
-    const std::optional<std::uint64_t> task = process->task;
-    remove(*process);
-    if (!task) return;
-    if (FileTask* const left = find_task(*task)) answer(*left);
+    if (process != nullptr && process->on_clearing(now_)) part_with(*process);
+}
+
+void FileService::part_with(const FileProcess& process) {
+    const std::optional<std::uint64_t> task = process.task;
+    remove(process);
+    answer(task);
 }
 
 void FileService::remove(const FileProcess& process) {
@@ -307,6 +300,11 @@ void FileService::fail(FileTask& task, Error error) {
         watches_.remove(*task.watch);
     }
     task.error = std::move(error);
+}
+
+void FileService::answer(std::optional<std::uint64_t> serial) {
+    if (!serial) return;
+    if (FileTask* const task = find_task(*serial)) answer(*task);
 }
 
 void FileService::answer(FileTask& task) {

@@ -120,6 +120,7 @@ private:
     bool take_frames(FileProcess& process, FileTask& task);
     void lose(FileProcess& process, const Error& error);
     void let_go(FileProcess& process);
+    void part_with(const FileProcess& process);
     void remove(const FileProcess& process);
 
     void finish(FileTask& task, const files::Done& done, std::vector<UniqueFd> received);
@@ -127,6 +128,7 @@ private:
     void finish_watch(FileTask& task, const files::Done& done);
     void fail(FileTask& task, Error error);
     void answer(FileTask& task);
+    void answer(std::optional<std::uint64_t> serial);
     void look_again();
 
     FileTask* find_task(std::uint64_t serial);

@@ -2,15 +2,14 @@
 #pragma once
 
 #include "base/unique_fd.h"
+#include "files/descriptors.h"
 #include "files/serve.h"
 #include "files/wire.h"
 #include "support/testing.h"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <array>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,55 +36,19 @@ struct Outcome {
 
 namespace detail {
 
-constexpr std::size_t most_descriptors = 2;
-using Control = std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))>;
-
-inline void send_request(int socket, const std::string& text, const std::vector<int>& descriptors) {
+inline void send_request(int socket, const std::string& text, std::vector<int> descriptors) {
     std::string_view rest = text;
-    alignas(cmsghdr) Control control = {};
-    std::size_t size = descriptors.size() * sizeof(int);
     while (!rest.empty()) {
-        iovec part = {const_cast<char*>(rest.data()), rest.size()};
-        msghdr message = {};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        if (size > 0) {
-            message.msg_control = control.data();
-            message.msg_controllen = CMSG_SPACE(size);
-            cmsghdr* const header = CMSG_FIRSTHDR(&message);
-            header->cmsg_level = SOL_SOCKET;
-            header->cmsg_type = SCM_RIGHTS;
-            header->cmsg_len = CMSG_LEN(size);
-            std::memcpy(CMSG_DATA(header), descriptors.data(), size);
-        }
-        const ssize_t count = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+        const ssize_t count = files::send_with(socket, rest, descriptors);
         REQUIRE(count > 0);
-        size = 0;
+        descriptors.clear();
         rest.remove_prefix(static_cast<std::size_t>(count));
     }
 }
 
 // False: the end.
 inline bool receive(int socket, std::string& buffer, std::vector<UniqueFd>& descriptors) {
-    std::array<char, 64 << 10> block;
-    iovec part = {block.data(), block.size()};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) Control control = {};
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (count <= 0) return false;
-    buffer.append(block.data(), static_cast<std::size_t>(count));
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr) return true;
-    for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
-        int fd = -1;
-        std::memcpy(&fd, reinterpret_cast<const char*>(header) + at, sizeof fd);
-        descriptors.emplace_back(fd);
-    }
-    return true;
+    return files::receive_with(socket, buffer, 64 << 10, descriptors) > 0;
 }
 
 inline void take(const files::Frame& frame, Outcome& outcome) {

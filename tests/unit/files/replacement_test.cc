@@ -33,10 +33,17 @@ std::size_t entries_in(const std::string& directory) {
     return count;
 }
 
+// Of what `path` leads to.
+Failure begin_where(const std::string& path, bool follows_links, Replacement& replacement) {
+    Place place;
+    if (Failure failure = find_end(path, follows_links, place)) return failure;
+    return begin_replacement(path, std::move(place), replacement);
+}
+
 // Writes `text` to where `path` leads.
 Failure replace(const std::string& path, std::string_view text, bool follows_links = true) {
     Replacement replacement;
-    if (Failure failure = begin_replacement(path, follows_links, replacement)) return failure;
+    if (Failure failure = begin_where(path, follows_links, replacement)) return failure;
     if (Failure failure = write_all(replacement.content.get(), text, path)) return failure;
     return commit(path, replacement);
 }
@@ -68,7 +75,7 @@ TEST_CASE("the old content is there until the new one is, which is another file"
     const std::string path = directory.write("file", "old");
     const ino_t old = status_of(path).st_ino;
     Replacement replacement;
-    REQUIRE_FALSE(begin_replacement(path, true, replacement).has_value());
+    REQUIRE_FALSE(begin_where(path, true, replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new", path).has_value());
     CHECK(directory.read("file") == "old");
     // Not every file system has files without a name.
@@ -138,7 +145,7 @@ TEST_CASE("in place, nothing is changed before the end") {
     const std::string path = directory.write("file", "old");
     REQUIRE(::link(path.c_str(), directory.path("other").c_str()) == 0);
     Replacement replacement;
-    REQUIRE_FALSE(begin_replacement(path, true, replacement).has_value());
+    REQUIRE_FALSE(begin_where(path, true, replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new content", path).has_value());
     CHECK(directory.read("other") == "old");
     REQUIRE_FALSE(commit(path, replacement).has_value());
@@ -195,7 +202,7 @@ TEST_CASE("a link of that name is itself replaced where the name is meant") {
     Place place = {UniqueFd(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
                    "link"};
     REQUIRE_FALSE(
-        begin_replacement_at(directory.path("link"), std::move(place), replacement).has_value());
+        begin_replacement(directory.path("link"), std::move(place), replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new", "link").has_value());
     REQUIRE_FALSE(commit(directory.path("link"), replacement).has_value());
     CHECK(S_ISREG(status_of(directory.path("link")).st_mode));
@@ -237,7 +244,7 @@ TEST_CASE("what cannot be put in place leaves the old, and nothing beside it") {
     const test::TempDirectory directory;
     const std::string path = directory.path("name");
     Replacement replacement;
-    REQUIRE_FALSE(begin_replacement(path, true, replacement).has_value());
+    REQUIRE_FALSE(begin_where(path, true, replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new", path).has_value());
     directory.write("name/inner", "old"); // a directory has taken the name
     const Failure failure = commit(path, replacement);
@@ -252,7 +259,7 @@ TEST_CASE("what is given up leaves the old, and nothing beside it") {
     const std::string path = directory.write("file", "old");
     {
         Replacement replacement;
-        REQUIRE_FALSE(begin_replacement(path, true, replacement).has_value());
+        REQUIRE_FALSE(begin_where(path, true, replacement).has_value());
         REQUIRE_FALSE(write_all(replacement.content.get(), "new", path).has_value());
         give_up(replacement);
     }
@@ -285,7 +292,7 @@ TEST_CASE("a file whose directory was renamed meanwhile is written where it is")
     const test::TempDirectory directory;
     const std::string path = directory.write("before/file", "old");
     Replacement replacement;
-    REQUIRE_FALSE(begin_replacement(path, true, replacement).has_value());
+    REQUIRE_FALSE(begin_where(path, true, replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new", path).has_value());
     REQUIRE(::rename(directory.path("before").c_str(), directory.path("after").c_str()) == 0);
     directory.write("before/file", "another");
