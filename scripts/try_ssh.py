@@ -40,6 +40,7 @@ from support.client import (
     kill_quietly,
     stat_of,
     sweep,
+    wait_at_rest,
     within,
 )
 
@@ -291,7 +292,7 @@ def close_input(host, server):
 def close_input_unread(host, server):
     """The flood fills all there is to fill on the way before stdin ends."""
     server.stop_reading()
-    wait_at_rest(server)
+    wait_for_full_pipes(server)
     server.close_input()
 
 
@@ -302,18 +303,9 @@ def fall_silent(host, server):
     eventually(lambda: not is_alive(session), "sshd that gives up")
 
 
-def wait_at_rest(server):
+def wait_for_full_pipes(server):
     flood = next(pid for pid in carriers(server.mark) if command_line(pid) == "yes")
-    last, since = None, time.monotonic()
-
-    def is_at_rest():
-        nonlocal last, since
-        used = stat_of(flood)[11:13]
-        if used != last:
-            last, since = used, time.monotonic()
-        return time.monotonic() - since > 0.5
-
-    eventually(is_at_rest, "a flood that has to wait")
+    wait_at_rest(flood, "a flood that has to wait")
 
 
 def start_everything(server):

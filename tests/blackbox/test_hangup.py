@@ -5,7 +5,6 @@ test_lifetime has a client that goes as a whole. Here only a part goes, in the m
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import (
@@ -17,7 +16,7 @@ from support.client import (
     equal,
     eventually,
     kill_quietly,
-    stat_of,
+    wait_at_rest,
     within,
 )
 from support.programs import STUBBORN
@@ -77,19 +76,10 @@ def servers_behind(relay):
     return [pid for pid in carriers(relay.mark, SERVER_MARK) if pid != relay.pid]
 
 
-def wait_at_rest(relay):
+def wait_for_full_pipes(relay):
     """Until the flood is held up, because everything on the way is full."""
     flood = next(pid for pid in relay.programs() if command_line(pid) == "yes")
-    last, since = None, time.monotonic()
-
-    def is_at_rest():
-        nonlocal last, since
-        used = stat_of(flood)[11:13]
-        if used != last:
-            last, since = used, time.monotonic()
-        return time.monotonic() - since > 0.3
-
-    eventually(is_at_rest, "a flood that has to wait")
+    wait_at_rest(flood, "a flood that has to wait", 0.3)
 
 
 def expect_nothing_left(relay):
@@ -106,7 +96,7 @@ def lose_the_relay(scene, kind, is_full):
     check(len(servers_behind(relay)) >= 2, "no keeper and worker behind the relay")
     if is_full:
         relay.stop_reading()
-        wait_at_rest(relay)  # bytes that the relay has not taken make a reset of the end of its socket
+        wait_for_full_pipes(relay)  # bytes that the relay has not taken make a reset of the end of its socket
     kill_quietly(relay.pid)
     expect_nothing_left(relay)
 

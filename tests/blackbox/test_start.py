@@ -1,15 +1,11 @@
 """process/start: what a program finds when it begins, and what is refused."""
 
-import ctypes
 import json
 import os
 import resource
-import select
 import shutil
 import signal
-import struct
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import (
@@ -24,57 +20,11 @@ from support.client import (
     stat_of,
     within,
 )
+from support.files import Held, can_hold
 from support.programs import FAMILY, SURROUNDINGS
 from support.runner import main, test
 
 IGNORED_BY_PYTHON = 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
-
-
-class HeldExec:
-    """Holds every execution of one file, as a dead network mount would; needs privileges."""
-
-    CLASS_CONTENT, CLOEXEC, NONBLOCK, ADD, OPEN_EXEC_PERM = 4, 1, 2, 1, 0x40000
-    AT_FDCWD, ALLOW = -100, 1
-    EVENT = struct.Struct("=IBBHQii")
-
-    def __init__(self, path):
-        libc = ctypes.CDLL(None, use_errno=True)
-        flags = self.CLASS_CONTENT | self.CLOEXEC | self.NONBLOCK
-        self.group, self.held = libc.fanotify_init(flags, os.O_RDONLY | os.O_CLOEXEC), []
-        if self.group < 0:
-            raise OSError(ctypes.get_errno(), "fanotify_init")
-        mask = ctypes.c_uint64(self.OPEN_EXEC_PERM)
-        if libc.fanotify_mark(self.group, self.ADD, mask, self.AT_FDCWD, path.encode()) < 0:
-            os.close(self.group)
-            raise OSError(ctypes.get_errno(), "fanotify_mark")
-
-    def wait(self):
-        """Waits until one more execution is held."""
-        ready, _, _ = select.select([self.group], [], [], within(30))
-        check(ready, "the program is not executed")
-        data = os.read(self.group, self.EVENT.size)
-        self.held.append(self.EVENT.unpack(data)[5])
-
-    def release(self):
-        """Lets go on what is held now."""
-        for descriptor in self.held:
-            os.write(self.group, struct.pack("=iI", descriptor, self.ALLOW))
-            os.close(descriptor)
-        self.held.clear()
-
-    def close(self):
-        for descriptor in self.held:
-            os.close(descriptor)
-        os.close(self.group)
-
-
-def can_hold_an_exec():
-    try:
-        with tempfile.NamedTemporaryFile() as file:
-            HeldExec(file.name).close()
-        return os.geteuid() == 0
-    except (OSError, AttributeError):
-        return False
 
 
 def surroundings(server, process_id, **options):
@@ -691,7 +641,7 @@ def a_variable_that_is_given_twice_has_its_last_value_once(scene):
 
 def a_start_that_hangs_holds_up_nothing_and_can_be_called_off(scene):
     slow = shutil.copy("/usr/bin/true", scene.path("slow"))
-    server, hold = scene.server(), HeldExec(slow)
+    server, hold = scene.server(), Held(slow, Held.EXECUTE)
     try:
         server.start("cat", ["cat"], pipeStdin=True)
         hanging = server.request("process/start", server.start_params("slow", [slow]))
@@ -718,7 +668,7 @@ def a_start_that_hangs_holds_up_nothing_and_can_be_called_off(scene):
         hold.close()
 
 
-if can_hold_an_exec():
+if can_hold(Held.EXECUTE):
     test(a_start_that_hangs_holds_up_nothing_and_can_be_called_off)
 
 

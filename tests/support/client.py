@@ -55,6 +55,20 @@ def within(seconds):
     return seconds * SLACK
 
 
+def wait_at_rest(pid, what, seconds=0.5):
+    """Until a process that could go on has not used the processor for so long."""
+    last, since = None, time.monotonic()
+
+    def is_at_rest():
+        nonlocal last, since
+        used = stat_of(pid)[11:13]
+        if used != last:
+            last, since = used, time.monotonic()
+        return time.monotonic() - since > seconds
+
+    eventually(is_at_rest, what)
+
+
 def eventually(condition, what, timeout=None):
     """Waits for something that no message announces; returns its first true value."""
     end = time.monotonic() + (PATIENCE if timeout is None else timeout)

@@ -202,11 +202,13 @@ def file_processes(server):
 
 
 class Held:
-    """Holds whoever opens a file, or reads it, as a dead network mount would; needs privileges."""
+    """Holds whoever opens a file, reads it or executes it, as a dead network mount would; needs
+    privileges."""
 
     CLASS_CONTENT, CLOEXEC, NONBLOCK, ADD = 4, 1, 2, 1
     AT_FDCWD, ALLOW = -100, 1
-    OPEN, ACCESS = 0x10000, 0x20000  # FAN_OPEN_PERM, FAN_ACCESS_PERM
+    # FAN_OPEN_PERM, FAN_ACCESS_PERM, FAN_OPEN_EXEC_PERM
+    OPEN, ACCESS, EXECUTE = 0x10000, 0x20000, 0x40000
     EVENT = struct.Struct("=IBBHQii")
 
     def __init__(self, path, what=OPEN):
@@ -253,10 +255,10 @@ class Held:
         self.group = -1
 
 
-def can_hold():
+def can_hold(what=Held.OPEN):
     try:
         with tempfile.NamedTemporaryFile() as file:
-            Held(file.name).close()
+            Held(file.name, what).close()
         return os.geteuid() == 0
     except (OSError, AttributeError):
         return False
