@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace ew::sandbox {
@@ -19,6 +21,12 @@ namespace {
 using State = Rule::State;
 
 constexpr std::array<std::string_view, 3> agent_places = {".agents", ".codex", ".execward"};
+
+constexpr std::ptrdiff_t most_levels = 32;      // from a root to what is protected in it
+constexpr std::size_t longest_protected = 2048; // bytes; what is longer bubblewrap may not name
+constexpr std::size_t most_found_mounts = 768;  // bubblewrap's time grows with their square
+constexpr std::size_t kept_for_closing = 448;   // of these: a .git as a whole, and what it lies in
+constexpr std::size_t most_unreadable = 200;
 
 bool has_component(std::string_view path, std::string_view name) {
     for (std::size_t from = 0; from < path.size();) {
@@ -127,7 +135,11 @@ private:
     }
 
     void pin(const std::string& git_directory) {
-        for (const GitPin& git_pin : git_pins(git_directory)) {
+        const std::vector<GitPin> pins = git_pins(git_directory);
+        if (is_searching_ && pins.size() + kept_for_closing > mounts_left_ &&
+            is_writable(git_directory))
+            return add(git_directory, Place::Kind::directory);
+        for (const GitPin& git_pin : pins) {
             const Place place = locate_last(git_pin.path);
             if (!is_writable(place.path)) continue;
             if (place.exists()) {
@@ -144,6 +156,7 @@ private:
     }
 
     void add(const std::string& path, Place::Kind kind, std::optional<std::string> file = {}) {
+        if (const std::string at = place_for(path); at != path) return close_whole(at);
         Rule rule{State::read, kind};
         rule.is_protection = true;
         rule.is_found = is_searching_;
@@ -153,10 +166,48 @@ private:
 
     void hold(const std::string& path, std::optional<std::string> file) {
         if (!is_writable(path) || making_of(path) == Making::impossible) return;
+        if (const std::string at = place_for(path); at != path) return close_whole(at);
         Rule rule{State::read, Place::Kind::missing};
         rule.is_protection = true;
         rule.file = std::move(file);
         rules_.at.try_emplace(path, std::move(rule));
+    }
+
+    // Everything between a writable root and what is protected in it becomes a mount (pin_above in
+    // plan.cc), so what is far down, or much, is protected by one mount nearer to the root. Returns
+    // `path`, or the directory above it that is to be read-only as a whole.
+    std::string place_for(const std::string& path) {
+        std::vector<std::string> chain = {path}; // inner before outer, without what is named
+        for (std::string here = parent_of(path); !is_named(here); here = parent_of(here))
+            chain.push_back(here);
+        auto at = chain.begin();
+        while (at->size() > longest_protected && std::next(at) != chain.end())
+            ++at;
+        if (chain.end() - at > most_levels) at = chain.end() - most_levels;
+        // Where nothing may be spent any more it costs one: the outermost that is no mount yet.
+        const auto known = [this](const std::string& here) { return ways_.contains(here); };
+        const auto first_known = std::find_if(std::next(at), chain.end(), known);
+        const auto cost = static_cast<std::size_t>(first_known - at);
+        if (is_searching_ && cost > mounts_left_) at = std::prev(first_known);
+        ways_.insert(std::next(at), first_known);
+        if (is_searching_) mounts_left_ -= std::min(mounts_left_, cost);
+        return std::move(*at);
+    }
+
+    bool is_named(const std::string& path) const {
+        return path == "/" || rules_.at.contains(path) ||
+               std::ranges::find(rules_.workspace, path) != rules_.workspace.end();
+    }
+
+    void close_whole(const std::string& path) {
+        Rule rule{State::read, Place::Kind::directory};
+        rule.is_protection = true;
+        rule.is_found = true;
+        if (rules_.at.try_emplace(path, std::move(rule)).second && wholes_++ == 0)
+            rules_.notes.push_back(
+                fmt::format("'{}' is read-only as a whole, and there may be more like it: what is "
+                            "protected in it lies too far down, or is too much",
+                            core::shortened(path)));
     }
 
     void note_link(const std::string& path) {
@@ -170,8 +221,7 @@ private:
         const Repositories found = find_repositories(
             root, most_directories, [this](const std::string& path) { return is_closed(path); });
         if (!found.is_complete) lose(root, fmt::format("{} directories", most_directories));
-        for (const std::string& path : found.unreadable)
-            if (is_writable(path)) add(path, Place::Kind::directory);
+        protect_unreadable(root, found.unreadable);
         const std::size_t before = closed_;
         for (const std::string& work_tree : found.work_trees)
             if (!is_out_of_our_hands(work_tree)) protect_nested(work_tree);
@@ -183,6 +233,16 @@ private:
         if (closed_ > most_closed_repositories)
             lose(root,
                  fmt::format("{} repositories", most_repositories + most_closed_repositories));
+    }
+
+    void protect_unreadable(const std::string& root, const std::vector<std::string>& paths) {
+        for (const std::string& path : paths) {
+            if (!is_writable(path)) continue;
+            if (++unreadable_ > most_unreadable)
+                return lose(root, fmt::format("{} directories that cannot be looked into",
+                                              most_unreadable));
+            add(path, Place::Kind::directory);
+        }
     }
 
     // A mere name must not take the place of a repository that somebody works in.
@@ -241,6 +301,10 @@ private:
     bool is_searching_ = false; // the roots are done
     std::size_t open_ = 0;      // nested repositories that can be committed to
     std::size_t closed_ = 0;    // those that cannot
+    std::size_t unreadable_ = 0;
+    std::size_t wholes_ = 0;                      // directories closed as a whole
+    std::size_t mounts_left_ = most_found_mounts; // for what is found
+    std::set<std::string> ways_; // what lies between a root and something protected
 };
 
 } // namespace

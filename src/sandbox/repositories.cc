@@ -157,6 +157,10 @@ bool may_be_module(const std::string& path) {
         parts, [&path](std::string_view part) { return exists(joined(path, part)); });
 }
 
+std::ptrdiff_t levels_between(std::string_view outer, std::string_view inner) {
+    return std::ranges::count(inner.substr(outer.size()), '/');
+}
+
 // The name of a submodule may have slashes in it, and a submodule has submodules. Where there are
 // too many for a pin on each, or some that cannot be seen, none of them can be changed.
 void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
@@ -170,7 +174,7 @@ void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
         if (is_module) add_pins_of(pins, directory, uses_worktree_config(directory));
         std::optional<std::vector<std::string>> inside =
             directories_in(is_module ? joined(directory, "modules") : directory);
-        if (!inside || seen > most_modules) {
+        if (!inside || seen > most_modules || levels_between(all, directory) > most_module_levels) {
             to.push_back({all});
             return;
         }

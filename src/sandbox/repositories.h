@@ -28,9 +28,10 @@ struct GitPin {
 bool is_git_directory(const std::string& path);
 
 // Of one git directory, with those of its submodules and linked worktrees. Bound: most_modules of
-// either; where there are more, or some that cannot be looked into, the directory that all of them
-// are in must not change.
+// either, most_module_levels down; where there are more, or some that cannot be looked into, the
+// directory that all of them are in must not change.
 constexpr std::size_t most_modules = 256;
+constexpr std::ptrdiff_t most_module_levels = 16;
 std::vector<GitPin> git_pins(const std::string& git_directory);
 
 // Where a file ".git" leads (gitrepository-layout(5)): its git directory and the common one,

@@ -37,6 +37,7 @@ from support.files import (
     content,
     copying,
     file_processes,
+    make_deep,
     on,
     picture,
     put,
@@ -493,15 +494,7 @@ def a_deep_and_wide_tree_is_removed_and_links_in_it_lead_nowhere(scene):
     files, root, kept = scene_files(scene), scene.path("tree"), scene.path("kept")
     os.makedirs(kept)
     put(kept + "/file", b"kept")
-    os.mkdir(root)
-    at = os.open(root, os.O_RDONLY)
-    for _ in range(1000):  # deeper than a path can say
-        os.mkdir("directory", dir_fd=at)
-        os.symlink(kept, "link", dir_fd=at)
-        inner = os.open("directory", os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = inner
-    os.close(at)
+    make_deep(root, 1000, link=kept)
     for number in range(500):
         put(root + "/file%d" % number)
     files.call("remove", on(root))

@@ -23,6 +23,7 @@ from support.client import (
     stat_of,
     within,
 )
+from support.files import make_deep
 from support.programs import (
     ESCAPEE_COUNT,
     ESCAPEES,
@@ -1481,6 +1482,18 @@ def many_repositories_are_protected_and_what_is_cut_short_is_told(site):
         notes and all(isinstance(note, str) and " " in note for note in notes), "notes %s" % notes
     )
     check("notes" not in site.started("true", mode(READ_ONLY)), "notes where nothing was cut")
+
+
+@sandbox_test
+def a_tree_deeper_than_a_path_can_name_holds_up_no_start(site):
+    make_deep(site.inside("tree"), 1500)
+    script = tries("beside", "echo > tree/file") + tries("below", "cd tree/directory && mkdir d")
+    ended = site.run(script)
+    equal(outcomes(ended.text), {"beside": "yes", "below": "yes"}, "near the root")
+    check("as a whole" in " ".join(ended.started.get("notes", ())), "notes %s" % ended.started)
+    deep = "/".join(["directory"] * 100)
+    equal(outcomes(site.works(tries("deep", "echo > tree/%s/file" % deep))), {"deep": "no"}, "deep")
+    subprocess.run(["rm", "-r", site.inside("tree")], check=True)  # too deep for shutil
 
 
 # The choice that the server is given

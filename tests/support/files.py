@@ -163,6 +163,20 @@ def put(path, data=b""):
     return path
 
 
+def make_deep(root, levels, link=None):
+    """Directories in one another, more than a path can name, and in each a link if one is wanted."""
+    os.mkdir(root)
+    at = os.open(root, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("directory", dir_fd=at)
+        if link is not None:
+            os.symlink(link, "link", dir_fd=at)
+        inner = os.open("directory", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+
+
 def content(path):
     with open(path, "rb") as file:
         return file.read()

@@ -85,7 +85,7 @@ TEST_CASE("links are refused without openat2(2) too") {
     directory.write("real/file", "");
     REQUIRE(::symlink("real", directory.path("link").c_str()) == 0);
     REQUIRE(::symlink("file", directory.path("real/end").c_str()) == 0);
-    for (const std::uint32_t error_number : {ENOSYS, EPERM}) {
+    for (const std::uint32_t error_number : {std::uint32_t{ENOSYS}, std::uint32_t{EPERM}}) {
         const test::ChildOutcome outcome = test::in_child([&] {
             return refuse_openat2(error_number) && is_found(directory.path("real/file")) &&
                    is_found(directory.path("real/missing")) &&

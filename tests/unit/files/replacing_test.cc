@@ -109,7 +109,7 @@ TEST_CASE("where no new file may be made, and where an owner cannot be kept, it 
     const std::string path = directory.write("file", "old, and longer");
     REQUIRE(::chmod(path.c_str(), 0666) == 0);
     const ino_t old = status_of(path).st_ino;
-    for (const mode_t mode : {0755, 0777, 01777}) {
+    for (const mode_t mode : {mode_t{0755}, mode_t{0777}, mode_t{01777}}) {
         CAPTURE(mode);
         make_accessible(directory, mode);
         const std::string text = "new " + std::to_string(mode);
