@@ -79,6 +79,13 @@ def relay(log_path, command):
         os._exit(0)
 
 
+def program_of(pid):
+    try:
+        return os.readlink("/proc/%d/exe" % pid)
+    except OSError:  # it has ended meanwhile
+        return None
+
+
 class Wire:
     """What a relay noted: messages of each side, with the milliseconds at which their last byte passed."""
 
@@ -195,7 +202,7 @@ class Session:
     def server_processes(self):
         """The processes of the server proper, not those of its commands; the outermost comes first."""
         program = os.path.realpath(self.contender.server[0])
-        return sorted(pid for pid in self.processes() if os.path.realpath("/proc/%d/exe" % pid) == program)
+        return sorted(pid for pid in self.processes() if program_of(pid) == program)
 
     def left(self, patience=GRACE):
         deadline = time.monotonic() + patience
@@ -214,8 +221,13 @@ DONE = {"items": [{"say": "done"}]}
 def commands(bench, contender):
     with Session(bench, contender, [shell("true")] * COMMANDS + [DONE]) as session:
         wire = session.finish()
-    with Session(bench, contender, [shell("echo up"), DONE]) as session:
-        first = session.finish()
+    for _ in range(3):  # now and then Codex ends without having spoken to its environment
+        with Session(bench, contender, [shell("echo up"), DONE]) as session:
+            first = session.finish()
+        if first is not None and first.all("process/output"):
+            break
+    else:
+        sys.exit("bench_codex: %s: no output of a command reached Codex" % contender.name)
     (_, initialize), = first.all("initialize")
     return {
         "first": [first.all("process/output")[0][0] - session.began],
