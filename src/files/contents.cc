@@ -123,7 +123,7 @@ void write_block(const Request& request, int file, Answer& answer) {
     while (!rest.empty()) {
         const ssize_t count = ::pwrite(file, rest.data(), rest.size(), offset);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return answer.finish(failed(name_of(request), errno));
+        if (count <= 0) return answer.finish(failed(name_of(request), count < 0 ? errno : EIO));
         offset += count;
         rest.remove_prefix(static_cast<std::size_t>(count));
     }

@@ -320,7 +320,7 @@ Failure write_all(int file, std::string_view bytes, const std::string& path) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(file, bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed(path, errno);
+        if (count <= 0) return failed(path, count < 0 ? errno : EIO);
         bytes.remove_prefix(static_cast<std::size_t>(count));
     }
     return {};

@@ -47,6 +47,15 @@ bool FileChannel::read() {
     return count > 0 && !files::is_garbage(answer_);
 }
 
+bool FileChannel::discard() {
+    answer_.clear();
+    taken_ = 0;
+    received_.clear();
+    const ssize_t count =
+        files::receive_with(socket_.get(), answer_, read_size, received_, MSG_DONTWAIT);
+    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 std::optional<files::Frame> FileChannel::frame() const {
     return files::first_frame(std::string_view(answer_).substr(taken_));
 }

@@ -28,6 +28,9 @@ public:
     // Reads once. False: the other side has ended, or has said what is no frame.
     bool read();
 
+    // Reads once and forgets what came. False: nobody has the other side open any more.
+    bool discard();
+
     // The first frame that is there; it is valid until pop() or read().
     std::optional<files::Frame> frame() const;
     void pop();

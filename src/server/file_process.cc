@@ -14,6 +14,12 @@
 
 namespace ew::server {
 
+namespace {
+
+constexpr Millis ending_time{10'000};
+
+} // namespace
+
 Result<std::unique_ptr<FileProcess>> FileProcess::begin(std::uint64_t serial, os::Poller& poller) {
     std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
     process->companion_.emplace(TRY(os::Companion::begin(sandbox::init_place(), {"files"})));
@@ -71,7 +77,7 @@ std::vector<std::string> FileProcess::stand_ins() const {
 }
 
 void FileProcess::expect(bool answers) {
-    if (!channel_) return;
+    if (!is_ready()) return;
     const bool writes = channel_->has_unsent();
     if (!writes && !answers) {
         // Asked for nothing, epoll would report the other side's end for ever.
@@ -95,10 +101,20 @@ void FileProcess::leave_poller() {
 }
 
 bool FileProcess::end(TimePoint now) {
+    const bool is_at_work = launch_ && channel_ && !is_at_rest_;
     leave_poller();
-    channel_.reset();
     companion_.reset();
     if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
+    if (!is_at_work) return clear(now);
+    // The kernel ends what is in the sandbox one after the other; the last one closes the socket.
+    ending_deadline_ = now + ending_time;
+    (void)poller_.watch(channel_->fd(), {os::Source::file_socket, serial_}, os::Interest::read);
+    interest_ = os::Interest::read;
+    return false;
+}
+
+bool FileProcess::clear(TimePoint now) {
+    channel_.reset();
     if (!launch_) return true;
     clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
     launch_.reset();
@@ -107,7 +123,13 @@ bool FileProcess::end(TimePoint now) {
     return false;
 }
 
-bool FileProcess::on_clearing(TimePoint now) {
+bool FileProcess::go_on_ending(TimePoint now) {
+    if (ending_deadline_) {
+        if (*ending_deadline_ > now && channel_->discard()) return false;
+        leave_poller();
+        ending_deadline_.reset();
+        return clear(now);
+    }
     if (!clearing_) return true;
     const bool is_late = clearing_->deadline() <= now;
     if (!is_late && !clearing_->take_result()) return false;
@@ -116,9 +138,9 @@ bool FileProcess::on_clearing(TimePoint now) {
     return true;
 }
 
-std::optional<TimePoint> FileProcess::clearing_deadline() const {
-    if (!clearing_) return std::nullopt;
-    return clearing_->deadline();
+std::optional<TimePoint> FileProcess::ending_deadline() const {
+    if (clearing_) return clearing_->deadline();
+    return ending_deadline_;
 }
 
 } // namespace ew::server

@@ -39,7 +39,7 @@ public:
     bool is_starting() const { return launch_ && !is_in_force_ && !failure_; }
 
     // The sandbox is in force, or none was wanted, and it has not been ended.
-    bool is_ready() const { return channel_.has_value(); }
+    bool is_ready() const { return channel_.has_value() && !ending_deadline_; }
 
     // The poller reports its start. Afterwards it is ready, or failure() is there.
     void on_start_report();
@@ -57,22 +57,31 @@ public:
     // What the poller is to report of the channel.
     void expect(bool answers);
 
-    // Ends it and takes away what held places for its sandbox. True: nothing is left to wait for.
+    // It has answered, or has ended: of itself it does nothing any more.
+    void come_to_rest() { is_at_rest_ = true; }
+
+    // Ends it; when nothing of its sandbox is left, what held places for it is taken away. True:
+    // nothing is left to wait for.
     bool end(TimePoint now);
 
-    // True: what held places is gone.
-    bool on_clearing(TimePoint now);
-    std::optional<TimePoint> clearing_deadline() const;
+    // The poller reports something of one that has been ended, or its deadline has come. True:
+    // nothing is left to wait for.
+    bool go_on_ending(TimePoint now);
+    std::optional<TimePoint> ending_deadline() const;
+
+    bool is_ending() const { return ending_deadline_ || clearing_; }
 
     pid_t clearing_process() const { return clearing_ ? clearing_->pid() : 0; }
 
     std::optional<std::uint64_t> task = {}; // serial of what it works on
+    TimePoint task_since = {};              // when it was handed the last one
     TimePoint idle_since = {};
 
 private:
     FileProcess(std::uint64_t serial, os::Poller& poller) : serial_(serial), poller_(poller) {}
 
     void leave_poller();
+    bool clear(TimePoint now);
 
     std::uint64_t serial_;
     os::Poller& poller_;
@@ -87,6 +96,8 @@ private:
     std::optional<FileChannel> channel_;
     std::optional<os::Interest> interest_; // what the poller reports of the channel
     std::string journal_;
+    bool is_at_rest_ = false;
+    std::optional<TimePoint> ending_deadline_; // until when the sandbox's processes are waited for
     std::optional<os::Errand> clearing_;
 };
 

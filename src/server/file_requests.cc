@@ -209,8 +209,13 @@ void FileService::handle(Reply reply, protocol::WatchMissingParams params) {
         return reply.fail(beyond("the number of missing paths", files::most_missing));
     files::Request request;
     request.verb = Verb::watch_missing;
-    for (protocol::Path& path : params.missing)
+    std::size_t bytes = 0;
+    for (protocol::Path& path : params.missing) {
+        bytes += path.native.size();
         request.paths.push_back(std::move(path.native));
+    }
+    if (bytes > FileWatches::most_bytes)
+        return reply.fail(beyond("the bytes of missing paths", FileWatches::most_bytes));
     FileTask* const task = take(std::move(reply), std::move(request), params.sandbox);
     if (task == nullptr) return;
     FileWatches::Watch watch;

@@ -69,6 +69,7 @@ Result<void> FileService::begin(FileTask& task) {
     if (task.sandbox) return begin_confined(task);
     FileProcess* process = idle_process();
     if (process == nullptr) {
+        if (const auto at = next_growth(); at && now_ < *at) return {};
         processes_.push_back(TRY(FileProcess::begin(++last_serial_, poller_)));
         process = processes_.back().get();
     }
@@ -113,6 +114,7 @@ Result<std::vector<int>> FileService::descriptors_for(FileTask& task) {
 
 void FileService::hand_to(FileProcess& process, FileTask& task) {
     process.task = task.serial;
+    process.task_since = now_;
     task.process = process.serial();
     Result<std::vector<int>> descriptors = descriptors_for(task);
     if (!descriptors) {
@@ -128,6 +130,16 @@ FileProcess* FileService::idle_process() const {
     const auto found = std::ranges::find_if(
         processes_, [](const auto& process) { return !process->is_confined() && !process->task; });
     return found == processes_.end() ? nullptr : found->get();
+}
+
+// Absent: no process without a sandbox is at work.
+std::optional<TimePoint> FileService::next_growth() const {
+    std::optional<TimePoint> last;
+    for (const std::unique_ptr<FileProcess>& process : processes_)
+        if (process->task && !process->is_confined() && (!last || *last < process->task_since))
+            last = process->task_since;
+    if (!last) return std::nullopt;
+    return *last + growth_pause;
 }
 
 // ---------------------------------------------------------------- from file processes
@@ -151,7 +163,9 @@ void FileService::on_start_report(std::uint64_t serial) {
 
 void FileService::on_socket(std::uint64_t serial) {
     FileProcess* const process = find_process(serial);
-    if (process == nullptr || !process->is_ready()) return;
+    if (process == nullptr) return;
+    if (process->is_ending()) return go_on_ending(*process);
+    if (!process->is_ready()) return;
     process->channel().write();
     if (may_read(*process)) read_frames(*process);
 }
@@ -174,6 +188,7 @@ void FileService::read_frames(FileProcess& process) {
     const bool is_there = process.channel().read();
     FileTask* const task = process.task ? find_task(*process.task) : nullptr;
     if (task != nullptr && take_frames(process, *task)) return;
+    if (!is_there) process.come_to_rest();
     if (!is_there || (task == nullptr && process.channel().frame())) lose(process, lost());
 }
 
@@ -194,6 +209,7 @@ bool FileService::take_frames(FileProcess& process, FileTask& task) {
             fail(task, error_of(*failed, process.is_confined()));
         }
         process.channel().pop();
+        process.come_to_rest();
         let_go(process);
         return true;
     }
@@ -221,8 +237,11 @@ void FileService::let_go(FileProcess& process) {
 }
 
 void FileService::on_clearing(std::uint64_t serial) {
-    FileProcess* const process = find_process(serial);
-    if (process != nullptr && process->on_clearing(now_)) part_with(*process);
+    if (FileProcess* const process = find_process(serial)) go_on_ending(*process);
+}
+
+void FileService::go_on_ending(FileProcess& process) {
+    if (process.go_on_ending(now_)) part_with(process);
 }
 
 void FileService::part_with(const FileProcess& process) {
@@ -338,7 +357,7 @@ void FileService::on_time(TimePoint now) {
     std::vector<std::uint64_t> late;
     for (const std::unique_ptr<FileProcess>& process : processes_) {
         process->expect(may_read(*process));
-        if (is_due(process->clearing_deadline(), now)) late.push_back(process->serial());
+        if (is_due(process->ending_deadline(), now)) late.push_back(process->serial());
     }
     for (const std::uint64_t serial : late)
         on_clearing(serial);
@@ -349,8 +368,14 @@ void FileService::on_time(TimePoint now) {
 
 std::optional<TimePoint> FileService::next_deadline() const {
     std::optional<TimePoint> next = watches_.next_deadline();
+    // Tasks may wait for a process only then; one that waits for more makes one turn too many.
+    const bool may_grow =
+        processes_.size() < most_processes && std::ranges::any_of(tasks_, [](const FileTask& task) {
+            return task.process == 0 && !task.sandbox && !task.is_finished;
+        });
+    if (const auto at = next_growth(); may_grow && at && now_ < *at) next = earlier(next, at);
     for (const std::unique_ptr<FileProcess>& process : processes_) {
-        next = earlier(next, process->clearing_deadline());
+        next = earlier(next, process->ending_deadline());
         if (!process->task && !process->is_confined())
             next = earlier(next, process->idle_since + idle_time);
     }
@@ -370,8 +395,13 @@ void FileService::refuse_all(const Error& error) {
     }
     std::erase_if(processes_, [this](const auto& process) {
         if (!process->is_confined()) return true;
-        return process->clearing_process() == 0 && process->end(now_);
+        return !process->is_ending() && process->end(now_);
     });
+}
+
+bool FileService::has_endings() const {
+    return std::ranges::any_of(processes_,
+                               [](const auto& process) { return process->is_ending(); });
 }
 
 std::vector<pid_t> FileService::clearing_processes() const {

@@ -38,6 +38,9 @@ public:
     static constexpr std::size_t most_processes = 16;
     static constexpr std::size_t most_confined = 4;              // of these
     static constexpr std::size_t most_result_bytes = 192u << 20; // that have come, of all tasks
+    // Another process is begun when those that are at work take longer: most requests take less
+    // than the start of one.
+    static constexpr Millis growth_pause{3};
     static constexpr Millis idle_time{10'000}; // until a process without work is ended
 
     FileService(FileSettings settings, os::Poller& poller, Outbox& outbox, SandboxHost& host);
@@ -86,6 +89,8 @@ public:
     // What goes on is called off, and what held places is taken away.
     void refuse_all(const Error& error);
     std::vector<pid_t> clearing_processes() const;
+    // What held places is still to be taken away.
+    bool has_endings() const;
 
 private:
     // An open file. Of one that replaces another also the directory, and what commit needs.
@@ -113,6 +118,7 @@ private:
     void hand_to(FileProcess& process, FileTask& task);
     Result<std::vector<int>> descriptors_for(FileTask& task);
     FileProcess* idle_process() const;
+    std::optional<TimePoint> next_growth() const;
     bool has_room_for(const FileTask& task) const;
 
     bool may_read(const FileProcess& process) const;
@@ -120,6 +126,7 @@ private:
     bool take_frames(FileProcess& process, FileTask& task);
     void lose(FileProcess& process, const Error& error);
     void let_go(FileProcess& process);
+    void go_on_ending(FileProcess& process);
     void part_with(const FileProcess& process);
     void remove(const FileProcess& process);
 

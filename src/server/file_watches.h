@@ -22,7 +22,8 @@ namespace ew::server {
 class FileWatches {
 public:
     static constexpr std::size_t most = 256;
-    static constexpr std::size_t most_seen = 1024; // during a look; with more it looks again
+    static constexpr std::size_t most_bytes = 256 << 10; // of the paths of one
+    static constexpr std::size_t most_seen = 1024;       // during a look; with more it looks again
     // Between two looks of one watch: a busy directory must not keep file processes busy. Each look
     // into a sandbox starts one.
     static constexpr Millis pause{100};

@@ -366,7 +366,7 @@ bool Server::is_over() {
     if (ending_->deadline <= clock_now()) return true;
     const bool has_children =
         processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
-    const bool has_ends = exec_ && exec_->has_ends_to_tell();
+    const bool has_ends = exec_ && (exec_->has_ends_to_tell() || (files_ && files_->has_endings()));
     return !has_children && !has_ends && !outbox_.has_unsent();
 }
 

@@ -16,6 +16,7 @@ from support.client import (
     file_uri,
     is_alive,
     kill_quietly,
+    program_of,
     within,
 )
 from support.files import (
@@ -730,6 +731,27 @@ def order_holds_between_requests_with_and_without_a_sandbox(site):
         equal(site.server.result(ids[1])["dataBase64"], "Zmlyc3Q=", "the first read")
         equal(site.server.result(ids[3])["dataBase64"], "c2Vjb25k", "the second read")
         equal(content(path), b"%d" % number, "content")
+
+
+@sandbox_test
+def nothing_of_a_sandbox_lives_on_when_a_cancel_is_answered(site):
+    files, tree = confined(site), site.inside("tree")
+    os.mkdir(tree)
+    for name in (".git", ".agents", ".codex", ".execward"):  # so that nothing is to be taken away
+        os.makedirs(site.inside(name + "/inner"))
+    for number in range(3000):
+        put(tree + "/%d" % number, b"x")
+    for number in range(5):
+        to = site.inside("copy%d" % number)
+        asked = files.send("copy", copying(tree, to, recursive=True))
+        eventually(lambda to=to: os.path.exists(to), "the beginning of the copy")
+        site.server.notify("$/cancelRequest", {"id": asked})
+        reply = site.server.reply(asked)
+        there = len(os.listdir(to))
+        check("error" in reply or there == 3000, "answer %s with %d files" % (reply, there))
+        left = [program_of(pid) or "" for pid in below(site.server.pid)]
+        left = [name for name in left if os.path.basename(name) in ("bwrap", "execward-init")]
+        equal(left, [], "what lives on")
 
 
 @sandbox_test

@@ -366,6 +366,8 @@ def no_more_watches_than_the_limit_and_no_more_paths(scene):
     equal(place.files.call("watchMissing", one_more), {"watching": True}, "after one has ended")
     many = [file_uri(place.path("p%d" % number)) for number in range(MOST_PATHS + 1)]
     place.files.fails("limit", "watchMissing", {"watchId": 9, "missing": many})
+    long = [file_uri(place.path("l" * 250 + "/%d" % number)) for number in range(1000)]
+    place.files.fails("limit", "watchMissing", {"watchId": 9, "missing": long})
     equal(place.files.call("watchMissing", {"watchId": 9, "missing": many[1:]})["watching"], True, "1024")
     put(place.path("p1000"))
     place.files.wait_news(9)
