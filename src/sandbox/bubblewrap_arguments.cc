@@ -119,6 +119,14 @@ private:
     std::string size_; // empty: as bubblewrap makes it
 };
 
+// Once all in them is there.
+void close_own(Arguments& to, const Plan& plan) {
+    put(to, {"--remount-ro", "/dev"});
+    for (const Mount& mount : plan.mounts)
+        if (mount.kind == Mount::Kind::private_tmp || mount.kind == Mount::Kind::private_directory)
+            put(to, {"--remount-ro", mount.path});
+}
+
 } // namespace
 
 std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& machine) {
@@ -155,6 +163,7 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
     }
     close_until("/"); // nothing is below itself, so all are closed
     put(to, {"--ro-bind", machine.init, init_path});
+    if (plan.keeps_writes) close_own(to, plan);
     if (!plan.reads_root) put(to, {"--remount-ro", "/"});
     return to;
 }

@@ -30,6 +30,7 @@ public:
 
     Result<Plan> plan() {
         plan_.has_own_network = policy_.network == Network::restricted;
+        plan_.keeps_writes = policy_.keeps_writes;
         const State root = rules_.covering("/");
         plan_.reads_root = root == State::read || root == State::write;
         for (const auto& [path, rule] : rules_.at) {

@@ -269,6 +269,7 @@ sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::st
     if (!order) return order;
     order->policy.network = sandbox::Network::enabled;
     order->policy.has_private_tmp = false;
+    order->policy.keeps_writes = true;
     order->policy.reports_writes = false;
     order->policy.is_wanted = true;
     // The answer has no place to say what would be missing.

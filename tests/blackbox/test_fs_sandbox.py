@@ -244,6 +244,22 @@ def what_is_written_to_tmp_is_refused_or_really_there(site):
             os.unlink(path)
 
 
+@sandbox_test
+def nothing_is_written_to_what_goes_with_the_sandbox(site):
+    run, own = "/run/user/%d" % os.getuid(), "execward-test-%s" % os.path.basename(site.outside)
+    for directory in ["/dev", "/dev/shm"] + [run] * os.path.isdir(run):
+        path = "%s/%s" % (directory, own)
+        for name, sandbox in both_forms(site.workspace).items():
+            answer = confined(site, sandbox).send("writeFile", writing(path, b"x"))
+            refusal(site.server.reply(answer), "writing to %s with %s" % (directory, name))
+            check(not os.path.exists(path), "it is there all the same")
+        shared = confined(site, permissions([READS_ALL, at("/dev/shm", "write")]))
+        if directory == "/dev/shm":
+            shared.write(path, b"x")
+            equal(content(path), b"x", "content where the policy grants it")
+            os.unlink(path)
+
+
 # What is protected
 
 
