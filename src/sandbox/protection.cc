@@ -200,14 +200,17 @@ private:
     }
 
     void close_whole(const std::string& path) {
-        Rule rule{State::read, Place::Kind::directory};
+        const auto [at, is_new] = rules_.at.try_emplace(path);
+        if (!is_new) return;
+        Rule& rule = at->second;
+        rule.state = State::read;
         rule.is_protection = true;
         rule.is_found = true;
-        if (rules_.at.try_emplace(path, std::move(rule)).second && wholes_++ == 0)
-            rules_.notes.push_back(
-                fmt::format("'{}' is read-only as a whole, and there may be more like it: what is "
-                            "protected in it lies too far down, or is too much",
-                            core::shortened(path)));
+        if (wholes_++ > 0) return;
+        rules_.notes.push_back(
+            fmt::format("'{}' is read-only as a whole, and there may be more like it: what is "
+                        "protected in it lies too far down, or is too much",
+                        core::shortened(path)));
     }
 
     void note_link(const std::string& path) {
