@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "base": set(),
     "core": {"base"},
     "json": {"base"},
-    "files": {"core", "os", "json", "base"},
+    "files": {"patch", "core", "os", "json", "base"},
     "os": {"base"},
     "patch": {"core", "base"},
     "toml": {"base"},
