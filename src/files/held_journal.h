@@ -14,28 +14,29 @@
 
 namespace ew::files {
 
-// Locked as long as this lives. It stays there unless remove() is called.
+// Locked as long as this lives. It stays on the disk unless remove() is called.
 class HeldJournal {
 public:
-    // Writes a new one; it is on the disk when this returns.
+    // A new one; it is on the disk when this returns.
     static Result<HeldJournal> write(const std::string& state_directory, const Journal& journal);
 
-    // Those that nobody holds: what was left over.
+    // Those that nobody holds.
     static std::vector<HeldJournal> left_over(const std::string& state_directory);
 
     const std::string& text() const { return text_; }
 
     const std::string& path() const { return path_; }
 
-    void remove();
+    // The patch is applied, or undone. If it cannot be removed, it is found again, to no effect.
+    void remove() const;
 
 private:
     HeldJournal() = default;
     static std::optional<HeldJournal> take(std::string path);
 
-    std::string path_;
-    UniqueFd file_;
-    std::string text_;
+    std::string path_ = {};
+    UniqueFd file_ = {};
+    std::string text_ = {};
 };
 
 struct LeftOver {
@@ -44,7 +45,7 @@ struct LeftOver {
     RecoveryReport report = {};
 };
 
-// Undoes or finishes all that was left over. Absent from the answer: what had not begun.
+// Undoes or finishes all that was left over, in this process.
 std::vector<LeftOver> recover_left_over(const std::string& state_directory);
 
 } // namespace ew::files
