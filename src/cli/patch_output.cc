@@ -58,7 +58,7 @@ std::string_view words_for(MatchLevel level) {
 }
 
 std::string summary_of(const PatchedFile& file) {
-    const std::string text = fmt::format("{} {}", letter_of(file.kind), core::visible(file.shown));
+    std::string text = fmt::format("{} {}", letter_of(file.kind), core::visible(file.shown));
     if (file.kind != PatchedKind::move) return text;
     return fmt::format("{} -> {}", text, core::visible(file.shown_destination));
 }

@@ -1,5 +1,6 @@
 #include "files/held_journal.h"
 
+#include "core/paths.h"
 #include "files/patching.h"
 #include "os/directory.h"
 #include "os/io.h"
@@ -112,7 +113,7 @@ std::vector<HeldJournal> HeldJournal::left_over(const std::string& state_directo
     if (!directory) return found;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string name = entry->d_name;
-        const std::string path = place + "/" + name;
+        const std::string path = core::joined(place, name);
         if (name.ends_with(unfinished) &&
             is_token(std::string_view(name).substr(0, name.size() - unfinished.size())))
             remove_unfinished(path);

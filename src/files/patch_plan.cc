@@ -23,7 +23,6 @@ namespace ew::files {
 namespace {
 
 using patch::Addition;
-using patch::Deletion;
 using patch::FileChange;
 using patch::Update;
 
