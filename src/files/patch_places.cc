@@ -51,6 +51,13 @@ bool is_link(const Place& place, struct stat& status) {
            S_ISLNK(status.st_mode);
 }
 
+// A failure of `path`, as the patch calls it.
+Failed named(const Failed& failure, const std::string& path, const std::string& shown) {
+    std::string_view words = failure.message;
+    if (words.starts_with(path + ": ")) words.remove_prefix(path.size() + 2);
+    return failed(failure.trouble, shown, words);
+}
+
 Failed is_link_to_nothing(const std::string& shown) {
     return failed(Trouble::wrong_kind, shown, "leads over a symbolic link to what is not there");
 }
@@ -114,13 +121,13 @@ Failure locate(const std::string& path, const std::string& shown, Wanted wanted,
     if (Failure failure = find_place(plain, true, first)) {
         if (wanted == Wanted::file_or_none && failure->trouble == Trouble::not_found)
             return locate_missing(plain, shown, located);
-        return failed(failure->trouble, shown, failure->message.substr(plain.size() + 2));
+        return named(*failure, plain, shown);
     }
     struct stat status = {};
     const bool was_link = is_link(first, status);
     if (was_link && wanted == Wanted::no_link) return refuse_link(shown);
     if (Failure failure = find_end(plain, true, located.place))
-        return failed(failure->trouble, shown, failure->message.substr(plain.size() + 2));
+        return named(*failure, plain, shown);
     const bool is_there = ::fstatat(located.place.directory.get(), located.place.name.c_str(),
                                     &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (was_link && !is_there) return is_link_to_nothing(shown);

@@ -197,19 +197,21 @@ bool rename_to_free(int directory, const std::string& from, const std::string& t
 }
 
 Failure settle(const Journal& journal, Direction direction, RecoveryReport& report) {
-    std::vector<Found> found(journal.steps.size());
-    for (std::size_t i = 0; i < found.size(); ++i)
-        if (Failure failure = Spot(journal, i).find(found[i])) return failure;
-    if (direction == Direction::by_what_is_there) direction = direction_of(journal, found);
+    if (direction == Direction::by_what_is_there) {
+        std::vector<Found> found(journal.steps.size());
+        for (std::size_t i = 0; i < found.size(); ++i)
+            if (Failure failure = Spot(journal, i).find(found[i])) return failure;
+        direction = direction_of(journal, found);
+    }
     Failure first;
-    report.files.resize(found.size());
-    for (std::size_t i = found.size(); i-- > 0;) {
+    report.files.resize(journal.steps.size());
+    for (std::size_t i = journal.steps.size(); i-- > 0;) {
         Spot spot(journal, i);
-        Found now; // opens the directory, and somebody may have been there
-        Failure failure = spot.find(now);
+        Found found;
+        Failure failure = spot.find(found);
         if (!failure)
-            failure = direction == Direction::back ? spot.undo(now, report.files[i])
-                                                   : spot.finish(now, report.files[i]);
+            failure = direction == Direction::back ? spot.undo(found, report.files[i])
+                                                   : spot.finish(found, report.files[i]);
         keep_first(first, std::move(failure));
     }
     if (direction == Direction::back) remove_made(journal);

@@ -16,7 +16,8 @@ enum class Direction {
     to_the_end,
 };
 
-// Everything that can be done is done, whatever fails; the first failure is returned.
+// Everything that can be done is done, whatever fails, once the direction is known; the first
+// failure is returned.
 Failure settle(const Journal& journal, Direction direction, RecoveryReport& report);
 
 // Writes what directories say to the disk.

@@ -16,8 +16,10 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,12 +125,23 @@ public:
     std::vector<std::string> texts;
 };
 
-// As on a file system that knows neither of the two flags. For good: in a child.
-void forget_renameat2() {
-    std::array<sock_filter, 4> program = {{
+struct Failing {
+    unsigned call = 0;
+    unsigned error = 0;
+    std::optional<unsigned> flags = {}; // of renameat2: only with these
+};
+
+// For good: in a child.
+void fail_from_now_on(const Failing& failing) {
+    const unsigned flags = failing.flags.value_or(0);
+    const auto skipped = static_cast<unsigned char>(failing.flags ? 0 : 2); // the look at flags
+    std::array<sock_filter, 7> program = {{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, failing.call, 0, 4),
+        BPF_JUMP(BPF_JMP | BPF_JA, skipped, 0, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, flags, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | failing.error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     }};
     const sock_fprog filter = {program.size(), program.data()};
@@ -137,11 +150,14 @@ void forget_renameat2() {
         ::_exit(99);
 }
 
-int status_in_child(const std::function<bool()>& is_good) {
+// As on a file system that knows none of the flags.
+const Failing no_flags = {SYS_renameat2, EINVAL, {}};
+
+int status_in_child(const Failing& failing, const std::function<bool()>& is_good) {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        forget_renameat2();
+        fail_from_now_on(failing);
         ::_exit(is_good() ? 0 : 1);
     }
     int status = 0;
@@ -242,7 +258,7 @@ TEST_CASE("a directory that became a link is not followed") {
 TEST_CASE("where names cannot be exchanged, a patch is applied all the same") {
     const TempDirectory directory;
     write_old(directory);
-    CHECK(status_in_child([&] { return applied(directory, changes).empty(); }) == 0);
+    CHECK(status_in_child(no_flags, [&] { return applied(directory, changes).empty(); }) == 0);
     CHECK(tree_of(directory) == new_tree);
 }
 
@@ -254,7 +270,7 @@ TEST_CASE("where names cannot be exchanged, an error undoes everything") {
     before["locked/x"] = "1\n";
     const NotRoot not_root(directory);
     fs::permissions(directory.path("locked"), fs::perms(0500));
-    const int status = status_in_child([&] {
+    const int status = status_in_child(no_flags, [&] {
         return applied(directory, std::string(changes) + "*** Delete File: locked/x\n") ==
                "locked/x: Permission denied";
     });
@@ -267,7 +283,7 @@ TEST_CASE("where names cannot be exchanged, each point in between is undone or f
     const Interrupted linked;
     linked.exchange_all();
     fs::rename(linked.staged(0), linked.old(0));
-    CHECK(status_in_child([&] {
+    CHECK(status_in_child(no_flags, [&] {
               (void)linked.recovered();
               return tree_of(linked.directory) == new_tree;
           }) == 0);
@@ -276,7 +292,7 @@ TEST_CASE("where names cannot be exchanged, each point in between is undone or f
     back.exchange_all();
     fs::rename(back.staged(0), back.old(0));
     fs::create_hard_link(back.staged(4), back.target(4)); // between its two names
-    CHECK(status_in_child([&] {
+    CHECK(status_in_child(no_flags, [&] {
               (void)back.recovered();
               return tree_of(back.directory) == old_tree;
           }) == 0);
@@ -284,10 +300,48 @@ TEST_CASE("where names cannot be exchanged, each point in between is undone or f
     const Interrupted begun;
     begun.stage(0);
     fs::create_hard_link(begun.target(0), begun.old(0));
-    CHECK(status_in_child([&] {
+    CHECK(status_in_child(no_flags, [&] {
               (void)begun.recovered();
               return tree_of(begun.directory) == old_tree;
           }) == 0);
+}
+
+TEST_CASE("whatever step fails, everything is as it was") {
+    const std::vector<Failing> all = {
+        {SYS_mkdirat, ENOSPC, {}},
+        {SYS_fdatasync, EIO, {}},
+        {SYS_renameat2, EPERM, RENAME_EXCHANGE},
+        {SYS_renameat2, EIO, RENAME_NOREPLACE},
+        {SYS_openat2, EMFILE, {}},
+    };
+    for (const Failing& failing : all) {
+        CAPTURE(failing.call);
+        const TempDirectory directory;
+        write_old(directory);
+        CHECK(status_in_child(failing, [&] { return !applied(directory, changes).empty(); }) == 0);
+        CHECK(tree_of(directory) == old_tree);
+        CHECK_FALSE(fs::exists(directory.path("d")));
+    }
+}
+
+TEST_CASE("what could not be removed at the end is told, and removed from the journal later") {
+    const TempDirectory directory;
+    write_old(directory);
+    PatchReport report;
+    REQUIRE(checked(directory, changes, report) == "");
+    const Journal journal = journal_of(report, new_token());
+    const Failing failing = {SYS_unlinkat, EIO, {}};
+    CHECK(status_in_child(failing, [&] {
+              const Failure failure =
+                  apply_patch(order_in(directory, changes), {journal.token, report.digest}, report);
+              return failure && failure->trouble == Trouble::not_undone;
+          }) == 0);
+    CHECK(tree_of(directory) != new_tree);
+
+    RecoveryReport recovered;
+    CHECK_FALSE(recover_patch(encode(journal), recovered));
+
+    CHECK(tree_of(directory) == new_tree);
 }
 
 TEST_CASE("a journal is there as long as it is held, and recovered when it is not") {

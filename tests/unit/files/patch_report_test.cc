@@ -70,6 +70,18 @@ TEST_CASE("a report with a number that no kind or level has is none") {
     CHECK_FALSE(decode_report(many));
 }
 
+TEST_CASE("a report with any other byte is one or none") {
+    const std::string text = encode(full_report());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        for (const int bits : {1, 0x80, 0xff}) {
+            std::string other = text;
+            other[i] = static_cast<char>(other[i] ^ bits);
+            const std::optional<PatchReport> report = decode_report(other);
+            if (report) CHECK(encode(*report) == other);
+        }
+    }
+}
+
 TEST_CASE("a digest tells apart what is changed, and nothing else") {
     PatchReport report = full_report();
     report.files[0].diff = "other";

@@ -251,6 +251,14 @@ TEST_CASE("only regular files are patched") {
     CHECK(applied(directory, "*** Delete File: missing\n") == "missing: No such file or directory");
 }
 
+TEST_CASE("a directory whose path is too long for any is no reason to end") {
+    PatchOrder order = {"/" + std::string(20'000, 'x'), whole("*** Add File: a\n+x\n"), {}, {}};
+    PatchReport report;
+    const Failure failure = check_patch(order, report);
+    REQUIRE(failure);
+    CHECK(failure->message.find("File name too long") != std::string::npos);
+}
+
 TEST_CASE("a patch that changes no byte does nothing") {
     const TempDirectory directory;
     directory.write("a", "1\n");
