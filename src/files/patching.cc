@@ -2,6 +2,7 @@
 
 #include "files/patch_commit.h"
 #include "files/patch_journal.h"
+#include "files/patch_locks.h"
 #include "files/patch_plan.h"
 #include "files/patch_recovery.h"
 
@@ -21,10 +22,13 @@ Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchRep
     if (!is_token(ticket.token)) return failed(Trouble::other, ticket.token, "is no token");
     PatchPlan plan;
     if (Failure failure = plan_patch(order, plan)) return failure;
+    const Journal journal = journal_of(plan.report, ticket.token);
+    PatchLocks locks;
+    if (Failure failure = locks.take(journal)) return failure;
     if (plan.report.digest != ticket.expected)
         return Failed{Trouble::changed, "what the patch changes has changed since it was looked at",
                       "look at it again"};
-    if (Failure failure = carry_out(plan, journal_of(plan.report, ticket.token))) return failure;
+    if (Failure failure = carry_out(plan, journal)) return failure;
     report = std::move(plan.report);
     return {};
 }
@@ -33,6 +37,8 @@ Failure recover_patch(std::string_view journal, RecoveryReport& report) {
     report = {};
     const std::optional<Journal> decoded = decode_journal(journal);
     if (!decoded) return failed(Trouble::other, "the journal", "cannot be read");
+    PatchLocks locks;
+    if (Failure failure = locks.take(*decoded)) return failure;
     return settle(*decoded, Direction::by_what_is_there, report);
 }
 

@@ -242,6 +242,31 @@ def test_a_journal_that_cannot_be_read_is_told_and_kept(scene):
 
 
 @test
+def test_of_two_patches_at_once_one_is_applied_as_a_whole(scene):
+    names = ["d%d/f%d" % (number % 3, number) for number in range(12)]
+    for _ in range(30):
+        write(scene, {name: b"old\n" for name in names})
+        texts = {}
+        for word, order in (("A", names), ("B", names[::-1])):
+            texts[word] = whole(
+                "".join("*** Update File: %s\n-old\n+%s\n" % (name, word) for name in order)
+            )
+        environment = dict(os.environ, XDG_STATE_HOME=scene.path("state"))
+        children = [
+            subprocess.Popen(
+                [scene.command[0], "patch", "apply", scene.file("patch" + word, text)],
+                cwd=scene.path("work"), env=environment,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            for word, text in texts.items()
+        ]
+        statuses = sorted(child.wait(within(30)) for child in children)
+        equal(statuses, [0, 1], "statuses")
+        equal(sorted(tree(scene)), sorted(names), "files")
+        equal(len(set(tree(scene).values())), 1, "different contents")
+
+
+@test
 def test_signals_of_a_terminal_leave_all_or_nothing(scene):
     stress = Stress(scene.command[0], scene.directory, 2)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
