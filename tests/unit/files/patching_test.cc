@@ -1,17 +1,22 @@
 #include "files/patch_journal.h"
+#include "files/patch_locks.h"
 #include "files/patching.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
 #include "unit/files/carried_out.h"
 #include "unit/files/patching.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 using namespace ew;
 using namespace ew::files;
@@ -257,6 +262,35 @@ TEST_CASE("a directory whose path is too long for any is no reason to end") {
     const Failure failure = check_patch(order, report);
     REQUIRE(failure);
     CHECK(failure->message.find("File name too long") != std::string::npos);
+}
+
+TEST_CASE("a patch waits for another one in its directory") {
+    const TempDirectory directory;
+    directory.write("a", "1\n");
+    UniqueFd lock(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        CHECK(directory.read("a") == "1\n");
+        lock.reset();
+    });
+
+    CHECK(applied(directory, "*** Update File: a\n-1\n+2\n") == "");
+
+    other.join();
+    CHECK(directory.read("a") == "2\n");
+}
+
+TEST_CASE("a patch of files in too many directories changes none") {
+    const TempDirectory directory;
+    std::string patch;
+    for (std::size_t i = 0; i <= most_locked_directories; ++i) {
+        const std::string name = "d" + std::to_string(i) + "/f";
+        directory.write(name, "");
+        patch += "*** Delete File: " + name + "\n";
+    }
+    CHECK(applied(directory, patch) == "the patch: changes files in more than 500 directories");
+    CHECK(tree_of(directory).size() == most_locked_directories + 1);
 }
 
 TEST_CASE("a patch that changes no byte does nothing") {
