@@ -7,7 +7,7 @@ import sys
 
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 
-LOW = {"core", "json", "os", "toml", "files", "base"}
+LOW = {"core", "json", "os", "toml", "files", "patch", "base"}
 MIDDLE = {"protocol", "sandbox", "store", "transcript", "config"}
 
 # Folder (or, for a file directly in src, its name) and what it may include besides itself.
@@ -15,8 +15,9 @@ MAY_INCLUDE = {
     "base": set(),
     "core": {"base"},
     "json": {"base"},
-    "files": {"core", "os", "json", "base"},
+    "files": {"patch", "core", "os", "json", "base"},
     "os": {"base"},
+    "patch": {"core", "base"},
     "toml": {"base"},
     "protocol": LOW,
     "sandbox": LOW,

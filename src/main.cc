@@ -21,6 +21,7 @@ The one local process that editors and agents trust to run commands.
   serve       serve a client over stdin and stdout; this is what a client spawns
   run         run one command in a sandbox, from a shell
   doctor      say what this machine can enforce, and what to do about the rest
+  patch       apply a patch as a whole or not at all, or show what it would change
   policy      say what would happen to a command, and why; check files of rules
   approvals   list, withdraw or add what was allowed for more than once
   audit       show what was asked, decided and run
@@ -46,10 +47,11 @@ struct Command {
     int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 10> commands = {{
+constexpr std::array<Command, 11> commands = {{
     {"serve", ew::cli::serve},
     {"run", ew::cli::run},
     {"doctor", ew::cli::doctor},
+    {"patch", ew::cli::patch},
     {"policy", ew::cli::policy},
     {"approvals", ew::cli::approvals},
     {"audit", ew::cli::audit},

@@ -3,10 +3,10 @@
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/store_access.h"
-#include "cli/text_diff.h"
 #include "config/owned_file.h"
 #include "core/display.h"
 #include "os/io.h"
+#include "patch/diff.h"
 #include "toml/toml.h"
 
 #include <fcntl.h>
@@ -245,7 +245,7 @@ int write_codex_setup(const std::string& directory, const CodexEnvironment& envi
     }
 
     const std::string old_name = old->mode ? home->path() : "/dev/null";
-    const std::string diff = unified_diff(old->text, *text, old_name, home->path());
+    const std::string diff = patch::unified_diff(old->text, *text, old_name, home->path());
     print_line(std::string_view(diff).substr(0, diff.size() - 1)); // without the newline
     if (const int status = finish(status_ok); status != status_ok) return status;
     const std::optional<bool> is_wanted = consent == Consent::given ? true : ask();

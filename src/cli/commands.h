@@ -11,6 +11,7 @@ int approvals(int argc, char** argv);
 int audit(int argc, char** argv);
 int config(int argc, char** argv);
 int doctor(int argc, char** argv);
+int patch(int argc, char** argv);
 int policy(int argc, char** argv);
 int project(int argc, char** argv);
 int serve(int argc, char** argv);

@@ -27,6 +27,10 @@ void canonicalize(const Request& request, Answer& answer);
 void read_directory(const Request& request, Answer& answer);
 void walk(const Request& request, Answer& answer);
 
+void patch_check(const Request& request, Answer& answer);
+void patch_apply(const Request& request, Answer& answer);
+void patch_recover(const Request& request, Answer& answer);
+
 void watch_missing(const Request& request, int inotify, Answer& answer);
 
 } // namespace ew::files

@@ -34,7 +34,7 @@ Failed failed(Trouble trouble, std::string_view path, std::string_view words) {
     std::string message(path.substr(0, longest));
     message += ": ";
     message += words;
-    return {trouble, std::move(message)};
+    return {trouble, std::move(message), {}};
 }
 
 } // namespace ew::files

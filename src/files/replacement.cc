@@ -96,16 +96,6 @@ bool copy_attributes(int from, int to) {
     return true;
 }
 
-// Can the new file be all that the old one was?
-bool take_over(int old, const struct stat& was, int content) {
-    struct stat is = {};
-    if (::fstat(content, &is) != 0) return false;
-    if ((is.st_uid != was.st_uid || is.st_gid != was.st_gid) &&
-        ::fchown(content, was.st_uid, was.st_gid) != 0)
-        return false;
-    return copy_attributes(old, content) && ::fchmod(content, was.st_mode & kept_bits) == 0;
-}
-
 // An old file that is being executed cannot be opened for writing, so not be written over.
 bool can_be_written_over(int old) {
     const int flags = ::fcntl(old, F_GETFL);
@@ -151,17 +141,6 @@ Failure begin_over(const std::string& path, UniqueFd old, Place place, Replaceme
     replacement.beside = std::move(place.directory);
     replacement.name = std::move(place.name);
     return {};
-}
-
-// The old file, open for writing: what may not be written is not replaced either. A program that
-// runs cannot be written (ETXTBSY), but another can take its place, so it is open for reading.
-UniqueFd open_old(const Place& place) {
-    constexpr int flags = O_NONBLOCK | O_NOFOLLOW;
-    UniqueFd old = open_at(place.directory.get(), place.name, O_WRONLY | flags, true);
-    if (old || errno != ETXTBSY) return old;
-    old = open_at(place.directory.get(), place.name, O_RDONLY | flags, true);
-    if (!old) errno = ETXTBSY;
-    return old;
 }
 
 // What has no name yet takes that of a file that is not there without a detour.
@@ -243,6 +222,24 @@ Failure write_over(const std::string& path, int content, int old) {
 }
 
 } // namespace
+
+UniqueFd open_old(const Place& place) {
+    constexpr int flags = O_NONBLOCK | O_NOFOLLOW;
+    UniqueFd old = open_at(place.directory.get(), place.name, O_WRONLY | flags, true);
+    if (old || errno != ETXTBSY) return old;
+    old = open_at(place.directory.get(), place.name, O_RDONLY | flags, true);
+    if (!old) errno = ETXTBSY;
+    return old;
+}
+
+bool take_over(int old, const struct stat& was, int content) {
+    struct stat is = {};
+    if (::fstat(content, &is) != 0) return false;
+    if ((is.st_uid != was.st_uid || is.st_gid != was.st_gid) &&
+        ::fchown(content, was.st_uid, was.st_gid) != 0)
+        return false;
+    return copy_attributes(old, content) && ::fchmod(content, was.st_mode & kept_bits) == 0;
+}
 
 Failure begin_replacement(const std::string& path, Place place, Replacement& replacement) {
     struct stat was = {};

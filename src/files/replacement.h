@@ -7,6 +7,7 @@
 #include "files/outcome.h"
 #include "files/places.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <csignal>
@@ -29,6 +30,13 @@ Failure begin_replacement(const std::string& path, Place place, Replacement& rep
 
 // The new content takes the place of the old one, or all is as it was.
 Failure commit(const std::string& path, Replacement& replacement);
+
+// The file at `place`, open for writing: what may not be written is not replaced either. A program
+// that runs cannot be written (ETXTBSY), but another can take its place, so it is open for reading.
+UniqueFd open_old(const Place& place);
+
+// Can the new file be all that the old one was, to its owner, mode and attributes? It is so then.
+bool take_over(int old, const struct stat& was, int content);
 
 // SIGTERM, by which the server ends file processes, has to wait as long as this lives: it must not
 // come between two steps that belong together.

@@ -67,7 +67,10 @@ std::size_t descriptors_of(Verb verb) {
     case Verb::remove:
     case Verb::copy:
     case Verb::open:
-    case Verb::open_replace: break;
+    case Verb::open_replace:
+    case Verb::patch_check:
+    case Verb::patch_apply:
+    case Verb::patch_recover: break;
     }
     return 0;
 }
@@ -91,6 +94,9 @@ void carry_out(const Received& received, Answer& answer) {
     case Verb::write_block: return write_block(request, fd(0), answer);
     case Verb::commit: return commit(request, fd(0), fd(1), answer);
     case Verb::watch_missing: return watch_missing(request, fd(0), answer);
+    case Verb::patch_check: return patch_check(request, answer);
+    case Verb::patch_apply: return patch_apply(request, answer);
+    case Verb::patch_recover: return patch_recover(request, answer);
     }
 }
 

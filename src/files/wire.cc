@@ -1,7 +1,8 @@
 #include "files/wire.h"
 
+#include "files/encoding.h"
+
 #include <cstring>
-#include <type_traits>
 
 namespace ew::files {
 
@@ -10,79 +11,6 @@ namespace {
 constexpr std::size_t length_size = sizeof(std::uint32_t);
 constexpr std::size_t header_size = 1 + length_size; // of a frame
 constexpr std::size_t longest_request = longest_content + (1U << 20);
-
-// Numbers are as the machine has them: both sides are on it.
-template <class Number>
-void put(std::string& out, Number number) {
-    static_assert(std::is_trivially_copyable_v<Number>);
-    char bytes[sizeof number];
-    std::memcpy(bytes, &number, sizeof number);
-    out.append(bytes, sizeof number);
-}
-
-void put(std::string& out, const std::string& text) {
-    put(out, static_cast<std::uint32_t>(text.size()));
-    out.append(text);
-}
-
-void put(std::string& out, const std::vector<std::string>& texts) {
-    put(out, static_cast<std::uint32_t>(texts.size()));
-    for (const std::string& text : texts)
-        put(out, text);
-}
-
-// Takes values from the front. After the first that is not there nothing is.
-class Taker {
-public:
-    explicit Taker(std::string_view text) : text_(text) {}
-
-    template <class Number>
-    Number number() {
-        Number value = {};
-        if (text_.size() < sizeof value) {
-            is_good_ = false;
-            return value;
-        }
-        std::memcpy(&value, text_.data(), sizeof value);
-        text_.remove_prefix(sizeof value);
-        return value;
-    }
-
-    bool flag() { return number<std::uint8_t>() != 0; }
-
-    std::string text() {
-        const auto size = number<std::uint32_t>();
-        if (!is_good_ || text_.size() < size) {
-            is_good_ = false;
-            return {};
-        }
-        std::string value(text_.substr(0, size));
-        text_.remove_prefix(size);
-        return value;
-    }
-
-    std::vector<std::string> texts() {
-        std::vector<std::string> list;
-        const auto count = number<std::uint32_t>();
-        for (std::uint32_t i = 0; i < count && is_good_; ++i)
-            list.push_back(text());
-        return list;
-    }
-
-    bool is_good() const { return is_good_; }
-
-    bool is_at_end() const { return is_good_ && text_.empty(); }
-
-    std::string_view rest() const { return text_; }
-
-private:
-    std::string_view text_;
-    bool is_good_ = true;
-};
-
-void put_flag(std::string& out, bool flag) {
-    put(out, static_cast<std::uint8_t>(flag));
-}
 
 } // namespace
 
@@ -106,6 +34,8 @@ std::string encode(const Request& request) {
     put_flag(body, request.walk.follows_directory_links);
     put_flag(body, request.walk.prunes_hidden_directories);
     put(body, request.data);
+    put(body, request.token);
+    put(body, request.expected);
     const auto size = static_cast<std::uint32_t>(body.size() - length_size);
     std::memcpy(body.data(), &size, sizeof size);
     return body;
@@ -125,7 +55,7 @@ std::optional<Request> decode_request(std::string_view text) {
     if (!taker.is_good() || taker.rest().size() != size) return std::nullopt;
     Request request;
     const auto verb = taker.number<std::uint8_t>();
-    if (verb > static_cast<std::uint8_t>(Verb::watch_missing)) return std::nullopt;
+    if (verb > static_cast<std::uint8_t>(Verb::patch_recover)) return std::nullopt;
     request.verb = static_cast<Verb>(verb);
     request.path = taker.text();
     request.other_path = taker.text();
@@ -142,6 +72,8 @@ std::optional<Request> decode_request(std::string_view text) {
     request.walk.follows_directory_links = taker.flag();
     request.walk.prunes_hidden_directories = taker.flag();
     request.data = taker.text();
+    request.token = taker.text();
+    request.expected = taker.text();
     if (!taker.is_at_end()) return std::nullopt;
     return request;
 }
@@ -249,6 +181,7 @@ std::string encode_failed(const Failed& failed) {
     std::string body;
     put(body, static_cast<std::uint8_t>(failed.trouble));
     put(body, failed.message);
+    put(body, failed.hint);
     return body;
 }
 
@@ -257,6 +190,7 @@ std::optional<Failed> decode_failed(std::string_view body) {
     Failed failed;
     const auto trouble = taker.number<std::uint8_t>();
     failed.message = taker.text();
+    failed.hint = taker.text();
     if (!taker.is_at_end() || trouble > static_cast<std::uint8_t>(Trouble::other))
         return std::nullopt;
     failed.trouble = static_cast<Trouble>(trouble);

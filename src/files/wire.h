@@ -38,6 +38,11 @@ enum class Verb : std::uint8_t {
     write_block,      // one descriptor; `offset`, `data`
     commit,           // both descriptors of open_replace: the new file takes its place
     watch_missing,    // one descriptor, of inotify(7); `paths` -> Done::exists, Done::places
+    patch_check,      // `path`: what paths of the patch in `data` are relative to; `paths`: the
+                      //    directories that they must lie in, canonical, none: anywhere.
+                      //    -> text: a PatchReport (patch_report.h) in pieces, not in base64
+    patch_apply,      // the same, with `token` and `expected` -> text: a PatchReport
+    patch_recover,    // `data`: a journal (patch_journal.h) -> text: a RecoveryReport
 };
 
 struct WalkOptions {
@@ -60,6 +65,8 @@ struct Request {
     std::uint64_t length = 0;
     WalkOptions walk = {};
     std::string data = {};
+    std::string token = {};    // 32 hexadecimal digits, those of the journal
+    std::string expected = {}; // PatchReport::digest as it was looked at
     // What only holds a place in the sandbox, and is gone afterwards: it counts as missing.
     std::vector<std::string> stand_ins = {};
 };
@@ -145,12 +152,17 @@ enum class Trouble : std::uint8_t {
     read_only,  // EROFS
     no_space,   // ENOSPC, EDQUOT
     limit,      // too large, too many
+    unfit,      // a patch that is none, or does not fit the files
+    outside,    // a path of a patch that leads out of the directories where it may change something
+    changed,    // what a patch was to change is not as it was looked at
+    not_undone, // a patch that failed has left something: its journal is still needed
     other,
 };
 
 struct Failed {
     Trouble trouble = Trouble::other;
     std::string message = {}; // names the object: "/srv/x: No such file or directory"
+    std::string hint = {};    // the way out; empty: none is known
 };
 
 std::string encode_failed(const Failed& failed);

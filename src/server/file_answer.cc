@@ -28,7 +28,10 @@ std::string_view opening_of(Verb verb) {
     case Verb::open_replace:
     case Verb::write_block:
     case Verb::commit:
-    case Verb::watch_missing: break;
+    case Verb::watch_missing:
+    case Verb::patch_check:
+    case Verb::patch_apply:
+    case Verb::patch_recover: break;
     }
     return {};
 }
@@ -82,6 +85,10 @@ ErrorKind kind_of(files::Trouble trouble) {
     case files::Trouble::read_only: return ErrorKind::read_only;
     case files::Trouble::no_space: return ErrorKind::disk_full;
     case files::Trouble::limit: return ErrorKind::limit;
+    case files::Trouble::unfit: return ErrorKind::invalid_params;
+    case files::Trouble::outside: return ErrorKind::permission_denied;
+    case files::Trouble::changed: return ErrorKind::invalid_request;
+    case files::Trouble::not_undone:
     case files::Trouble::other: break;
     }
     return ErrorKind::io_failed;
@@ -132,11 +139,14 @@ void finish_result(FileTask& task, const files::Done& done) {
     case Verb::copy:
     case Verb::write_block:
     case Verb::commit: return json::write_value(out, protocol::Empty{});
+    case Verb::patch_check:
+    case Verb::patch_apply:
+    case Verb::patch_recover: return;
     }
 }
 
 Error error_of(const files::Failed& failed, bool is_confined) {
-    Error error = {kind_of(failed.trouble), failed.message};
+    Error error = {kind_of(failed.trouble), failed.message, failed.hint};
     const bool is_of_sandbox =
         failed.trouble == files::Trouble::permission || failed.trouble == files::Trouble::read_only;
     if (is_confined && is_of_sandbox)

@@ -273,7 +273,10 @@ void FileService::finish(FileTask& task, const files::Done& done, std::vector<Un
     case Verb::remove:
     case Verb::copy:
     case Verb::read_block:
-    case Verb::write_block: break;
+    case Verb::write_block:
+    case Verb::patch_check:
+    case Verb::patch_apply:
+    case Verb::patch_recover: break;
     }
     if (!task.error) finish_result(task, done);
 }

@@ -24,7 +24,9 @@ bool is_writing(const FileTask& task) {
     case files::Verb::remove:
     case files::Verb::copy:
     case files::Verb::open_replace:
-    case files::Verb::commit: return true;
+    case files::Verb::commit:
+    case files::Verb::patch_apply:
+    case files::Verb::patch_recover: return true;
     case files::Verb::read_file:
     case files::Verb::metadata:
     case files::Verb::canonicalize:
@@ -33,7 +35,8 @@ bool is_writing(const FileTask& task) {
     case files::Verb::open:
     case files::Verb::read_block:
     case files::Verb::write_block:
-    case files::Verb::watch_missing: break;
+    case files::Verb::watch_missing:
+    case files::Verb::patch_check: break;
     }
     return false;
 }

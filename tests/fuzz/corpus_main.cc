@@ -20,9 +20,10 @@ struct Target {
     void (*play)(std::string_view input);
 };
 
-constexpr std::array<Target, 5> targets = {{
+constexpr std::array<Target, 6> targets = {{
     {"dispatch", ew::fuzz::dispatch},
     {"framing", ew::fuzz::framing},
+    {"patch", ew::fuzz::patch},
     {"rules", ew::fuzz::rules},
     {"shell_words", ew::fuzz::shell_words},
     {"utf8", ew::fuzz::utf8},

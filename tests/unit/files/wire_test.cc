@@ -26,6 +26,8 @@ Request full_request() {
     request.length = 7;
     request.walk = {1, 2, 3, true, true};
     request.data = std::string("a\0b", 3);
+    request.token = "0123";
+    request.expected = "digest";
     return request;
 }
 
@@ -67,6 +69,8 @@ TEST_CASE("a request is what it was") {
     CHECK(got->walk.follows_directory_links);
     CHECK(got->walk.prunes_hidden_directories);
     CHECK(got->data == sent.data);
+    CHECK(got->token == sent.token);
+    CHECK(got->expected == sent.expected);
 }
 
 TEST_CASE("a request that is cut anywhere is none") {
@@ -95,7 +99,7 @@ TEST_CASE("a request whose last values are missing is none") {
 
 TEST_CASE("a request of a verb that is none is refused") {
     std::string text = encode(full_request());
-    text[sizeof(std::uint32_t)] = static_cast<char>(static_cast<int>(Verb::watch_missing) + 1);
+    text[sizeof(std::uint32_t)] = static_cast<char>(static_cast<int>(Verb::patch_recover) + 1);
     CHECK_FALSE(decode_request(text).has_value());
 }
 
@@ -207,10 +211,11 @@ TEST_CASE("the end of an answer is what it was") {
     CHECK(got->places == sent.places);
 
     const std::optional<Failed> failed =
-        decode_failed(encode_failed({Trouble::no_space, "/x: full"}));
+        decode_failed(encode_failed({Trouble::no_space, "/x: full", "remove some"}));
     REQUIRE(failed.has_value());
     CHECK(failed->trouble == Trouble::no_space);
     CHECK(failed->message == "/x: full");
+    CHECK(failed->hint == "remove some");
 }
 
 TEST_CASE("the end of an answer that is cut anywhere, or too long, is none") {

@@ -1,0 +1,51 @@
+// Journals of patches (patch_journal.h) on the disk: STATE_DIRECTORY/patches/TOKEN, each locked by
+// whoever lets its patch be applied. One that nobody has locked is of a patch that was interrupted.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "files/outcome.h"
+#include "files/patch_journal.h"
+#include "files/patch_report.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::files {
+
+// Locked as long as this lives. It stays on the disk unless remove() is called.
+class HeldJournal {
+public:
+    // A new one; it is on the disk when this returns.
+    static Result<HeldJournal> write(const std::string& state_directory, const Journal& journal);
+
+    // Those that nobody holds.
+    static std::vector<HeldJournal> left_over(const std::string& state_directory);
+
+    const std::string& text() const { return text_; }
+
+    const std::string& path() const { return path_; }
+
+    // The patch is applied, or undone. If it cannot be removed, it is found again, to no effect.
+    void remove() const;
+
+private:
+    HeldJournal() = default;
+    static std::optional<HeldJournal> take(std::string path);
+
+    std::string path_ = {};
+    UniqueFd file_ = {};
+    std::string text_ = {};
+};
+
+struct LeftOver {
+    std::string journal = {}; // its path
+    Failure failure = {};     // then the journal stays
+    RecoveryReport report = {};
+};
+
+// Undoes or finishes all that was left over, in this process.
+std::vector<LeftOver> recover_left_over(const std::string& state_directory);
+
+} // namespace ew::files

@@ -1,0 +1,143 @@
+#include "files/patch_report.h"
+
+#include "core/sha256.h"
+#include "files/encoding.h"
+
+#include <utility>
+
+namespace ew::files {
+
+namespace {
+
+using patch::ChunkMatch;
+using patch::MatchLevel;
+
+constexpr std::size_t most_files = 2000; // twice what a patch may have
+
+void put_matches(std::string& out, const std::vector<ChunkMatch>& matches) {
+    put(out, static_cast<std::uint32_t>(matches.size()));
+    for (const ChunkMatch& match : matches) {
+        put(out, std::uint64_t{match.line});
+        put(out, static_cast<std::uint8_t>(match.level));
+    }
+}
+
+bool take_matches(Taker& taker, std::vector<ChunkMatch>& matches) {
+    const auto count = taker.number<std::uint32_t>();
+    for (std::uint32_t i = 0; i < count && taker.is_good(); ++i) {
+        ChunkMatch match;
+        match.line = taker.number<std::uint64_t>();
+        const auto level = taker.number<std::uint8_t>();
+        if (level >= patch::match_levels) return false;
+        match.level = static_cast<MatchLevel>(level);
+        matches.push_back(match);
+    }
+    return taker.is_good();
+}
+
+// What says what is changed.
+void put_change(std::string& out, const PatchedFile& file) {
+    put(out, static_cast<std::uint8_t>(file.kind));
+    for (const std::string* text :
+         {&file.path, &file.destination, &file.old_digest, &file.new_digest, &file.replaced_digest})
+        put(out, *text);
+}
+
+void put_file(std::string& out, const PatchedFile& file) {
+    put_change(out, file);
+    put(out, file.shown);
+    put(out, file.shown_destination);
+    put_matches(out, file.matches);
+    put(out, file.diff);
+    put(out, file.added);
+    put(out, file.removed);
+}
+
+bool take_file(Taker& taker, PatchedFile& file) {
+    const auto kind = taker.number<std::uint8_t>();
+    if (kind > static_cast<std::uint8_t>(PatchedKind::move)) return false;
+    file.kind = static_cast<PatchedKind>(kind);
+    for (std::string* text : {&file.path, &file.destination, &file.old_digest, &file.new_digest,
+                              &file.replaced_digest, &file.shown, &file.shown_destination})
+        *text = taker.text();
+    if (!take_matches(taker, file.matches)) return false;
+    file.diff = taker.text();
+    file.added = taker.number<std::uint64_t>();
+    file.removed = taker.number<std::uint64_t>();
+    return taker.is_good();
+}
+
+} // namespace
+
+bool PatchedFile::operator==(const PatchedFile& other) const {
+    std::string one;
+    std::string two;
+    put_file(one, *this);
+    put_file(two, other);
+    return one == two;
+}
+
+std::string digest_of(const PatchReport& report) {
+    std::string text;
+    put(text, static_cast<std::uint32_t>(report.files.size()));
+    for (const PatchedFile& file : report.files)
+        put_change(text, file);
+    put(text, report.directories);
+    return core::sha256(text);
+}
+
+std::string encode(const PatchReport& report) {
+    std::string text;
+    put(text, static_cast<std::uint32_t>(report.files.size()));
+    for (const PatchedFile& file : report.files)
+        put_file(text, file);
+    put(text, report.directories);
+    put(text, report.digest);
+    return text;
+}
+
+std::optional<PatchReport> decode_report(std::string_view text) {
+    if (text.size() > longest_report) return std::nullopt;
+    Taker taker(text);
+    PatchReport report;
+    const auto count = taker.number<std::uint32_t>();
+    if (count > most_files) return std::nullopt;
+    for (std::uint32_t i = 0; i < count; ++i)
+        if (!take_file(taker, report.files.emplace_back())) return std::nullopt;
+    report.directories = taker.texts();
+    report.digest = taker.text();
+    if (!taker.is_at_end()) return std::nullopt;
+    return report;
+}
+
+std::string encode(const RecoveryReport& report) {
+    std::string text;
+    put(text, static_cast<std::uint32_t>(report.files.size()));
+    for (const RecoveredFile& file : report.files) {
+        put(text, file.path);
+        put(text, static_cast<std::uint8_t>(file.outcome));
+        put(text, file.kept);
+    }
+    return text;
+}
+
+std::optional<RecoveryReport> decode_recovery(std::string_view text) {
+    if (text.size() > longest_report) return std::nullopt;
+    Taker taker(text);
+    RecoveryReport report;
+    const auto count = taker.number<std::uint32_t>();
+    if (count > most_files) return std::nullopt;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        RecoveredFile& file = report.files.emplace_back();
+        file.path = taker.text();
+        const auto outcome = taker.number<std::uint8_t>();
+        file.kept = taker.text();
+        if (!taker.is_good() || outcome > static_cast<std::uint8_t>(Recovery::left_alone))
+            return std::nullopt;
+        file.outcome = static_cast<Recovery>(outcome);
+    }
+    if (!taker.is_at_end()) return std::nullopt;
+    return report;
+}
+
+} // namespace ew::files

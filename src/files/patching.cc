@@ -1,0 +1,45 @@
+#include "files/patching.h"
+
+#include "files/patch_commit.h"
+#include "files/patch_journal.h"
+#include "files/patch_locks.h"
+#include "files/patch_plan.h"
+#include "files/patch_recovery.h"
+
+#include <optional>
+#include <utility>
+
+namespace ew::files {
+
+Failure check_patch(const PatchOrder& order, PatchReport& report) {
+    PatchPlan plan;
+    if (Failure failure = plan_patch(order, plan)) return failure;
+    report = std::move(plan.report);
+    return {};
+}
+
+Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchReport& report) {
+    if (!is_token(ticket.token)) return failed(Trouble::other, ticket.token, "is no token");
+    PatchPlan plan;
+    if (Failure failure = plan_patch(order, plan)) return failure;
+    const Journal journal = journal_of(plan.report, ticket.token);
+    PatchLocks locks;
+    if (Failure failure = locks.take(journal)) return failure;
+    if (plan.report.digest != ticket.expected)
+        return Failed{Trouble::changed, "what the patch changes has changed since it was looked at",
+                      "look at it again"};
+    if (Failure failure = carry_out(plan, journal)) return failure;
+    report = std::move(plan.report);
+    return {};
+}
+
+Failure recover_patch(std::string_view journal, RecoveryReport& report) {
+    report = {};
+    const std::optional<Journal> decoded = decode_journal(journal);
+    if (!decoded) return failed(Trouble::other, "the journal", "cannot be read");
+    PatchLocks locks;
+    if (Failure failure = locks.take(*decoded)) return failure;
+    return settle(*decoded, Direction::by_what_is_there, report);
+}
+
+} // namespace ew::files
