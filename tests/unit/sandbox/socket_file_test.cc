@@ -427,7 +427,7 @@ TEST_CASE("more waiting calls than errands are answered one after the other") {
     const UniqueFd busy = full_listener(places.path("open/busy"), visitors);
     REQUIRE(busy);
     SupervisorSettings settings = places.settings();
-    settings.patience = Millis(300);
+    settings.patience = Millis(2000); // enough for all errands to be begun
     std::size_t most = 0;
     ConfinedChild child(settings, [&] {
         std::atomic<int> timed_out = 0;
