@@ -37,6 +37,7 @@ enum class ErrorKind : std::uint8_t {
     read_only,         // the file system, or this part of it in the sandbox, cannot be written
     disk_full,
     io_failed,      // what else a file system refuses
+    changed,        // a file is not as it was looked at
     unknown_handle, // no open file of that name
     handle_exists,
     internal,

@@ -67,30 +67,43 @@ void remove_unfinished(const std::string& path) {
 
 } // namespace
 
-Result<HeldJournal> HeldJournal::write(const std::string& state_directory, const Journal& journal) {
+Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
+                                       const std::string& token) {
     const std::string place = place_below(state_directory);
     make_place(place);
     HeldJournal held;
-    held.path_ = place + "/" + journal.token;
-    held.text_ = encode(journal);
-    if (held.text_.size() > longest_journal)
-        return Error{ErrorKind::limit, "the patch has too many files for a journal"};
+    held.path_ = place + "/" + token;
     const std::string first = held.path_ + std::string(unfinished);
     for (int i = 0; i < most_tries; ++i) {
         held.file_.reset(
-            ::open(first.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!held.file_ || !os::write_all(held.file_.get(), held.text_) ||
-            ::fsync(held.file_.get()) != 0)
-            return cannot_write(first);
-        if (lock(held.file_.get()) &&
-            ::renameat2(AT_FDCWD, first.c_str(), AT_FDCWD, held.path_.c_str(), 0) == 0) {
-            if (!sync_place(place)) return cannot_write(place);
+            ::open(first.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+        if (!held.file_) return cannot_write(first);
+        // Somebody may take it for one that was left over, as long as it has no lock.
+        struct stat status = {};
+        if (lock(held.file_.get()) && ::fstat(held.file_.get(), &status) == 0 &&
+            status.st_nlink > 0)
             return held;
-        }
-        if (errno != ENOENT && errno != EWOULDBLOCK) return cannot_write(held.path_);
-        (void)::unlink(first.c_str()); // somebody took it for one that was left over
     }
     return Error{ErrorKind::internal, fmt::format("{} keeps being removed", first)};
+}
+
+Result<void> HeldJournal::finish(const std::string& text) const {
+    if (text.size() > longest_journal)
+        return Error{ErrorKind::limit, "the patch has too many files for a journal"};
+    const std::string first = path_ + std::string(unfinished);
+    if (!os::write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return cannot_write(first);
+    if (::rename(first.c_str(), path_.c_str()) != 0) return cannot_write(path_);
+    if (!sync_place(core::parent_of(path_))) return cannot_write(path_);
+    return {};
+}
+
+Result<HeldJournal> HeldJournal::write(const std::string& state_directory, const Journal& journal) {
+    HeldJournal held = TRY(begin(state_directory, journal.token));
+    held.text_ = encode(journal);
+    Result<void> written = held.finish(held.text_);
+    if (written) return held;
+    held.remove();
+    return written.error();
 }
 
 std::optional<HeldJournal> HeldJournal::take(std::string path) {
@@ -123,7 +136,9 @@ std::vector<HeldJournal> HeldJournal::left_over(const std::string& state_directo
     return found;
 }
 
+// What stays is found again as one that was left over.
 void HeldJournal::remove() const {
+    (void)::unlink((path_ + std::string(unfinished)).c_str());
     (void)::unlink(path_.c_str());
 }
 

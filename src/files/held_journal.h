@@ -17,13 +17,22 @@ namespace ew::files {
 // Locked as long as this lives. It stays on the disk unless remove() is called.
 class HeldJournal {
 public:
-    // A new one; it is on the disk when this returns.
+    // A new one that says nothing yet. Its lock goes to processes that are forked, too, and lasts
+    // as long as any of them has it.
+    static Result<HeldJournal> begin(const std::string& state_directory, const std::string& token);
+
+    // On the disk when this returns; once, after begin(). May be called in a fork.
+    Result<void> finish(const std::string& text) const;
+
+    // Both.
     static Result<HeldJournal> write(const std::string& state_directory, const Journal& journal);
 
     // Those that nobody holds.
     static std::vector<HeldJournal> left_over(const std::string& state_directory);
 
     const std::string& text() const { return text_; }
+
+    int fd() const { return file_.get(); }
 
     const std::string& path() const { return path_; }
 

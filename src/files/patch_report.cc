@@ -3,6 +3,7 @@
 #include "core/sha256.h"
 #include "files/encoding.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ew::files {
@@ -51,6 +52,7 @@ void put_file(std::string& out, const PatchedFile& file) {
     put(out, file.diff);
     put(out, file.added);
     put(out, file.removed);
+    put_flag(out, file.is_writable);
 }
 
 bool take_file(Taker& taker, PatchedFile& file) {
@@ -64,6 +66,7 @@ bool take_file(Taker& taker, PatchedFile& file) {
     file.diff = taker.text();
     file.added = taker.number<std::uint64_t>();
     file.removed = taker.number<std::uint64_t>();
+    file.is_writable = taker.flag();
     return taker.is_good();
 }
 
@@ -82,7 +85,9 @@ std::string digest_of(const PatchReport& report) {
     put(text, static_cast<std::uint32_t>(report.files.size()));
     for (const PatchedFile& file : report.files)
         put_change(text, file);
-    put(text, report.directories);
+    std::vector<std::string> directories = report.directories;
+    std::ranges::sort(directories); // in whatever order they were found to be missing
+    put(text, directories);
     return core::sha256(text);
 }
 

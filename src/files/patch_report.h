@@ -36,6 +36,7 @@ struct PatchedFile {
     std::string diff = {}; // for a person to read (patch/diff.h); what is cut is said in it
     std::uint64_t added = 0;
     std::uint64_t removed = 0; // lines
+    bool is_writable = true;   // it could be changed here: see patch_access.h
 
     bool operator==(const PatchedFile& other) const;
 };

@@ -29,6 +29,7 @@ enum class Source : std::uint8_t {
     // Of a file process: its start, what it says, what held places for its sandbox.
     file_start,
     file_socket,
+    patch, // an errand of a patch
     file_clearing,
     file_watch, // something happened where a file is missing
 };

@@ -4,6 +4,7 @@
 #include "core/policy_types.h"
 #include "json/types.h"
 #include "protocol/exec.h"
+#include "protocol/patched_file.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 
@@ -89,6 +90,7 @@ enum class ApprovalKind : std::uint8_t {
     escalation,  // run it unconfined
     permissions, // run it confined, with more allowed
     retry,       // run it again unconfined, after the sandbox stopped it
+    patch,       // change files
 };
 
 enum class ApprovalDecision : std::uint8_t {
@@ -178,6 +180,7 @@ struct ApprovalRequest {
     std::optional<AdditionalPermissions> additional_permissions = {};
     std::vector<Denial> denials = {};
     std::optional<std::vector<std::string>> proposed_prefix_rule = {};
+    std::optional<std::vector<PatchedFile>> files = {}; // of a patch
     std::vector<ApprovalChoice> available_decisions = {};
 };
 
@@ -198,6 +201,7 @@ void fields(Visitor& visit, ApprovalRequest& request) {
     visit.optional("additionalPermissions", request.additional_permissions);
     visit.required("denials", request.denials);
     visit.optional("proposedPrefixRule", request.proposed_prefix_rule);
+    visit.optional("files", request.files);
     visit.required("availableDecisions", request.available_decisions);
 }
 
@@ -408,8 +412,8 @@ struct Names<core::Decision> {
 
 template <>
 struct Names<protocol::ApprovalKind> {
-    static constexpr std::array<std::string_view, 4> list = {"command", "escalation", "permissions",
-                                                             "retry"};
+    static constexpr std::array<std::string_view, 5> list = {"command", "escalation", "permissions",
+                                                             "retry", "patch"};
 };
 
 template <>

@@ -5,6 +5,7 @@
 #include "protocol/approval.h"
 #include "protocol/exec.h"
 #include "protocol/files.h"
+#include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 #include "protocol/session.h"
@@ -307,6 +308,8 @@ template Result<ResizeParams> decode(const json::Value*);
 template Result<ExecCommandParams> decode(const json::Value*);
 template Result<ExecWriteParams> decode(const json::Value*);
 template Result<ExecTerminateAllParams> decode(const json::Value*);
+template Result<PatchApplyParams> decode(const json::Value*);
+template Result<PatchCheckParams> decode(const json::Value*);
 template Result<ApprovalAnswer> decode(const json::Value*);
 template Result<ApprovalsRevokeParams> decode(const json::Value*);
 template Result<ApprovalsGrantParams> decode(const json::Value*);

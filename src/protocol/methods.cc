@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 38> served = {{
+constexpr std::array<NamedMethod, 40> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -27,6 +27,8 @@ constexpr std::array<NamedMethod, 38> served = {{
     {"exec/terminateAll", Method::exec_terminate_all},
     {"exec/signal", Method::exec_signal},
     {"exec/resize", Method::exec_resize},
+    {"patch/check", Method::patch_check},
+    {"patch/apply", Method::patch_apply},
     {"approvals/list", Method::approvals_list},
     {"approvals/revoke", Method::approvals_revoke},
     {"approvals/grant", Method::approvals_grant},
@@ -107,6 +109,7 @@ int code_of(ErrorKind kind) {
     case ErrorKind::permission_denied:
     case ErrorKind::wrong_kind:
     case ErrorKind::handle_exists:
+    case ErrorKind::changed:
     case ErrorKind::shutting_down: return -32600;
     }
     return -32603;
@@ -143,6 +146,7 @@ std::string_view name_of(ErrorKind kind) {
     case ErrorKind::read_only: return "readOnly";
     case ErrorKind::disk_full: return "diskFull";
     case ErrorKind::io_failed: return "ioFailed";
+    case ErrorKind::changed: return "changed";
     case ErrorKind::unknown_handle: return "unknownHandle";
     case ErrorKind::handle_exists: return "handleExists";
     case ErrorKind::internal: return "internal";

@@ -23,6 +23,8 @@ enum class Method : std::uint8_t {
     exec_command,
     exec_write_stdin,
     exec_list,
+    patch_check,
+    patch_apply,
     exec_terminate,
     exec_terminate_all,
     exec_signal,

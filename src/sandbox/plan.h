@@ -51,7 +51,7 @@ struct Plan {
     std::vector<std::string> placeholders = {};
     std::vector<PlaceholderFile> placeholder_files = {};
     bool has_own_network = true;
-    bool keeps_writes = false; // the sandbox's own directories and /dev are read-only
+    bool keeps_writes = false;           // the sandbox's own directories and /dev are read-only
     std::vector<std::string> notes = {}; // what was cut short or left out, one sentence each
     GuaranteeSet missing = {};           // of the file system's promises: what could not be planned
 

@@ -65,7 +65,7 @@ struct Policy {
     std::optional<std::uint64_t> glob_depth = {}; // directories below which globs are looked for
     Network network = Network::restricted;
     bool has_private_tmp = false;  // /tmp is empty, writable, and gone afterwards
-    bool keeps_writes = false; // what would go with the sandbox, as in /dev/shm, is read-only
+    bool keeps_writes = false;     // what would go with the sandbox, as in /dev/shm, is read-only
     bool protects_metadata = true; // .git, .agents, … in writable roots
     bool reports_writes = false;   // refused writes become denials; costs a switch for each open
     Enforcement enforcement = Enforcement::require;

@@ -1,11 +1,9 @@
 // Questions: what a person is shown, which answers there are, what an answer brings about.
 #include "core/display.h"
 #include "json/strings.h"
-#include "json/writer.h"
-#include "protocol/decode.h"
+#include "server/asking.h"
 #include "server/exec_results.h"
 #include "server/exec_service.h"
-#include "server/notify.h"
 
 #include <fmt/format.h>
 
@@ -124,18 +122,6 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
     return display;
 }
 
-bool was_offered(const protocol::ApprovalRequest& request, const ApprovalAnswer& answer) {
-    for (const protocol::ApprovalChoice& choice : request.available_decisions) {
-        if (choice.decision != answer.decision) continue;
-        if (!answer.scope || choice.scope == answer.scope) return true;
-    }
-    return false;
-}
-
-bool approves(ApprovalDecision decision) {
-    return decision != ApprovalDecision::denied && decision != ApprovalDecision::abort;
-}
-
 } // namespace
 
 void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Ask&) {
@@ -239,13 +225,7 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
     question->request.approval_id = question->id;
     const Millis timeout = session_.settings().config.approval_timeout;
     if (timeout.count() > 0) question->deadline = now_ + timeout;
-    ByteBuffer& out = outbox_.begin(Lane::priority);
-    out.append(std::string_view(R"({"jsonrpc":"2.0","id":)"));
-    json::write_string(out, question->id);
-    out.append(std::string_view(R"(,"method":"approval/request","params":)"));
-    json::write_value(out, question->request);
-    out.append('}');
-    outbox_.end();
+    send_question(outbox_, *question);
 }
 
 void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQuestion&) {
@@ -253,37 +233,16 @@ void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQ
 }
 
 void ExecService::withdraw(const Question& question) {
-    protocol::CancelParams params;
-    ByteBuffer id;
-    json::write_string(id, question.id);
-    params.id.json = id.view();
-    notify(outbox_, "$/cancelRequest", params);
+    withdraw_question(outbox_, question);
 }
 
-bool ExecService::on_answer(const protocol::Message& answer) {
-    const std::string& id = answer.id.json;
-    if (id.size() < 2 || id.front() != '"') return false;
-    std::optional<Question> question =
-        questions_.take(std::string_view(id).substr(1, id.size() - 2));
-    if (!question) return false;
-    ApprovalAnswer denial;
-    denial.decision = ApprovalDecision::denied;
-    if (answer.is_error) {
-        denial.reason = "the client answered with an error";
-        settle(*question, denial);
-        return true;
-    }
-    Result<ApprovalAnswer> decoded = protocol::decode<ApprovalAnswer>(answer.params);
-    if (!decoded) {
-        denial.reason =
-            fmt::format("the client's answer was not understood: {}", decoded.error().message);
-    } else if (!was_offered(question->request, *decoded)) {
-        denial.reason = "the client's answer was not among those that were offered";
-    } else {
-        denial = std::move(*decoded);
-    }
-    settle(*question, denial);
-    return true;
+ExecService::Answered ExecService::on_answer(const protocol::Message& message) {
+    const std::optional<std::string_view> id = question_answered(message);
+    std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
+    if (!question) return Answered::nothing;
+    const ApprovalAnswer answer = read_answer(question->request, message);
+    settle(*question, answer);
+    return answer.decision == ApprovalDecision::abort ? Answered::everything : Answered::question;
 }
 
 void ExecService::settle(const Question& question, const ApprovalAnswer& answer) {
@@ -300,6 +259,10 @@ void ExecService::settle(const Question& question, const ApprovalAnswer& answer)
            {ErrorKind::denied, fmt::format("the command was not run: it was denied{}", reason),
             "do something else, or ask why"});
     if (answer.decision != ApprovalDecision::abort) return;
+    abort_questions();
+}
+
+void ExecService::abort_questions() {
     while (std::optional<Question> other = questions_.take_any()) {
         withdraw(*other);
         refuse(*other, {ErrorKind::denied,

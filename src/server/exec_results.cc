@@ -114,28 +114,39 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
         result.process_id = process.id;
         if (hides_input(process)) result.state = protocol::ExecState::input_needed;
     }
-    if (wait.terms.format == protocol::ResultFormat::model) add_text(result, now - wait.since);
+    add_model_text(result, wait.terms, now - wait.since);
     return result;
+}
+
+protocol::ExecResult make_answer(const std::string& call_id, const std::string& output,
+                                 std::int64_t exit_code, const WaitTerms& terms) {
+    protocol::ExecResult result;
+    result.call_id = call_id;
+    result.chunk_id = new_chunk_id();
+    result.yield_time_ms = terms.yield_ms;
+    const core::Excerpt excerpt = core::shorten(core::lossy(output), "", 0, terms.max_tokens);
+    result.output = excerpt.text;
+    result.original_token_count = excerpt.original_tokens;
+    result.omitted_bytes = excerpt.omitted_bytes;
+    result.exit_code = exit_code;
+    return result;
+}
+
+void add_model_text(protocol::ExecResult& result, const WaitTerms& terms,
+                    TimePoint::duration wall) {
+    if (terms.format == protocol::ResultFormat::model) add_text(result, wall);
 }
 
 protocol::ExecResult make_failure(const std::string& call_id, const Error& error,
                                   const WaitTerms& terms) {
-    protocol::ExecResult result;
-    result.call_id = call_id;
-    result.chunk_id = new_chunk_id();
+    protocol::ExecResult result = make_answer(call_id, error.message, not_started_code, terms);
     result.state = protocol::ExecState::failed;
-    result.yield_time_ms = terms.yield_ms;
-    const core::Excerpt excerpt =
-        core::shorten(core::lossy(error.message), "", 0, terms.max_tokens);
-    result.output = excerpt.text;
-    result.original_token_count = excerpt.original_tokens;
-    result.exit_code = not_started_code;
     result.failure.emplace();
     result.failure->kind = protocol::name_of(error.kind);
     result.failure->message = error.message;
     if (!error.hint.empty()) result.failure->hint = error.hint;
     if (!error.path.empty()) result.failure->path = error.path;
-    if (terms.format == protocol::ResultFormat::model) add_text(result, TimePoint::duration(0));
+    add_model_text(result, terms, TimePoint::duration(0));
     return result;
 }
 

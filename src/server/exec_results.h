@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "server/process.h"
 
+#include <cstdint>
 #include <string>
 
 namespace ew::server {
@@ -17,6 +18,13 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
 // For a program that could not be started: the same shape, with the reason as its output.
 protocol::ExecResult make_failure(const std::string& call_id, const Error& error,
                                   const WaitTerms& terms);
+
+// For what was done without a program: it has ended with this code, and this is its output.
+protocol::ExecResult make_answer(const std::string& call_id, const std::string& output,
+                                 std::int64_t exit_code, const WaitTerms& terms);
+
+// Adds what format "model" wants, once all else is there. `wall`: as long as the call took.
+void add_model_text(protocol::ExecResult& result, const WaitTerms& terms, TimePoint::duration wall);
 
 protocol::ExecEndEvent make_end(Process& process);
 

@@ -3,7 +3,6 @@
 #include "server/exec_service.h"
 
 #include "core/utf8.h"
-#include "json/strings.h"
 #include "sandbox/refusal.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
@@ -26,13 +25,6 @@ constexpr std::string_view interrupt_key = "\x03";
 std::uint64_t clamped(std::uint64_t wanted, Millis least, Millis most) {
     return std::clamp(wanted, static_cast<std::uint64_t>(least.count()),
                       static_cast<std::uint64_t>(most.count()));
-}
-
-// A JSON id as text: what a client knows the request by.
-std::string text_of(const json::Id& id) {
-    if (id.json.empty() || id.json.front() != '"') return id.json;
-    const auto strings = json::strings_from_json(fmt::format("[{}]", id.json));
-    return strings && !strings->empty() ? strings->front() : id.json;
 }
 
 } // namespace
@@ -151,7 +143,7 @@ exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling, const Exe
 
 void ExecService::handle(Reply reply, ExecCommandParams params) {
     if (Result<void> fine = check(params); !fine) return reply.fail(fine.error());
-    const std::string call_id = params.call_id.value_or(text_of(reply.id()));
+    const std::string call_id = params.call_id.value_or(reply.call_id());
     const WaitTerms terms = terms_of(params);
     Result<ExecPlan> plan =
         plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag(),

@@ -39,11 +39,22 @@ public:
     void handle(Reply reply, const protocol::ExecTerminateAllParams& params);
     void list(Reply reply);
 
+    // How an answer to this call is to look.
+    WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
+
     // The request is answered with "cancelled". False: it does not wait here.
     bool cancel(const json::Id& id);
 
-    // The client's answer to a question. False: to none that is open.
-    bool on_answer(const protocol::Message& answer);
+    // The client's answer to a question.
+    enum class Answered : std::uint8_t {
+        nothing, // that is open here
+        question,
+        everything, // that is being asked about, also elsewhere, is called off
+    };
+    Answered on_answer(const protocol::Message& message);
+
+    // Refuses what is being asked about.
+    void abort_questions();
 
     // Brings calls up to date with what happened to processes.
     void on_news();
@@ -100,7 +111,6 @@ private:
     std::optional<Error> hindrance(const ExecPlan& plan) const;
     sandbox::GuaranteeSet missing_for(const sandbox::Policy& policy) const;
     protocol::Confinement expected_confinement(const ExecPlan& plan, const Reach& reach) const;
-    WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
     WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
     void deliver(std::uint64_t call, Event event);
     void work();
@@ -169,7 +179,7 @@ private:
     std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
     std::uint64_t last_call_ = 0;
     std::uint64_t next_id_ = first_id;
-    Questions questions_;
+    Questions questions_{"approval"};
     std::deque<std::pair<std::uint64_t, Event>> events_; // that effects have brought about
     bool is_working_ = false;
 };

@@ -87,7 +87,7 @@ ErrorKind kind_of(files::Trouble trouble) {
     case files::Trouble::limit: return ErrorKind::limit;
     case files::Trouble::unfit: return ErrorKind::invalid_params;
     case files::Trouble::outside: return ErrorKind::permission_denied;
-    case files::Trouble::changed: return ErrorKind::invalid_request;
+    case files::Trouble::changed: return ErrorKind::changed;
     case files::Trouble::not_undone:
     case files::Trouble::other: break;
     }

@@ -235,15 +235,31 @@ bool FileService::cancel(const json::Id& id) {
         return waiting.reply && waiting.reply->id() == id;
     });
     if (task == tasks_.end()) return false;
-    if (task->is_finished) return true; // its answer is on the way
-    const Error cancelled = {ErrorKind::cancelled, "the request was cancelled"};
-    if (FileProcess* const process = find_process(task->process)) {
-        lose(*process, cancelled);
-        return true;
-    }
-    fail(*task, cancelled);
-    answer(*task);
+    call_off(*task);
     return true;
+}
+
+void FileService::call_off(FileTask& task) {
+    if (task.is_finished) return; // its answer is on the way
+    const Error cancelled = {ErrorKind::cancelled, "the request was cancelled"};
+    if (FileProcess* const process = find_process(task.process)) return lose(*process, cancelled);
+    fail(task, cancelled);
+    answer(task);
+}
+
+// ---------------------------------------------------------------- for patches
+
+void FileService::begin_for(std::uint64_t patch, files::Request request,
+                            std::optional<SandboxOrder> sandbox) {
+    FileTask& task = tasks_.emplace_back(++last_serial_, std::move(request));
+    task.patch = patch;
+    task.sandbox = std::move(sandbox);
+}
+
+void FileService::call_off_patch(std::uint64_t patch) {
+    const auto task = std::ranges::find_if(
+        tasks_, [patch](const FileTask& waiting) { return waiting.patch == patch; });
+    if (task != tasks_.end()) call_off(*task);
 }
 
 } // namespace ew::server

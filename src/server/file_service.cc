@@ -334,6 +334,10 @@ void FileService::answer(FileTask& task) {
         task.reply->fail(*task.error);
     else if (task.reply)
         task.reply->send_text(task.result.view());
+    else if (task.patch && task.error)
+        reports_.push_back({*task.patch, *task.error});
+    else if (task.patch)
+        reports_.push_back({*task.patch, std::string(task.result.view())});
     task_bytes_ -= task.bytes;
     const std::uint64_t serial = task.serial;
     std::erase_if(tasks_, [serial](const FileTask& other) { return other.serial == serial; });

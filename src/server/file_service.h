@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ew::server {
@@ -59,6 +60,20 @@ public:
     void handle(Reply reply, protocol::WriteBlockParams params);
     void handle(Reply reply, const protocol::CloseParams& params);
     void handle(Reply reply, protocol::WatchMissingParams params);
+
+    // For a patch: what comes of it is in take_reports().
+    void begin_for(std::uint64_t patch, files::Request request,
+                   std::optional<SandboxOrder> sandbox);
+
+    struct PatchAnswer {
+        std::uint64_t patch = 0;
+        Result<std::string> report; // as the file process encoded it
+    };
+
+    std::vector<PatchAnswer> take_reports() { return std::exchange(reports_, {}); }
+
+    // What works on it is ended; take_reports() tells when.
+    void call_off_patch(std::uint64_t patch);
 
     // The request is answered with "cancelled", and what works on it is ended. False: there is no
     // such request.
@@ -126,6 +141,7 @@ private:
     bool take_frames(FileProcess& process, FileTask& task);
     void lose(FileProcess& process, const Error& error);
     void let_go(FileProcess& process);
+    void call_off(FileTask& task);
     void go_on_ending(FileProcess& process);
     void part_with(const FileProcess& process);
     void remove(const FileProcess& process);
@@ -147,6 +163,7 @@ private:
     SandboxHost& host_;
     FileWatches watches_;
     TimePoint now_;
+    std::vector<PatchAnswer> reports_; // of patches, not taken yet
     std::uint64_t last_serial_ = 0;
     std::list<FileTask> tasks_; // in the order of their arrival
     std::size_t task_bytes_ = 0;

@@ -19,11 +19,12 @@ struct FileTask {
 
     std::uint64_t serial;
     files::Request request;
-    std::optional<Reply> reply = {}; // absent: nobody asked, a watch looks again
+    std::optional<Reply> reply = {}; // absent: a watch looks again, or it is for a patch
     std::optional<SandboxOrder> sandbox = {};
     std::optional<std::uint64_t> handle = {}; // serial: of fs/open and what works on it
     std::string handle_id = {};               // the client's name for it
     std::optional<std::uint64_t> watch = {};  // serial of the watch it is for
+    std::optional<std::uint64_t> patch = {};  // serial of the patch it is for
     bool waits_for_machine = false;           // what can be enforced here has been asked for
     std::size_t tries = 0;                    // to start a sandbox for it
     std::size_t bytes = 0;                    // of its content

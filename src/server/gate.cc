@@ -178,6 +178,16 @@ std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecP
     return (*grant)->id;
 }
 
+std::string Gate::take_approval(const std::string& key, const std::string& directory) {
+    const store::Moment now = {store::Moment::now().wall, now_};
+    Result<std::optional<store::Grant>> grant =
+        store_->find_command(key, directory, session_.id(), "", now.wall);
+    if (!grant) warn_of_store(grant.error());
+    if (!grant || !*grant) return {};
+    store_->note_use((*grant)->id, now);
+    return fmt::format("grant {}", (*grant)->id);
+}
+
 std::string Gate::take_approval(const std::string& key, const ExecPlan& plan) {
     const std::optional<std::int64_t> grant = find_grant(key, plan);
     if (!grant) return {};

@@ -45,6 +45,9 @@ public:
     // noted. Empty: nothing.
     std::string take_approval(const std::string& key, const ExecPlan& plan);
 
+    // The same for a call that is no command, of the session alone.
+    std::string take_approval(const std::string& key, const std::string& directory);
+
     // Keeps an approval before its program starts, if that is possible: the warning that it was not
     // goes to the client. `argv` and the like come from the question.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer);

@@ -18,7 +18,7 @@ Question* Questions::join(std::string_view key, std::uint64_t call) {
 Question* Questions::open(std::string key, std::uint64_t call) {
     if (open_.size() >= most_open) return nullptr;
     Question& question = open_.emplace_back();
-    question.id = fmt::format("approval-{}", ++asked_);
+    question.id = fmt::format("{}-{}", prefix_, ++asked_);
     question.key = std::move(key);
     question.calls.push_back(call);
     return &question;

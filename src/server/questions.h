@@ -32,6 +32,9 @@ struct Question {
 
 class Questions {
 public:
+    // Their ids begin so; no other questions to this client may.
+    explicit Questions(std::string prefix) : prefix_(std::move(prefix)) {}
+
     static constexpr std::size_t most_open = 64;
 
     // The open question with this key, which `call` waits for from now on; null: there is none.
@@ -54,6 +57,7 @@ public:
 private:
     std::optional<Question> take_at(std::size_t index);
 
+    std::string prefix_;
     std::vector<Question> open_;
     std::uint64_t asked_ = 0;
 };

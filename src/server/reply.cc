@@ -2,7 +2,10 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "json/strings.h"
 #include "protocol/envelope.h"
+
+#include <fmt/format.h>
 
 namespace ew::server {
 
@@ -40,6 +43,12 @@ ByteBuffer& Reply::begin() {
 void Reply::end(ByteBuffer& out) {
     out.append('}');
     std::exchange(outbox_, nullptr)->end();
+}
+
+std::string Reply::call_id() const {
+    if (id_.json.empty() || id_.json.front() != '"') return id_.json;
+    const auto strings = json::strings_from_json(fmt::format("[{}]", id_.json));
+    return strings && !strings->empty() ? strings->front() : id_.json;
 }
 
 } // namespace ew::server

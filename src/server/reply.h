@@ -6,6 +6,7 @@
 #include "json/writer.h"
 #include "server/outbox.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +32,9 @@ public:
     ~Reply();
 
     const json::Id& id() const { return id_; }
+
+    // The id as text: what a client knows the request by.
+    std::string call_id() const;
 
     template <class Result>
     void send(const Result& result) {

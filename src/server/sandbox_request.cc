@@ -267,14 +267,18 @@ sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::st
     std::optional<SandboxOrder> order =
         TRY(sandbox_in(*request, {std::move(cwd), tmpdir_in(own_environment())}, side));
     if (!order) return order;
-    order->policy.network = sandbox::Network::enabled;
-    order->policy.has_private_tmp = false;
-    order->policy.keeps_writes = true;
-    order->policy.reports_writes = false;
-    order->policy.is_wanted = true;
-    // The answer has no place to say what would be missing.
-    order->policy.enforcement = sandbox::Enforcement::require;
+    fit_for_files(order->policy);
     return order;
+}
+
+void fit_for_files(sandbox::Policy& policy) {
+    policy.network = sandbox::Network::enabled;
+    policy.has_private_tmp = false;
+    policy.keeps_writes = true;
+    policy.reports_writes = false;
+    policy.is_wanted = true;
+    // The answer has no place to say what would be missing.
+    policy.enforcement = sandbox::Enforcement::require;
 }
 
 void forbid_writing(sandbox::Policy& policy) {

@@ -32,6 +32,9 @@ Result<std::optional<SandboxOrder>>
 sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
                  const ServerSide& side);
 
+// Of a policy for programs what an operation on files needs, as above.
+void fit_for_files(sandbox::Policy& policy);
+
 // For what only reads: nothing can be written, and so nothing has to be protected from it.
 void forbid_writing(sandbox::Policy& policy);
 

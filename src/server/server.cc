@@ -94,14 +94,19 @@ int Server::run(pid_t keeper) {
                                            poller_, outbox_, processes_->sandbox_host());
     gate_ = std::make_unique<Gate>(session_, outbox_);
     exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_);
+    patches_ =
+        std::make_unique<PatchService>(PatchParts{session_, *gate_, *files_, outbox_, poller_});
     if (session_.answers_questions()) gate_->begin_session();
     now_ = clock_now();
     set_now();
+    patches_->recover_left_over();
     handle_buffered();
     finish_turn();
     while (!is_over())
         turn();
     exec_->abandon({ErrorKind::shutting_down, "the server has ended"});
+    patches_->abandon({ErrorKind::shutting_down,
+                       "the server has ended; the next one finishes or undoes the patch"});
     outbox_.flush();
     gate_->flush_all();
     return ending_->status;
@@ -145,6 +150,7 @@ void Server::set_now() {
     files_->set_now(now_);
     gate_->set_now(now_);
     exec_->set_now(now_);
+    patches_->set_now(now_);
 }
 
 void Server::on_time() {
@@ -153,6 +159,8 @@ void Server::on_time() {
     files_->on_time(now_);
     exec_->on_news();
     exec_->on_time();
+    patches_->on_news();
+    patches_->on_time();
     gate_->on_time();
 }
 
@@ -183,6 +191,7 @@ void Server::dispatch(os::Token token) {
     case os::Source::file_start: return files_->on_start_report(token.serial);
     case os::Source::file_socket: return files_->on_socket(token.serial);
     case os::Source::file_clearing: return files_->on_clearing(token.serial);
+    case os::Source::patch: return patches_->on_errand(token.serial);
     case os::Source::file_watch: return files_->on_watch();
     }
 }
@@ -247,7 +256,16 @@ void Server::handle_frame(const protocol::Frame& frame) {
 }
 
 void Server::handle_response(const Message& message) {
-    if (exec_ && exec_->on_answer(message)) return;
+    using Answered = ExecService::Answered;
+    if (exec_) {
+        Answered answered = exec_->on_answer(message);
+        if (answered == Answered::nothing) answered = patches_->on_answer(message);
+        if (answered == Answered::everything) {
+            exec_->abort_questions();
+            patches_->abort_questions();
+        }
+        if (answered != Answered::nothing) return;
+    }
     log::info("server", "ignored an answer to nothing that is being asked");
 }
 
@@ -280,7 +298,7 @@ void Server::handle_notification(const Message& message) {
         Result<protocol::CancelParams> params =
             protocol::decode<protocol::CancelParams>(message.params);
         if (params && (processes_->cancel(params->id) || exec_->cancel(params->id) ||
-                       files_->cancel(params->id)))
+                       files_->cancel(params->id) || patches_->cancel(params->id)))
             return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
@@ -345,6 +363,8 @@ void Server::begin_ending(int status) {
     processes_->refuse_waiting(
         {ErrorKind::shutting_down, "the command was not run: the server is ending"});
     exec_->refuse_all({ErrorKind::shutting_down, "the command was not run: the server is ending"});
+    patches_->refuse_all(
+        {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
     exec_->on_news();
 }
 
@@ -356,7 +376,10 @@ void Server::continue_ending() {
         return;
     }
     files_->refuse_all({ErrorKind::shutting_down, "the server is ending"});
-    processes_->kill_everything(files_->clearing_processes());
+    std::vector<pid_t> spared = files_->clearing_processes();
+    const std::vector<pid_t> errands = patches_->errands();
+    spared.insert(spared.end(), errands.begin(), errands.end());
+    processes_->kill_everything(spared);
     ending_->kill_again = now_ + kill_again_time;
 }
 
@@ -366,7 +389,8 @@ bool Server::is_over() {
     if (ending_->deadline <= clock_now()) return true;
     const bool has_children =
         processes_ && (::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0);
-    const bool has_ends = exec_ && (exec_->has_ends_to_tell() || (files_ && files_->has_endings()));
+    const bool has_ends =
+        exec_ && (exec_->has_ends_to_tell() || files_->has_endings() || patches_->has_work());
     return !has_children && !has_ends && !outbox_.has_unsent();
 }
 
@@ -379,6 +403,7 @@ std::optional<TimePoint> Server::next_deadline() {
         next = earlier(next, processes_->next_deadline());
         next = earlier(next, exec_->next_deadline());
         next = earlier(next, files_->next_deadline());
+        next = earlier(next, patches_->next_deadline());
         next = earlier(next, gate_->next_deadline());
     }
     if (!ending_) return next;

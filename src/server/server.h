@@ -12,6 +12,7 @@
 #include "server/file_service.h"
 #include "server/gate.h"
 #include "server/outbox.h"
+#include "server/patch_service.h"
 #include "server/process_service.h"
 #include "server/session.h"
 
@@ -87,6 +88,7 @@ private:
     void pass_on(Reply reply, const json::Value* params);
     template <auto service>
     void list(Reply reply, const json::Value* params);
+    void run_command(Reply reply, const json::Value* params);
     void initialize(Reply reply, const json::Value* params);
     void shut_down(Reply reply, const json::Value* params);
     void configure(Reply reply, const json::Value* params);
@@ -119,6 +121,7 @@ private:
     std::unique_ptr<FileService> files_;
     std::unique_ptr<Gate> gate_;
     std::unique_ptr<ExecService> exec_;
+    std::unique_ptr<PatchService> patches_;
     std::deque<os::Token> bulk_turn_;         // flooding streams that were ready and not served yet
     std::vector<UniqueFd> watched_processes_; // pidfds of those whose end ends us
     bool input_is_watchable_ = true;          // else it is always ready

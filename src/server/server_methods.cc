@@ -32,7 +32,7 @@ Server::Handler Server::handler_of(protocol::Method method) {
     case Method::process_close_stdin:
         return &Server::pass_on<CloseStdinParams, &Server::processes_>;
     case Method::process_list: return &Server::list<&Server::processes_>;
-    case Method::exec_command: return &Server::pass_on<ExecCommandParams, &Server::exec_>;
+    case Method::exec_command: return &Server::run_command;
     case Method::exec_write_stdin: return &Server::pass_on<ExecWriteParams, &Server::exec_>;
     case Method::exec_terminate_all:
         return &Server::pass_on<ExecTerminateAllParams, &Server::exec_>;
@@ -41,6 +41,8 @@ Server::Handler Server::handler_of(protocol::Method method) {
     case Method::exec_terminate: return &Server::pass_on<TerminateParams, &Server::processes_>;
     case Method::exec_signal: return &Server::pass_on<SignalParams, &Server::processes_>;
     case Method::exec_resize: return &Server::pass_on<ResizeParams, &Server::processes_>;
+    case Method::patch_check: return &Server::pass_on<PatchCheckParams, &Server::patches_>;
+    case Method::patch_apply: return &Server::pass_on<PatchApplyParams, &Server::patches_>;
     case Method::approvals_list: return &Server::list<&Server::gate_>;
     case Method::approvals_revoke: return &Server::pass_on<ApprovalsRevokeParams, &Server::gate_>;
     case Method::approvals_grant: return &Server::pass_on<ApprovalsGrantParams, &Server::gate_>;
@@ -68,6 +70,19 @@ Server::Handler Server::handler_of(protocol::Method method) {
     case Method::reserved: break;
     }
     return nullptr;
+}
+
+// A command that is a patch as a whole is applied as one.
+void Server::run_command(Reply reply, const json::Value* params) {
+    Result<protocol::ExecCommandParams> decoded =
+        protocol::decode<protocol::ExecCommandParams>(params);
+    if (!decoded) return reply.fail(decoded.error());
+    Result<std::optional<patch::PatchCall>> call = patch_in(*decoded);
+    if (!call) return reply.fail(call.error());
+    if (*call)
+        return patches_->handle(std::move(reply), *decoded, std::move(**call),
+                                exec_->terms_of(*decoded));
+    exec_->handle(std::move(reply), std::move(*decoded));
 }
 
 void Server::configure(Reply reply, const json::Value* params) {

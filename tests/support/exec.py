@@ -92,6 +92,7 @@ class ExecServer(Server):
         self.taken_questions = 0
         self.withdrawn = []  # ids of questions, in order
         self.events = []  # (method, params)
+        self.patch_events = []  # the same, of patches
         self.attempts = {}  # by call: how many
         self.programs_by_id = {}
         super().__init__(*arguments, **options)
@@ -104,6 +105,8 @@ class ExecServer(Server):
             return self._take_question(message)
         if method == "$/cancelRequest":
             return self.withdrawn.append(params["id"])
+        if method.startswith("patch/"):
+            return self.patch_events.append((method, params))
         if method.startswith("exec/"):
             return self._take_event(method, params)
         return super()._take_notification(message)

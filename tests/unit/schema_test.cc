@@ -7,6 +7,7 @@
 #include "protocol/files.h"
 #include "protocol/framing.h"
 #include "protocol/methods.h"
+#include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 #include "protocol/session.h"
@@ -143,6 +144,14 @@ EXECWARD_NAME(PolicyContext);
 EXECWARD_NAME(PolicyExplainParams);
 EXECWARD_NAME(PolicyExplainResult);
 EXECWARD_NAME(PolicyOrMode);
+EXECWARD_NAME(PatchApplyParams);
+EXECWARD_NAME(PatchApplyResult);
+EXECWARD_NAME(PatchBeginEvent);
+EXECWARD_NAME(PatchCheckParams);
+EXECWARD_NAME(PatchCheckResult);
+EXECWARD_NAME(PatchEndEvent);
+EXECWARD_NAME(PatchMatch);
+EXECWARD_NAME(PatchedFile);
 EXECWARD_NAME(ProcessInfo);
 EXECWARD_NAME(ReadBlockParams);
 EXECWARD_NAME(ReadBlockResult);
@@ -460,7 +469,7 @@ public:
         add<ReadFileParams, WriteFileParams, CreateDirectoryParams, GetMetadataParams,
             CanonicalizeParams, ReadDirectoryParams, WalkParams, WalkOptions, RemoveParams,
             CopyParams, OpenParams, ReadBlockParams, WriteBlockParams, CloseParams,
-            WatchMissingParams>(read);
+            WatchMissingParams, PatchCheckParams, PatchApplyParams>(read);
         add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus, StartResult,
             OutputChunk, Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult,
             OutputEvent, ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
@@ -472,7 +481,8 @@ public:
             MissingChanged>(written);
         add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
             ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict,
-            Widening>(written);
+            Widening, PatchedFile, PatchMatch, PatchCheckResult, PatchApplyResult, PatchBeginEvent,
+            PatchEndEvent>(written);
     }
 
     const std::map<std::string, std::function<Checked(Schema&)>>& all() const { return all_; }
@@ -513,7 +523,8 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "exec.h", "files.h", "process.h", "sandbox.h", "session.h"}) {
+         {"approval.h", "exec.h", "files.h", "patch.h", "patched_file.h", "process.h", "sandbox.h",
+          "session.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
@@ -679,6 +690,7 @@ TEST_CASE("the limits of files have the values that the schema names") {
     CHECK(protocol.limit("entries of a directory that is read") == files::most_entries);
     CHECK(protocol.limit("paths of a watch") == files::most_missing);
     CHECK(protocol.limit("length of a handleId") == longest_name);
+    CHECK(protocol.limit("unanswered patches") == std::size_t{PatchService::most_calls});
     CHECK(protocol.limit("open handles") == std::size_t{FileService::most_handles});
     CHECK(protocol.limit("watches") == std::size_t{ew::server::FileWatches::most});
     CHECK(protocol.limit("unanswered requests of fs/*") == std::size_t{FileService::most_tasks});

@@ -5,7 +5,7 @@ using namespace ew;
 using namespace ew::server;
 
 TEST_CASE("calls that would ask the same share one question") {
-    Questions questions;
+    Questions questions("approval");
     REQUIRE(questions.open("rm x", 1) != nullptr);
 
     Question* const joined = questions.join("rm x", 2);
@@ -16,7 +16,7 @@ TEST_CASE("calls that would ask the same share one question") {
 }
 
 TEST_CASE("an answer closes its question, and a second one finds nothing") {
-    Questions questions;
+    Questions questions("approval");
     const std::string id = questions.open("rm x", 1)->id;
 
     CHECK(questions.take(id).has_value());
@@ -26,7 +26,7 @@ TEST_CASE("an answer closes its question, and a second one finds nothing") {
 }
 
 TEST_CASE("a question lives until the last call leaves it") {
-    Questions questions;
+    Questions questions("approval");
     questions.open("rm x", 1);
     questions.join("rm x", 2);
 
@@ -40,7 +40,7 @@ TEST_CASE("a question lives until the last call leaves it") {
 }
 
 TEST_CASE("ids of questions are not used twice") {
-    Questions questions;
+    Questions questions("approval");
     const std::string first = questions.open("a", 1)->id;
     (void)questions.take(first);
 
@@ -48,7 +48,7 @@ TEST_CASE("ids of questions are not used twice") {
 }
 
 TEST_CASE("only so many questions are open at once") {
-    Questions questions;
+    Questions questions("approval");
     for (std::size_t i = 0; i < Questions::most_open; ++i)
         REQUIRE(questions.open(std::to_string(i), i) != nullptr);
 
@@ -58,7 +58,7 @@ TEST_CASE("only so many questions are open at once") {
 }
 
 TEST_CASE("a question whose time is over is found once") {
-    Questions questions;
+    Questions questions("approval");
     const TimePoint now = clock_now();
     questions.open("patient", 1);
     questions.open("hasty", 2)->deadline = now + Millis(10);

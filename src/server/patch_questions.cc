@@ -1,0 +1,260 @@
+// Whether a patch is applied, must be asked about, or is refused; and the question.
+#include "core/display.h"
+#include "core/paths.h"
+#include "core/sha256.h"
+#include "sandbox/init_place.h"
+#include "server/asking.h"
+#include "server/patch_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ew::server {
+
+using core::ApprovalPolicy;
+using core::Decision;
+using protocol::ApprovalDecision;
+using protocol::ApprovalScope;
+
+namespace {
+
+// What git and agents execute or obey.
+bool is_protected(std::string_view path) {
+    constexpr std::array<std::string_view, 4> names = {".git", ".agents", ".codex", ".execward"};
+    return std::ranges::any_of(names, [path](std::string_view name) {
+        const std::string inner = fmt::format("/{}/", name);
+        return path.find(inner) != std::string_view::npos ||
+               path.ends_with(inner.substr(0, inner.size() - 1));
+    });
+}
+
+// Of an approval that lets patches change a file.
+std::string key_of(const std::string& path) {
+    return core::sha256(fmt::format("patch\n{}", path));
+}
+
+std::vector<std::string> places_of(const files::PatchReport& report) {
+    std::vector<std::string> places;
+    for (const files::PatchedFile& file : report.files) {
+        places.push_back(file.path);
+        if (!file.destination.empty()) places.push_back(file.destination);
+    }
+    return places;
+}
+
+std::string_view letter_of(protocol::PatchChange change) {
+    switch (change) {
+    case protocol::PatchChange::add: return "A";
+    case protocol::PatchChange::update: return "M";
+    case protocol::PatchChange::remove: return "D";
+    case protocol::PatchChange::move: break;
+    }
+    return "R";
+}
+
+std::vector<protocol::ApprovalChoice> choices() {
+    using enum ApprovalDecision;
+    return {
+        {approved, {}, "change these files this once", {}},
+        {approved_for_session,
+         ApprovalScope::session,
+         "let patches change these files, for this session",
+         {}},
+        {denied, {}, "do not change them", {}},
+        {abort, {}, "do not change them, nor do anything else that is being asked about", {}},
+    };
+}
+
+} // namespace
+
+std::string summary_of(const std::vector<protocol::PatchedFile>& files) {
+    std::string summary;
+    for (const protocol::PatchedFile& file : files) {
+        if (!summary.empty()) summary += '\n';
+        summary += fmt::format("{} {}", letter_of(file.change), core::visible(file.path));
+        if (file.destination) summary += fmt::format(" -> {}", core::visible(*file.destination));
+    }
+    return summary;
+}
+
+// Empty: some file was not.
+std::string PatchService::approved_before(const Call& call) {
+    std::string last;
+    for (const std::string& path : places_of(call.report)) {
+        last = parts_.gate.take_approval(key_of(path), call.plan.workdir);
+        if (last.empty()) return {};
+    }
+    return last;
+}
+
+// Of what the sandbox lets be written?
+bool PatchService::leads_outside(const Call& call) {
+    return std::ranges::any_of(call.report.files,
+                               [](const files::PatchedFile& file) { return !file.is_writable; });
+}
+
+PatchService::Verdict PatchService::verdict_on(const Call& call) {
+    const config::Config& config = parts_.session.settings().config;
+    const std::vector<std::string> places = places_of(call.report);
+    const auto guarded =
+        std::ranges::find_if(places, [](const std::string& path) { return is_protected(path); });
+    const auto closed = std::ranges::find_if(
+        call.report.files, [](const files::PatchedFile& file) { return !file.is_writable; });
+    std::string reason;
+    if (config.approval_policy == ApprovalPolicy::untrusted)
+        reason = "the approval policy asks about every patch";
+    else if (guarded != places.end())
+        reason = fmt::format("'{}' belongs to what git or agents obey", core::visible(*guarded));
+    else if (call.sandbox && closed != call.report.files.end())
+        reason = fmt::format("'{}' is not in what the sandbox lets be written",
+                             core::visible(closed->path));
+    else
+        return {Decision::allow,
+                call.sandbox ? "all files lie where the sandbox lets commands write"
+                             : "no sandbox is asked for, and the policy does not ask",
+                "policy", ""};
+    if (std::string grant = approved_before(call); !grant.empty())
+        return {Decision::allow, "these files may be changed: " + grant, "grant", grant};
+    return verdict_of_policy(std::move(reason));
+}
+
+PatchService::Verdict PatchService::verdict_of_policy(std::string reason) const {
+    const config::Config& config = parts_.session.settings().config;
+    const bool is_off =
+        config.approval_policy == ApprovalPolicy::never ||
+        (config.approval_policy == ApprovalPolicy::granular && !config.granular.sandbox_approval);
+    if (!is_off) return {Decision::prompt, std::move(reason), "policy", ""};
+    return {Decision::forbidden, fmt::format("{}, and the policy lets nobody be asked", reason),
+            "policy", ""};
+}
+
+void PatchService::act_on(std::uint64_t serial, Call& call, const Verdict& verdict) {
+    call.decided_by = verdict.decided_by;
+    call.rule = verdict.rule;
+    if (verdict.decision == Decision::allow) {
+        if (leads_outside(call)) call.sandbox.reset(); // it was approved
+        return note(serial, call);
+    }
+    if (verdict.decision == Decision::forbidden)
+        return fail(serial, {ErrorKind::denied,
+                             fmt::format("the patch was not applied: {}", verdict.reason),
+                             "leave these files alone, or let the person configure it"});
+    if (parts_.session.answers_questions()) return ask(serial, call, verdict.reason);
+    fail(
+        serial,
+        {ErrorKind::denied,
+         fmt::format("the patch was not applied: it needs a person's approval ({}), and the client "
+                     "cannot ask: it did not declare capabilities.approvals",
+                     verdict.reason),
+         "use a client that answers questions"});
+}
+
+protocol::ApprovalRequest PatchService::request_for(const Call& call,
+                                                    const std::string& reason) const {
+    protocol::ApprovalRequest request;
+    request.call_id = call.call_id;
+    request.kind = protocol::ApprovalKind::patch;
+    request.argv = {"apply_patch"};
+    request.program = sandbox::init_place();
+    request.workdir = call.plan.workdir;
+    request.reason = reason;
+    request.justification = call.params.justification;
+    request.files = call.shown;
+    request.available_decisions = choices();
+    request.display.command = summary_of(call.shown);
+    request.display.program = core::visible(request.program);
+    request.display.workdir = core::visible(request.workdir);
+    request.display.reason = core::visible(reason);
+    if (request.justification)
+        request.display.justification = core::visible(*request.justification);
+    for (const std::string& path : places_of(call.report)) {
+        request.display.has_invisible_characters |= core::has_invisible(path);
+        request.display.has_mixed_scripts |= core::has_mixed_scripts(path);
+        if (is_protected(path))
+            request.display.notes.push_back(fmt::format(
+                "What is written to {} can run later, outside the sandbox.", core::visible(path)));
+    }
+    if (call.sandbox && leads_outside(call))
+        request.display.notes.emplace_back("The files are changed outside the sandbox.");
+    return request;
+}
+
+void PatchService::ask(std::uint64_t serial, Call& call, const std::string& reason) {
+    call.stage = Stage::asking;
+    call.asked_at = now_;
+    audit(call, "question", "patch");
+    // Two patches are never one question: what the first changes the second has not seen.
+    Question* const question = questions_.open(fmt::format("{}", serial), serial);
+    if (question == nullptr)
+        return fail(serial, {ErrorKind::limit,
+                             fmt::format("the patch was not applied: {} questions are open",
+                                         Questions::most_open),
+                             "answer some of them first"});
+    question->request = request_for(call, reason);
+    question->request.approval_id = question->id;
+    const Millis timeout = parts_.session.settings().config.approval_timeout;
+    if (timeout.count() > 0) question->deadline = now_ + timeout;
+    send_question(parts_.outbox, *question);
+}
+
+ExecService::Answered PatchService::on_answer(const protocol::Message& message) {
+    const std::optional<std::string_view> id = question_answered(message);
+    const std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
+    if (!question) return ExecService::Answered::nothing;
+    const protocol::ApprovalAnswer answer = read_answer(question->request, message);
+    settle(*question, answer);
+    return answer.decision == ApprovalDecision::abort ? ExecService::Answered::everything
+                                                      : ExecService::Answered::question;
+}
+
+// One approval for each file.
+void PatchService::keep(const Question& question, const Call& call,
+                        const protocol::ApprovalAnswer& answer) {
+    if (answer.decision != ApprovalDecision::approved_for_session)
+        return parts_.gate.keep(question, answer);
+    for (const std::string& path : places_of(call.report)) {
+        Question one = question;
+        one.grant_key = key_of(path);
+        one.request.argv = {"apply_patch", path};
+        parts_.gate.keep(one, answer);
+    }
+}
+
+void PatchService::settle(const Question& question, const protocol::ApprovalAnswer& answer) {
+    Call* const call = find(question.calls.front());
+    if (call == nullptr) return;
+    protocol::ApprovalAnswer kept = answer;
+    if (kept.decision == ApprovalDecision::approved_for_session)
+        kept.scope = ApprovalScope::session;
+    keep(question, *call, kept);
+    if (!approves(answer.decision)) {
+        const std::string reason = answer.reason ? fmt::format(": {}", *answer.reason) : "";
+        return refuse(question, {ErrorKind::denied,
+                                 fmt::format("the patch was not applied: it was denied{}", reason),
+                                 "do something else, or ask why"});
+    }
+    call->approval_ms += static_cast<std::uint64_t>(
+        std::chrono::duration_cast<Millis>(now_ - *call->asked_at).count());
+    call->decided_by = "client";
+    if (leads_outside(*call)) call->sandbox.reset();
+    note(question.calls.front(), *call);
+}
+
+void PatchService::refuse(const Question& question, const Error& error) {
+    for (const std::uint64_t serial : question.calls)
+        fail(serial, error);
+}
+
+void PatchService::abort_questions() {
+    while (std::optional<Question> other = questions_.take_any()) {
+        withdraw_question(parts_.outbox, *other);
+        refuse(*other, {ErrorKind::denied,
+                        "the patch was not applied: everything that was being asked about was "
+                        "aborted"});
+    }
+}
+
+} // namespace ew::server
