@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,22 @@ bool lock(int file) {
 bool sync_place(const std::string& place) {
     const UniqueFd directory(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return directory && ::fsync(directory.get()) == 0;
+}
+
+UniqueFd open_turn(const std::string& state_directory) {
+    return UniqueFd(::open((state_directory + "/patches.lock").c_str(),
+                           O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+// False: somebody else has it all the time.
+bool take_turn(int file) {
+    constexpr int most_waits = 2000;
+    constexpr timespec pause = {0, 5'000'000}; // 10 s in all
+    for (int i = 0; i < most_waits; ++i) {
+        if (lock(file)) return true;
+        (void)::nanosleep(&pause, nullptr);
+    }
+    return false;
 }
 
 Error cannot_write(const std::string& path) {
@@ -73,6 +90,8 @@ Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
     make_place(place);
     HeldJournal held;
     held.path_ = place + "/" + token;
+    held.turn_ = open_turn(state_directory);
+    if (!held.turn_) return cannot_write(place);
     const std::string first = held.path_ + std::string(unfinished);
     for (int i = 0; i < most_tries; ++i) {
         held.file_.reset(
@@ -90,6 +109,8 @@ Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
 Result<void> HeldJournal::finish(const std::string& text) const {
     if (text.size() > longest_journal)
         return Error{ErrorKind::limit, "the patch has too many files for a journal"};
+    if (!take_turn(turn_.get()))
+        return Error{ErrorKind::limit, "another patch is being applied, and takes long"};
     const std::string first = path_ + std::string(unfinished);
     if (!os::write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return cannot_write(first);
     if (::rename(first.c_str(), path_.c_str()) != 0) return cannot_write(path_);
@@ -144,6 +165,10 @@ void HeldJournal::remove() const {
 
 std::vector<LeftOver> recover_left_over(const std::string& state_directory) {
     std::vector<LeftOver> all;
+    const std::string place = place_below(state_directory);
+    if (::access(place.c_str(), F_OK) != 0) return all; // no patch was ever applied
+    const UniqueFd turn = open_turn(state_directory);
+    if (!turn || !take_turn(turn.get())) return all; // one is being applied, and hangs
     for (const HeldJournal& journal : HeldJournal::left_over(state_directory)) {
         LeftOver left;
         left.journal = journal.path();

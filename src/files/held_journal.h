@@ -1,5 +1,7 @@
 // Journals of patches (patch_journal.h) on the disk: STATE_DIRECTORY/patches/TOKEN, each locked by
 // whoever lets its patch be applied. One that nobody has locked is of a patch that was interrupted.
+// A user's patches are applied one at a time, since two that change the same files would undo each
+// other in part: STATE_DIRECTORY/patches.lock is locked meanwhile.
 #pragma once
 
 #include "base/result.h"
@@ -8,6 +10,7 @@
 #include "files/patch_journal.h"
 #include "files/patch_report.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +24,8 @@ public:
     // as long as any of them has it.
     static Result<HeldJournal> begin(const std::string& state_directory, const std::string& token);
 
-    // On the disk when this returns; once, after begin(). May be called in a fork.
+    // Waits up to 10 s for other patches; then it is on the disk. Once, after begin(). May be
+    // called in a fork, since what it locks is locked for the one who began as well.
     Result<void> finish(const std::string& text) const;
 
     // Both.
@@ -32,7 +36,8 @@ public:
 
     const std::string& text() const { return text_; }
 
-    int fd() const { return file_.get(); }
+    // What a fork has to keep open.
+    std::array<int, 2> descriptors() const { return {file_.get(), turn_.get()}; }
 
     const std::string& path() const { return path_; }
 
@@ -45,6 +50,7 @@ private:
 
     std::string path_ = {};
     UniqueFd file_ = {};
+    UniqueFd turn_ = {}; // of the file that is locked by whoever applies a patch
     std::string text_ = {};
 };
 

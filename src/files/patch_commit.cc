@@ -94,8 +94,8 @@ private:
         const std::string& shown = at.file.shown;
         UniqueFd old;
         struct stat was = {};
-        if (at.step.kind == StepKind::replace) {
-            old = open_old(at.place);
+        if (at.step.kind == StepKind::replace || !at.file.moved_from.empty()) {
+            old = at.file.moved_from.empty() ? open_old(at.place) : open_source(at.file.moved_from);
             if (!old && errno == ENOENT) return has_changed(shown);
             if (!old || ::fstat(old.get(), &was) != 0) return failed(shown, errno);
         }
@@ -109,6 +109,12 @@ private:
         if (Failure failure = write_all(staged.get(), *at.file.new_bytes, shown)) return failure;
         if (::fdatasync(staged.get()) != 0) return failed(shown, errno);
         return {};
+    }
+
+    static UniqueFd open_source(const std::string& path) {
+        UniqueFd directory = open_canonical(core::parent_of(path), O_PATH);
+        if (!directory) return {};
+        return open_old({std::move(directory), path.substr(path.rfind('/') + 1)});
     }
 
     static Failure verify(const At& at) {

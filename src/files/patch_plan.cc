@@ -116,6 +116,7 @@ private:
                     look(update.destination, Wanted::file_or_none, file.destination, to))
                 return failure;
             if (to->before) file.replaced_digest = core::sha256(to->old_bytes);
+            to->moved_from = file.path;
         }
         to->new_bytes = std::move(updated.bytes);
         describe(file, *from, *to);

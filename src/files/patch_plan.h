@@ -18,6 +18,7 @@ struct PlannedFile {
     std::string shown = {};                    // as the patch has it
     std::optional<struct stat> before = {};    // absent: no file is there
     std::string old_bytes = {};                // as they were read
+    std::string moved_from = {};               // canonical; its mode and the like come along
     std::optional<std::string> new_bytes = {}; // absent: none is to be there
 };
 

@@ -92,6 +92,8 @@ public:
         found.state = state_of(step_, target);
         if (!staged.empty()) found.left.push_back(staged_);
         if (!old.empty()) found.left.push_back(old_);
+        // What was to be put there still lies beside it, so what is there is somebody else's.
+        if (step_.kind == StepKind::make && !staged.empty()) found.state = State::before;
         if (step_.kind == StepKind::make || found.state == State::before) return {};
         // What lies there and is not new was exchanged, even if it is not what was expected.
         if (!old.empty())

@@ -55,6 +55,32 @@ void put_file(std::string& out, const PatchedFile& file) {
     put_flag(out, file.is_writable);
 }
 
+bool is_digest(std::string_view text) {
+    constexpr std::size_t digits = 64;
+    return text.empty() || (text.size() == digits &&
+                            text.find_first_not_of("0123456789abcdef") == std::string_view::npos);
+}
+
+// Absolute, and nothing in it leads back.
+bool is_plain(std::string_view path) {
+    if (!path.starts_with('/') || path.ends_with('/')) return false;
+    while (!path.empty()) {
+        path.remove_prefix(1);
+        const std::string_view name = path.substr(0, path.find('/'));
+        if (name.empty() || name == "." || name == "..") return false;
+        path.remove_prefix(name.size());
+    }
+    return true;
+}
+
+// What comes from a file process that reads what others wrote is not taken on trust.
+bool is_sound(const PatchedFile& file) {
+    const bool moves = file.kind == PatchedKind::move;
+    return is_plain(file.path) && (moves ? is_plain(file.destination) : file.destination.empty()) &&
+           is_digest(file.old_digest) && is_digest(file.new_digest) &&
+           is_digest(file.replaced_digest);
+}
+
 bool take_file(Taker& taker, PatchedFile& file) {
     const auto kind = taker.number<std::uint8_t>();
     if (kind > static_cast<std::uint8_t>(PatchedKind::move)) return false;
@@ -66,8 +92,9 @@ bool take_file(Taker& taker, PatchedFile& file) {
     file.diff = taker.text();
     file.added = taker.number<std::uint64_t>();
     file.removed = taker.number<std::uint64_t>();
-    file.is_writable = taker.flag();
-    return taker.is_good();
+    const auto is_writable = taker.number<std::uint8_t>();
+    file.is_writable = is_writable == 1;
+    return taker.is_good() && is_writable <= 1 && is_sound(file);
 }
 
 } // namespace

@@ -30,15 +30,20 @@ Error beyond(std::string_view member, std::uint64_t most) {
 Result<std::optional<SandboxOrder>> FileService::sandbox_for(const Sandbox& sandbox) const {
     std::optional<SandboxOrder> order =
         TRY(sandbox_of_files(sandbox, settings_.cwd, settings_.side));
-    if (settings_.selection == SandboxSelection::require && !order)
+    TRY(allows(order.has_value()));
+    return order;
+}
+
+Result<void> FileService::allows(bool is_confined) const {
+    if (settings_.selection == SandboxSelection::require && !is_confined)
         return Error{ErrorKind::denied,
                      "nothing was done: this server does nothing without a sandbox",
                      "ask for one, or start the server without --sandbox require"};
-    if (settings_.selection == SandboxSelection::forbid && order)
+    if (settings_.selection == SandboxSelection::forbid && is_confined)
         return Error{ErrorKind::sandbox_unavailable,
                      "nothing was done: this server makes no sandboxes",
                      "start the server without --sandbox forbid"};
-    return order;
+    return {};
 }
 
 // Null: it has been answered.

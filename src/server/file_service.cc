@@ -202,10 +202,12 @@ bool FileService::take_frames(FileProcess& process, FileTask& task) {
         if (frame->kind == files::FrameKind::done) {
             const std::optional<files::Done> done = files::decode_done(frame->body);
             if (!done) break;
+            task.is_settled = true;
             finish(task, *done, process.channel().take_descriptors());
         } else {
             const std::optional<files::Failed> failed = files::decode_failed(frame->body);
             if (!failed) break;
+            task.is_settled = failed->trouble != files::Trouble::not_undone;
             fail(task, error_of(*failed, process.is_confined()));
         }
         process.channel().pop();
@@ -335,9 +337,9 @@ void FileService::answer(FileTask& task) {
     else if (task.reply)
         task.reply->send_text(task.result.view());
     else if (task.patch && task.error)
-        reports_.push_back({*task.patch, *task.error});
+        reports_.push_back({*task.patch, *task.error, task.is_settled});
     else if (task.patch)
-        reports_.push_back({*task.patch, std::string(task.result.view())});
+        reports_.push_back({*task.patch, std::string(task.result.view()), task.is_settled});
     task_bytes_ -= task.bytes;
     const std::uint64_t serial = task.serial;
     std::erase_if(tasks_, [serial](const FileTask& other) { return other.serial == serial; });

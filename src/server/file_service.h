@@ -61,6 +61,9 @@ public:
     void handle(Reply reply, const protocol::CloseParams& params);
     void handle(Reply reply, protocol::WatchMissingParams params);
 
+    // May files be worked on so, by the choice the server was started with?
+    Result<void> allows(bool is_confined) const;
+
     // For a patch: what comes of it is in take_reports().
     void begin_for(std::uint64_t patch, files::Request request,
                    std::optional<SandboxOrder> sandbox);
@@ -68,6 +71,7 @@ public:
     struct PatchAnswer {
         std::uint64_t patch = 0;
         Result<std::string> report; // as the file process encoded it
+        bool is_settled = false;    // it says so itself: nothing is half done
     };
 
     std::vector<PatchAnswer> take_reports() { return std::exchange(reports_, {}); }

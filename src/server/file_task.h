@@ -25,14 +25,15 @@ struct FileTask {
     std::string handle_id = {};               // the client's name for it
     std::optional<std::uint64_t> watch = {};  // serial of the watch it is for
     std::optional<std::uint64_t> patch = {};  // serial of the patch it is for
-    bool waits_for_machine = false;           // what can be enforced here has been asked for
-    std::size_t tries = 0;                    // to start a sandbox for it
-    std::size_t bytes = 0;                    // of its content
-    std::uint64_t process = 0;                // serial of the file process at work; 0: none yet
-    ByteBuffer result = {};                   // as far as it has come, see file_answer.h
-    std::string problems = {};                // of a walk: frames' bodies
-    bool is_finished = false;                 // only its sandbox has to be cleared away
-    std::optional<Error> error = {};          // it has failed
+    bool is_settled = false; // the file process has answered, and nothing of a patch is half done
+    bool waits_for_machine = false;  // what can be enforced here has been asked for
+    std::size_t tries = 0;           // to start a sandbox for it
+    std::size_t bytes = 0;           // of its content
+    std::uint64_t process = 0;       // serial of the file process at work; 0: none yet
+    ByteBuffer result = {};          // as far as it has come, see file_answer.h
+    std::string problems = {};       // of a walk: frames' bodies
+    bool is_finished = false;        // only its sandbox has to be cleared away
+    std::optional<Error> error = {}; // it has failed
 };
 
 // Does it change what other requests may look at?

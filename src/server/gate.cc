@@ -178,13 +178,14 @@ std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecP
     return (*grant)->id;
 }
 
-std::string Gate::take_approval(const std::string& key, const std::string& directory) {
+std::string Gate::find_approval(const std::string& key, const std::string& directory,
+                                bool uses_it) {
     const store::Moment now = {store::Moment::now().wall, now_};
     Result<std::optional<store::Grant>> grant =
         store_->find_command(key, directory, session_.id(), "", now.wall);
     if (!grant) warn_of_store(grant.error());
     if (!grant || !*grant) return {};
-    store_->note_use((*grant)->id, now);
+    if (uses_it) store_->note_use((*grant)->id, now);
     return fmt::format("grant {}", (*grant)->id);
 }
 

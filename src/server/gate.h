@@ -46,7 +46,7 @@ public:
     std::string take_approval(const std::string& key, const ExecPlan& plan);
 
     // The same for a call that is no command, of the session alone.
-    std::string take_approval(const std::string& key, const std::string& directory);
+    std::string find_approval(const std::string& key, const std::string& directory, bool uses_it);
 
     // Keeps an approval before its program starts, if that is possible: the warning that it was not
     // goes to the client. `argv` and the like come from the question.

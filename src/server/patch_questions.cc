@@ -55,17 +55,27 @@ std::string_view letter_of(protocol::PatchChange change) {
     return "R";
 }
 
-std::vector<protocol::ApprovalChoice> choices() {
+// An approval for the session is kept for each file.
+std::vector<protocol::ApprovalChoice> choices(std::size_t places) {
     using enum ApprovalDecision;
-    return {
-        {approved, {}, "change these files this once", {}},
-        {approved_for_session,
-         ApprovalScope::session,
-         "let patches change these files, for this session",
-         {}},
-        {denied, {}, "do not change them", {}},
-        {abort, {}, "do not change them, nor do anything else that is being asked about", {}},
-    };
+    std::vector<protocol::ApprovalChoice> choices = {
+        {approved, {}, "change these files this once", {}}};
+    if (places <= PatchService::most_remembered)
+        choices.push_back({approved_for_session,
+                           ApprovalScope::session,
+                           "let patches change these files, for this session",
+                           {}});
+    choices.push_back({denied, {}, "do not change them", {}});
+    choices.push_back(
+        {abort, {}, "do not change them, nor do anything else that is being asked about", {}});
+    return choices;
+}
+
+// The last line of a diff that is shown only in part begins so.
+bool is_cut(const protocol::PatchedFile& file) {
+    const std::size_t end = file.diff.rfind('\n', file.diff.size() - 2);
+    const std::size_t last = end == std::string::npos ? 0 : end + 1;
+    return std::string_view(file.diff).substr(std::min(last, file.diff.size())).starts_with("…");
 }
 
 } // namespace
@@ -84,7 +94,7 @@ std::string summary_of(const std::vector<protocol::PatchedFile>& files) {
 std::string PatchService::approved_before(const Call& call) {
     std::string last;
     for (const std::string& path : places_of(call.report)) {
-        last = parts_.gate.take_approval(key_of(path), call.plan.workdir);
+        last = parts_.gate.find_approval(key_of(path), call.plan.workdir, !call.is_check);
         if (last.empty()) return {};
     }
     return last;
@@ -115,6 +125,9 @@ PatchService::Verdict PatchService::verdict_on(const Call& call) {
         return {Decision::allow,
                 call.sandbox ? "all files lie where the sandbox lets commands write"
                              : "no sandbox is asked for, and the policy does not ask",
+                "policy", ""};
+    if (leads_outside(call) && !parts_.files.allows(false))
+        return {Decision::forbidden, reason + ", and this server does nothing without a sandbox",
                 "policy", ""};
     if (std::string grant = approved_before(call); !grant.empty())
         return {Decision::allow, "these files may be changed: " + grant, "grant", grant};
@@ -163,7 +176,7 @@ protocol::ApprovalRequest PatchService::request_for(const Call& call,
     request.reason = reason;
     request.justification = call.params.justification;
     request.files = call.shown;
-    request.available_decisions = choices();
+    request.available_decisions = choices(places_of(call.report).size());
     request.display.command = summary_of(call.shown);
     request.display.program = core::visible(request.program);
     request.display.workdir = core::visible(request.workdir);
@@ -177,12 +190,15 @@ protocol::ApprovalRequest PatchService::request_for(const Call& call,
             request.display.notes.push_back(fmt::format(
                 "What is written to {} can run later, outside the sandbox.", core::visible(path)));
     }
+    if (std::ranges::any_of(call.shown, is_cut))
+        request.display.notes.emplace_back("Not all changes are shown: the patch is too long.");
     if (call.sandbox && leads_outside(call))
         request.display.notes.emplace_back("The files are changed outside the sandbox.");
     return request;
 }
 
 void PatchService::ask(std::uint64_t serial, Call& call, const std::string& reason) {
+    if (ending_) return fail(serial, *ending_);
     call.stage = Stage::asking;
     call.asked_at = now_;
     audit(call, "question", "patch");

@@ -6,6 +6,7 @@
 #include "files/held_journal.h"
 #include "files/patch_journal.h"
 #include "files/patching.h"
+#include "patch/parse.h"
 #include "sandbox/policy.h"
 #include "server/asking.h"
 #include "server/exec_results.h"
@@ -22,10 +23,11 @@ namespace ew::server {
 
 namespace {
 
-constexpr Millis journal_time{10'000};  // to write one
+constexpr Millis journal_time{15'000};  // to write one
 constexpr Millis recovery_time{60'000}; // to undo or finish what a patch has begun
 constexpr std::string_view good = "done";
 constexpr std::string_view undone = "undone";
+constexpr std::string_view settled = "settled"; // before
 
 protocol::PatchedFile shown(const files::PatchedFile& file) {
     protocol::PatchedFile result;
@@ -138,12 +140,18 @@ void PatchService::begin(Call call) {
         return call.reply.fail({ErrorKind::limit,
                                 fmt::format("{} patches wait for their answer already", most_calls),
                                 "wait for answers, or cancel calls"});
+    if (call.params.patch.size() > patch::longest_patch)
+        return call.reply.fail({ErrorKind::limit,
+                                fmt::format("a patch has at most {} bytes", patch::longest_patch),
+                                "send several"});
     Result<ExecPlan> plan = plan_for(call.params);
     if (!plan) return call.reply.fail(plan.error());
+    call.plan = std::move(*plan);
+    if (Result<void> allowed = parts_.files.allows(call.plan.policy.has_value()); !allowed)
+        return call.reply.fail(allowed.error());
     const std::uint64_t serial = ++last_serial_;
     call.began_at = now_;
     call.call_id = call.params.call_id.value_or(call.reply.call_id());
-    call.plan = std::move(*plan);
     if (call.plan.policy) {
         call.sandbox = SandboxOrder{*call.plan.policy, call.plan.context};
         fit_for_files(call.sandbox->policy);
@@ -167,6 +175,7 @@ void PatchService::on_news() {
                 call->failure.reset(); // it was too late to cancel it
             else if (!call->failure)
                 call->failure = answer.report.error();
+            call->is_settled = answer.is_settled;
             tidy(answer.patch, *call);
         }
     }
@@ -194,18 +203,12 @@ void PatchService::take_check(std::uint64_t serial, Call& call, Result<std::stri
 
 // ---------------------------------------------------------------- changing
 
-bool PatchService::begin_errand(std::uint64_t serial, Call& call,
-                                const std::function<std::string()>& body) {
+Result<void> PatchService::begin_errand(std::uint64_t serial, Call& call,
+                                        const std::function<std::string()>& body) {
     const Millis time = call.stage == Stage::tidying ? recovery_time : journal_time;
-    const std::array<int, 1> kept = {call.journal->fd()};
-    Result<os::Errand> errand = os::Errand::begin(body, kept, now_ + time);
-    if (!errand) {
-        call.failure = errand.error();
-        return false;
-    }
-    call.errand = std::move(*errand);
+    call.errand = TRY(os::Errand::begin(body, call.journal->descriptors(), now_ + time));
     (void)parts_.poller.watch(call.errand->fd(), {os::Source::patch, serial}, os::Interest::read);
-    return true;
+    return {};
 }
 
 void PatchService::end_errand(Call& call) {
@@ -215,6 +218,7 @@ void PatchService::end_errand(Call& call) {
 }
 
 void PatchService::note(std::uint64_t serial, Call& call) {
+    if (ending_) return fail(serial, *ending_);
     call.stage = Stage::noting;
     call.token = files::new_token();
     call.journal_text = encode(files::journal_of(call.report, call.token));
@@ -226,7 +230,11 @@ void PatchService::note(std::uint64_t serial, Call& call) {
         Result<void> written = call.journal->finish(call.journal_text);
         return written ? std::string(good) : written.error().message;
     };
-    if (!begin_errand(serial, call, body)) tidy(serial, call);
+    Result<void> begun = begin_errand(serial, call, body);
+    if (begun) return;
+    call.failure = no_journal(begun.error());
+    call.journal->remove();
+    finish(serial, call);
 }
 
 void PatchService::apply(std::uint64_t serial, Call& call) {
@@ -244,26 +252,33 @@ void PatchService::apply(std::uint64_t serial, Call& call) {
     parts_.files.begin_for(serial, std::move(request), call.sandbox);
 }
 
-// Also where it has succeeded: recovery finds that it is finished, and the journal goes.
+// A file process that has answered has undone what it did, or has done all. If it was ended, the
+// journal and what is there tell what became of the patch.
 void PatchService::tidy(std::uint64_t serial, Call& call) {
-    const bool has_begun = call.stage == Stage::applying;
+    const bool is_settled = call.is_settled || call.stage != Stage::applying;
     call.stage = Stage::tidying;
-    const auto body = [&call, has_begun] {
-        if (has_begun) return undo_or_finish(*call.journal, call.journal_text);
+    const auto body = [&call, is_settled] {
+        if (!is_settled) return undo_or_finish(*call.journal, call.journal_text);
         call.journal->remove();
-        return std::string(undone);
+        return std::string(settled);
     };
-    if (!begin_errand(serial, call, body)) finish(serial, call);
+    if (begin_errand(serial, call, body)) return;
+    if (is_settled)
+        call.journal->remove();
+    else
+        conclude(call, "no process could be started");
+    finish(serial, call);
+}
+
+void PatchService::on_recovery() {
+    if (!recovery_) return;
+    if (!recovery_->take_result() && recovery_->deadline() > now_) return;
+    parts_.poller.unwatch(recovery_->fd());
+    recovery_.reset();
 }
 
 void PatchService::on_errand(std::uint64_t serial) {
-    if (serial == 0) {
-        if (recovery_ && recovery_->take_result()) {
-            parts_.poller.unwatch(recovery_->fd());
-            recovery_.reset();
-        }
-        return;
-    }
+    if (serial == 0) return on_recovery();
     Call* const call = find(serial);
     if (call == nullptr || !call->errand) return;
     const bool is_late = call->errand->deadline() <= now_;
@@ -318,10 +333,16 @@ void PatchService::refuse_call(Call& call, const Error& error) const {
 
 // What the journal's errand found decides, if the process that applied the patch was ended.
 void PatchService::conclude(Call& call, const std::string& message) {
-    if (message == undone) return;
+    if (message == settled) return;
     if (message == good) return call.failure.reset();
+    if (!call.failure) call.failure = {ErrorKind::io_failed, "the patch was interrupted"};
+    if (message == undone) {
+        call.failure->message += "; no file was changed";
+        return;
+    }
     log::warning("patch", "{}: {}", call.call_id, message);
-    if (call.failure) call.failure->message += fmt::format("; {}", message);
+    call.failure->message += fmt::format("; some files may be changed and others not: {}", message);
+    call.failure->hint = "execward patch recover finishes or undoes it";
 }
 
 void PatchService::finish(std::uint64_t serial, Call& call) {
@@ -368,7 +389,8 @@ bool PatchService::cancel(const json::Id& id) {
     if (found == calls_.end()) return false;
     const auto& [serial, ignored] = *found;
     Call& call = found->second;
-    const Error cancelled = {ErrorKind::cancelled, "the patch was cancelled; no file was changed"};
+    Error cancelled = {ErrorKind::cancelled, "the patch was cancelled"};
+    if (call.stage != Stage::applying) cancelled.message += "; no file was changed";
     switch (call.stage) {
     case Stage::checking:
         call.failure = cancelled;
@@ -402,16 +424,19 @@ void PatchService::on_time() {
         if (call.errand && call.errand->deadline() <= now_) late.push_back(serial);
     for (const std::uint64_t serial : late)
         on_errand(serial);
+    if (recovery_ && recovery_->deadline() <= now_) on_recovery();
 }
 
 std::optional<TimePoint> PatchService::next_deadline() const {
     std::optional<TimePoint> next = questions_.next_deadline();
+    if (recovery_) next = earlier(next, recovery_->deadline());
     for (const auto& entry : calls_)
         if (entry.second.errand) next = earlier(next, entry.second.errand->deadline());
     return next;
 }
 
 void PatchService::refuse_all(const Error& error) {
+    ending_ = error;
     while (std::optional<Question> question = questions_.take_any())
         refuse(*question, error);
 }
@@ -420,6 +445,7 @@ std::vector<pid_t> PatchService::errands() const {
     std::vector<pid_t> pids;
     for (const auto& entry : calls_)
         if (entry.second.errand) pids.push_back(entry.second.errand->pid());
+    if (recovery_) pids.push_back(recovery_->pid());
     return pids;
 }
 

@@ -42,7 +42,8 @@ struct PatchParts {
 
 class PatchService {
 public:
-    static constexpr std::size_t most_calls = 64; // that are not answered
+    static constexpr std::size_t most_calls = 64;      // that are not answered
+    static constexpr std::size_t most_remembered = 50; // files of a patch that is approved for more
 
     explicit PatchService(PatchParts parts) : parts_(parts) {}
 
@@ -103,6 +104,7 @@ private:
         std::string token = {};
         std::optional<files::HeldJournal> journal = {}; // as long as the patch is under way
         std::string journal_text = {};
+        bool is_settled = false; // FileService::PatchAnswer
         std::optional<os::Errand> errand = {};
         std::optional<TimePoint> asked_at = {};
         std::uint64_t approval_ms = 0;
@@ -142,7 +144,9 @@ private:
     void finish(std::uint64_t serial, Call& call);
     void fail(std::uint64_t serial, const Error& error);
     void end_errand(Call& call);
-    bool begin_errand(std::uint64_t serial, Call& call, const std::function<std::string()>& body);
+    Result<void> begin_errand(std::uint64_t serial, Call& call,
+                              const std::function<std::string()>& body);
+    void on_recovery();
 
     protocol::Confinement confinement_of(const Call& call) const;
     void audit(const Call& call, std::string_view event, std::string detail);
@@ -154,6 +158,7 @@ private:
     std::uint64_t last_serial_ = 0;
     Questions questions_{"patch"};
     std::optional<os::Errand> recovery_;
+    std::optional<Error> ending_; // nothing is begun any more
 };
 
 // A line for each file: A, M, D or R, and its path; safe to show.

@@ -385,6 +385,51 @@ def an_abort_is_of_commands_and_patches(work):
     work.server.wait_withdrawn(first)
 
 
+@working(sandbox=UNCONFINED)
+def of_two_patches_of_one_file_one_is_applied_and_whole(work):
+    for number in range(10):
+        os.mkdir(os.path.join(work.root, "r%d" % number))
+        texts = {
+            name: patch("*** Add File: p/shared", "+same", "*** Add File: " + name, "+own")
+            for name in ("one", "other")
+        }
+        asked = {
+            name: work.apply_later(text, workdir="r%d" % number) for name, text in texts.items()
+        }
+        applied = [name for name, one in asked.items() if "result" in work.server.reply(one)]
+        want = {name: b"own\n" for name in applied}
+        if applied:
+            want["p/shared"] = b"same\n"
+        check(applied, "none of two was applied")
+        equal(read_tree(os.path.join(work.root, "r%d" % number)), want, "the tree")
+
+
+@test
+def the_choice_that_the_server_was_given_is_for_patches_too(scene):
+    server = exec_server(scene, "--sandbox", "require")
+    path = os.path.join(server.home.project, "f")
+    error = server.error(server.request("patch/apply", {"patch": adding(path, "x")}), kind="denied")
+    check("--sandbox require" in error["data"]["hint"], "hint %r" % error)
+    server.call("session/configure", {"sandbox": CONFINED, "approvalPolicy": "on-request"})
+    outside = adding("/var/tmp/execward-test-never", "x")
+    equal(server.call("patch/check", {"patch": outside})["decision"], "forbidden", "decision")
+    server.error(server.request("patch/apply", {"patch": outside}), kind="denied")
+    server = exec_server(scene, "--sandbox", "forbid", sandbox=CONFINED, home=server.home)
+    server.error(server.request("patch/apply", {"patch": adding(path, "x")}), kind="sandboxUnavailable")
+    check(not os.path.exists(path), "it was applied")
+
+
+@working()
+def a_patch_of_many_files_is_approved_once_only(work):
+    names = ["%s/%d" % (work.outside, number) for number in range(51)]
+    asked = work.apply_later(patch(*(line for name in names for line in ("*** Add File: " + name, "+x"))))
+    question = work.server.question()
+    equal({decision for decision, _ in question.offers()}, {"approved", "denied", "abort"}, "offers")
+    work.server.answer(question, "approved")
+    work.server.result(asked)
+    equal(len(read_tree(work.outside)), 51, "files")
+
+
 @working()
 def no_more_patches_than_the_limit_wait(work):
     asked = [work.apply_later(adding(work.outside + "/f%d" % n, "text")) for n in range(64)]

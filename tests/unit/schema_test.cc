@@ -690,7 +690,8 @@ TEST_CASE("the limits of files have the values that the schema names") {
     CHECK(protocol.limit("entries of a directory that is read") == files::most_entries);
     CHECK(protocol.limit("paths of a watch") == files::most_missing);
     CHECK(protocol.limit("length of a handleId") == longest_name);
-    CHECK(protocol.limit("unanswered patches") == std::size_t{PatchService::most_calls});
+    CHECK(protocol.limit("unanswered patches") ==
+          std::size_t{ew::server::PatchService::most_calls});
     CHECK(protocol.limit("open handles") == std::size_t{FileService::most_handles});
     CHECK(protocol.limit("watches") == std::size_t{ew::server::FileWatches::most});
     CHECK(protocol.limit("unanswered requests of fs/*") == std::size_t{FileService::most_tasks});

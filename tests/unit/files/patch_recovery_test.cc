@@ -14,13 +14,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace ew;
@@ -356,7 +359,7 @@ TEST_CASE("a journal is there as long as it is held, and recovered when it is no
         REQUIRE(held);
         CHECK(held->text() == encode(patch.journal));
         CHECK((status_of(path).st_mode & 07777) == 0600);
-        CHECK(recover_left_over(state.path("s")).empty());
+        CHECK(HeldJournal::left_over(state.path("s")).empty());
     }
     CHECK(fs::exists(path));
 
@@ -380,8 +383,47 @@ TEST_CASE("a journal that was not all written goes, one that cannot be read stay
 
     REQUIRE(all.size() == 1);
     CHECK(all[0].failure.has_value());
-    CHECK(tree_of(state) ==
-          Tree{{"patches/" + token, "another version"}, {"patches/note", "somebody's"}});
+    CHECK(tree_of(state) == Tree{{"patches/" + token, "another version"},
+                                 {"patches/note", "somebody's"},
+                                 {"patches.lock", ""}});
+}
+
+TEST_CASE("one patch at a time is applied, and the next one waits for its end") {
+    const TempDirectory state;
+    Journal journal;
+    journal.token = new_token();
+    Result<HeldJournal> first = HeldJournal::write(state.path(), journal);
+    REQUIRE(first);
+    std::atomic<bool> has_ended = false;
+    std::thread other([&] {
+        Journal second;
+        second.token = new_token();
+        Result<HeldJournal> held = HeldJournal::write(state.path(), second);
+        CHECK(held);
+        CHECK(has_ended);
+        if (held) held->remove();
+    });
+    while (std::distance(fs::directory_iterator(state.path("patches")), {}) < 2)
+        std::this_thread::yield(); // until it has begun
+    has_ended = true;
+    first->remove();
+    first = Error{};
+    other.join();
+    CHECK(fs::is_empty(state.path("patches")));
+}
+
+TEST_CASE("a file that another made with the same content is not taken for our own") {
+    const Interrupted patch;
+    const auto all = patch.actions();
+    for (std::size_t i = 0; i < patch.journal.directories.size() + 9; ++i)
+        all[i](); // all is staged
+    std::size_t made = 0;
+    while (patch.journal.steps[made].kind != StepKind::make)
+        ++made;
+    patch.put(patch.target(made), patch.texts[made]);
+    (void)patch.recovered();
+    CHECK(fs::exists(patch.target(made)));
+    CHECK_FALSE(fs::exists(patch.staged(made)));
 }
 
 TEST_SUITE_END();

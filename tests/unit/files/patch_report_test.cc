@@ -70,6 +70,20 @@ TEST_CASE("a report with a number that no kind or level has is none") {
     CHECK_FALSE(decode_report(many));
 }
 
+TEST_CASE("a report whose paths lead elsewhere, or whose digests are none, is none") {
+    for (const std::string path : {"", "relative", "/w/../x", "/w/./x", "/w//x", "/w/", "/"}) {
+        PatchReport report = full_report();
+        report.files[0].path = path;
+        CHECK_FALSE(decode_report(encode(report)));
+        report = full_report();
+        report.files[1].destination = path;
+        CHECK_FALSE(decode_report(encode(report)));
+    }
+    PatchReport report = full_report();
+    report.files[0].old_digest = "abc";
+    CHECK_FALSE(decode_report(encode(report)));
+}
+
 TEST_CASE("a report with any other byte is one or none") {
     const std::string text = encode(full_report());
     for (std::size_t i = 0; i < text.size(); ++i) {

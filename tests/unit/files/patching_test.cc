@@ -1,5 +1,4 @@
 #include "files/patch_journal.h"
-#include "files/patch_locks.h"
 #include "files/patching.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
@@ -7,16 +6,13 @@
 #include "unit/files/patching.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 using namespace ew;
 using namespace ew::files;
@@ -264,33 +260,18 @@ TEST_CASE("a directory whose path is too long for any is no reason to end") {
     CHECK(failure->message.find("File name too long") != std::string::npos);
 }
 
-TEST_CASE("a patch waits for another one in its directory") {
+TEST_CASE("a moved file keeps its mode, also over another file") {
     const TempDirectory directory;
-    directory.write("a", "1\n");
-    UniqueFd lock(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
-    std::thread other([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        CHECK(directory.read("a") == "1\n");
-        lock.reset();
-    });
-
-    CHECK(applied(directory, "*** Update File: a\n-1\n+2\n") == "");
-
-    other.join();
-    CHECK(directory.read("a") == "2\n");
-}
-
-TEST_CASE("a patch of files in too many directories changes none") {
-    const TempDirectory directory;
-    std::string patch;
-    for (std::size_t i = 0; i <= most_locked_directories; ++i) {
-        const std::string name = "d" + std::to_string(i) + "/f";
-        directory.write(name, "");
-        patch += "*** Delete File: " + name + "\n";
-    }
-    CHECK(applied(directory, patch) == "the patch: changes files in more than 500 directories");
-    CHECK(tree_of(directory).size() == most_locked_directories + 1);
+    directory.write("key", "1\n");
+    directory.write("script", "2\n");
+    directory.write("there", "3\n");
+    REQUIRE(::chmod(directory.path("key").c_str(), 0600) == 0);
+    REQUIRE(::chmod(directory.path("script").c_str(), 0750) == 0);
+    CHECK(applied(directory, "*** Update File: key\n*** Move to: d/key\n"
+                             "*** Update File: script\n*** Move to: there\n-2\n+two\n") == "");
+    CHECK((status_of(directory.path("d/key")).st_mode & 07777) == 0600);
+    CHECK((status_of(directory.path("there")).st_mode & 07777) == 0750);
+    CHECK(tree_of(directory) == Tree{{"d/key", "1\n"}, {"there", "two\n"}});
 }
 
 TEST_CASE("a patch that changes no byte does nothing") {
