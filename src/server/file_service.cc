@@ -69,8 +69,16 @@ Result<void> FileService::begin(FileTask& task) {
     if (task.sandbox) return begin_confined(task);
     FileProcess* process = idle_process();
     if (process == nullptr) {
-        if (const auto at = next_growth(); at && now_ < *at) return {};
-        processes_.push_back(TRY(FileProcess::begin(++last_serial_, poller_)));
+        const std::optional<TimePoint> growth = next_growth();
+        if (growth && now_ < *growth) return {};
+        Result<std::unique_ptr<FileProcess>> begun = FileProcess::begin(++last_serial_, poller_);
+        if (!begun && growth) return {}; // one that is at work will take it
+        if (!begun)
+            return Error{
+                ErrorKind::limit,
+                fmt::format("no process can be started for files: {}", begun.error().message),
+                "close other files, or raise the limits of the server (ulimit -n, -u)"};
+        processes_.push_back(std::move(*begun));
         process = processes_.back().get();
     }
     hand_to(*process, task);
