@@ -90,7 +90,10 @@ public:
         : file_(file), searched_(file, wanted_by(chunks)) {}
 
     Result<Edit> locate(const Chunk& chunk) {
-        begin_ = {.cursor = cursor_};
+        begin_.cursor = cursor_;
+        begin_.level = MatchLevel::exact;
+        begin_.unsure.reset();
+        begin_.context = {};
         for (const std::string& context : chunk.contexts)
             TRY(pass(chunk, context));
         const WantedLines wanted = {wanted_, old_lines_of(chunk.lines)};
