@@ -3,6 +3,7 @@
 #include "core/paths.h"
 #include "files/patching.h"
 #include "os/directory.h"
+#include "os/file_lock.h"
 #include "os/io.h"
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +22,7 @@ namespace ew::files {
 namespace {
 
 constexpr int most_tries = 20;
+constexpr Millis patience{10'000};              // for another patch
 constexpr std::string_view unfinished = ".new"; // at the end of a name: it may not be whole
 
 std::string place_below(const std::string& state_directory) {
@@ -47,17 +48,6 @@ bool sync_place(const std::string& place) {
 UniqueFd open_turn(const std::string& state_directory) {
     return UniqueFd(::open((state_directory + "/patches.lock").c_str(),
                            O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-}
-
-// False: somebody else has it all the time.
-bool take_turn(int file) {
-    constexpr int most_waits = 2000;
-    constexpr timespec pause = {0, 5'000'000}; // 10 s in all
-    for (int i = 0; i < most_waits; ++i) {
-        if (lock(file)) return true;
-        (void)::nanosleep(&pause, nullptr);
-    }
-    return false;
 }
 
 Error cannot_write(const std::string& path) {
@@ -109,7 +99,7 @@ Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
 Result<void> HeldJournal::finish(const std::string& text) const {
     if (text.size() > longest_journal)
         return Error{ErrorKind::limit, "the patch has too many files for a journal"};
-    if (!take_turn(turn_.get()))
+    if (!os::lock_within(turn_.get(), LOCK_EX, patience))
         return Error{ErrorKind::limit, "another patch is being applied, and takes long"};
     const std::string first = path_ + std::string(unfinished);
     if (!os::write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return cannot_write(first);
@@ -168,7 +158,8 @@ std::vector<LeftOver> recover_left_over(const std::string& state_directory) {
     const std::string place = place_below(state_directory);
     if (::access(place.c_str(), F_OK) != 0) return all; // no patch was ever applied
     const UniqueFd turn = open_turn(state_directory);
-    if (!turn || !take_turn(turn.get())) return all; // one is being applied, and hangs
+    if (!turn || !os::lock_within(turn.get(), LOCK_EX, patience))
+        return all; // one is being applied, and hangs
     for (const HeldJournal& journal : HeldJournal::left_over(state_directory)) {
         LeftOver left;
         left.journal = journal.path();

@@ -3,6 +3,7 @@
 #include "core/sha256.h"
 #include "core/utf8.h"
 #include "os/directory.h"
+#include "os/file_lock.h"
 #include "os/io.h"
 #include "sandbox/places.h"
 
@@ -16,7 +17,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,7 +28,8 @@ namespace {
 
 constexpr std::size_t longest_content = 64; // bytes of a file that stands in
 constexpr std::size_t longest_record = 8192;
-constexpr int most_tries = 200;   // for a lock, 5 ms apart
+constexpr Millis patience{1000};  // for a lock
+constexpr int most_tries = 200;   // to lock an entry that others remove
 constexpr int most_exchanges = 8; // of a place by others while it is being locked
 
 // What the journal says of one path: "device inode\n", the path, a NUL, and for a file an '=' and
@@ -84,16 +85,6 @@ bool is_same_file(int fd, int directory, const std::string& name) {
            open.st_dev == there.st_dev && open.st_ino == there.st_ino;
 }
 
-bool lock_within(int fd, int operation, int tries) {
-    for (int i = 0; i < tries; ++i) {
-        if (::flock(fd, operation | LOCK_NB) == 0) return true;
-        if (errno != EWOULDBLOCK && errno != EINTR) return false;
-        const timespec pause = {0, 5'000'000};
-        (void)::nanosleep(&pause, nullptr); // waiting for another process, not for time
-    }
-    return false;
-}
-
 // One entry of the journal, locked against everybody else who works on the same path.
 class Entry {
 public:
@@ -106,7 +97,7 @@ public:
             entry.file_.reset(
                 ::open(entry.path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
             if (!entry.file_) return os::system_error(fmt::format("open {}", entry.path_), errno);
-            if (!lock_within(entry.file_.get(), LOCK_EX, most_tries)) break;
+            if (!os::lock_within(entry.file_.get(), LOCK_EX, patience)) break;
             if (is_same_file(entry.file_.get(), AT_FDCWD, entry.path_)) return entry;
         }
         return Error{ErrorKind::sandbox_unavailable,
@@ -291,7 +282,7 @@ Result<Placeholder> hold_place(Record record, const std::string& journal) {
             return std::move(place.error());
         }
         if (!*place) return Placeholder{std::move(record.path), {}};
-        if (!lock_within(place->get(), LOCK_SH, most_tries))
+        if (!os::lock_within(place->get(), LOCK_SH, patience))
             return Error{ErrorKind::sandbox_unavailable,
                          fmt::format("the command was not run: '{}' is locked",
                                      core::shortened(record.path)),

@@ -1,6 +1,6 @@
 #include "store/files.h"
 
-#include "base/clock.h"
+#include "os/file_lock.h"
 #include "store/database.h"
 #include "store/unavailable.h"
 
@@ -105,15 +105,10 @@ Result<UniqueFd> lock_directory(const std::string& path, const std::string& dire
                                 Millis patience) {
     UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return failed(path, "open " + directory, errno);
-    const TimePoint end = clock_now() + patience;
-    constexpr useconds_t pause = 1000;
-    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR) break; // no locks here: SQLite's have to do
-        if (clock_now() >= end)
-            return unavailable(path, "another process has been opening it for too long",
-                               "try again, or end that process");
-        ::usleep(pause);
-    }
+    // Where there are no locks SQLite's have to do.
+    if (!os::lock_within(fd.get(), LOCK_EX, patience) && errno == EWOULDBLOCK)
+        return unavailable(path, "another process has been opening it for too long",
+                           "try again, or end that process");
     return fd;
 }
 
