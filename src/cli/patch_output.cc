@@ -27,16 +27,6 @@ std::string_view name_of(PatchedKind kind) {
     return {};
 }
 
-char letter_of(PatchedKind kind) {
-    switch (kind) {
-    case PatchedKind::add: return 'A';
-    case PatchedKind::update: return 'M';
-    case PatchedKind::remove: return 'D';
-    case PatchedKind::move: return 'R';
-    }
-    return ' ';
-}
-
 std::string_view name_of(MatchLevel level) {
     switch (level) {
     case MatchLevel::exact: return "exact";

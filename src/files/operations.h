@@ -29,7 +29,6 @@ void walk(const Request& request, Answer& answer);
 
 void patch_check(const Request& request, Answer& answer);
 void patch_apply(const Request& request, Answer& answer);
-void patch_recover(const Request& request, Answer& answer);
 
 void watch_missing(const Request& request, int inotify, Answer& answer);
 

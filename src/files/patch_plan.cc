@@ -64,6 +64,7 @@ public:
     Failure finish() {
         for (const auto& [path, file] : plan_.files)
             if (Failure failure = check_above(path, file)) return failure;
+        add_stand_ins();
         std::ranges::sort(plan_.report.directories);
         plan_.report.digest = digest_of(plan_.report);
         return {};
@@ -210,6 +211,15 @@ private:
                               std::to_string(most_patched_bytes >> 20) + " MiB together");
         plan_.report.files.push_back(std::move(file));
         return {};
+    }
+
+    // A directory that only holds a place in the sandbox counts as missing.
+    void add_stand_ins() {
+        for (const std::string& place : order_.stand_ins)
+            if (std::ranges::any_of(plan_.files, [&place](const auto& entry) {
+                    return core::is_below(entry.first, place);
+                }))
+                plan_.report.directories.push_back(place);
     }
 
     // What is a file cannot be a directory as well.

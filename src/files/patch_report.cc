@@ -3,7 +3,6 @@
 #include "core/sha256.h"
 #include "files/encoding.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace ew::files {
@@ -99,6 +98,16 @@ bool take_file(Taker& taker, PatchedFile& file) {
 
 } // namespace
 
+char letter_of(PatchedKind kind) {
+    switch (kind) {
+    case PatchedKind::add: return 'A';
+    case PatchedKind::update: return 'M';
+    case PatchedKind::remove: return 'D';
+    case PatchedKind::move: return 'R';
+    }
+    return ' ';
+}
+
 bool PatchedFile::operator==(const PatchedFile& other) const {
     std::string one;
     std::string two;
@@ -112,9 +121,7 @@ std::string digest_of(const PatchReport& report) {
     put(text, static_cast<std::uint32_t>(report.files.size()));
     for (const PatchedFile& file : report.files)
         put_change(text, file);
-    std::vector<std::string> directories = report.directories;
-    std::ranges::sort(directories); // in whatever order they were found to be missing
-    put(text, directories);
+    put(text, report.directories);
     return core::sha256(text);
 }
 
@@ -138,36 +145,6 @@ std::optional<PatchReport> decode_report(std::string_view text) {
         if (!take_file(taker, report.files.emplace_back())) return std::nullopt;
     report.directories = taker.texts();
     report.digest = taker.text();
-    if (!taker.is_at_end()) return std::nullopt;
-    return report;
-}
-
-std::string encode(const RecoveryReport& report) {
-    std::string text;
-    put(text, static_cast<std::uint32_t>(report.files.size()));
-    for (const RecoveredFile& file : report.files) {
-        put(text, file.path);
-        put(text, static_cast<std::uint8_t>(file.outcome));
-        put(text, file.kept);
-    }
-    return text;
-}
-
-std::optional<RecoveryReport> decode_recovery(std::string_view text) {
-    if (text.size() > longest_report) return std::nullopt;
-    Taker taker(text);
-    RecoveryReport report;
-    const auto count = taker.number<std::uint32_t>();
-    if (count > most_files) return std::nullopt;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        RecoveredFile& file = report.files.emplace_back();
-        file.path = taker.text();
-        const auto outcome = taker.number<std::uint8_t>();
-        file.kept = taker.text();
-        if (!taker.is_good() || outcome > static_cast<std::uint8_t>(Recovery::left_alone))
-            return std::nullopt;
-        file.outcome = static_cast<Recovery>(outcome);
-    }
     if (!taker.is_at_end()) return std::nullopt;
     return report;
 }

@@ -20,6 +20,9 @@ constexpr std::size_t most_made_directories = 10'000; // that files to add need
 
 enum class PatchedKind : std::uint8_t { add, update, remove, move };
 
+// As lists of changed files have it: A, M, D, R.
+char letter_of(PatchedKind kind);
+
 // All paths are canonical: absolute, and no component is a link.
 struct PatchedFile {
     PatchedKind kind = PatchedKind::update;
@@ -75,8 +78,5 @@ struct RecoveryReport {
 
     bool operator==(const RecoveryReport&) const = default;
 };
-
-std::string encode(const RecoveryReport& report);
-std::optional<RecoveryReport> decode_recovery(std::string_view text);
 
 } // namespace ew::files

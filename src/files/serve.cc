@@ -69,8 +69,7 @@ std::size_t descriptors_of(Verb verb) {
     case Verb::open:
     case Verb::open_replace:
     case Verb::patch_check:
-    case Verb::patch_apply:
-    case Verb::patch_recover: break;
+    case Verb::patch_apply: break;
     }
     return 0;
 }
@@ -96,7 +95,6 @@ void carry_out(const Received& received, Answer& answer) {
     case Verb::watch_missing: return watch_missing(request, fd(0), answer);
     case Verb::patch_check: return patch_check(request, answer);
     case Verb::patch_apply: return patch_apply(request, answer);
-    case Verb::patch_recover: return patch_recover(request, answer);
     }
 }
 

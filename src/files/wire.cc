@@ -55,7 +55,7 @@ std::optional<Request> decode_request(std::string_view text) {
     if (!taker.is_good() || taker.rest().size() != size) return std::nullopt;
     Request request;
     const auto verb = taker.number<std::uint8_t>();
-    if (verb > static_cast<std::uint8_t>(Verb::patch_recover)) return std::nullopt;
+    if (verb > static_cast<std::uint8_t>(Verb::patch_apply)) return std::nullopt;
     request.verb = static_cast<Verb>(verb);
     request.path = taker.text();
     request.other_path = taker.text();

@@ -42,7 +42,6 @@ enum class Verb : std::uint8_t {
                       //    directories that they must lie in, canonical, none: anywhere.
                       //    -> text: a PatchReport (patch_report.h) in pieces, not in base64
     patch_apply,      // the same, with `token` and `expected` -> text: a PatchReport
-    patch_recover,    // `data`: a journal (patch_journal.h) -> text: a RecoveryReport
 };
 
 struct WalkOptions {

@@ -30,8 +30,7 @@ std::string_view opening_of(Verb verb) {
     case Verb::commit:
     case Verb::watch_missing:
     case Verb::patch_check:
-    case Verb::patch_apply:
-    case Verb::patch_recover: break;
+    case Verb::patch_apply: break;
     }
     return {};
 }
@@ -140,8 +139,7 @@ void finish_result(FileTask& task, const files::Done& done) {
     case Verb::write_block:
     case Verb::commit: return json::write_value(out, protocol::Empty{});
     case Verb::patch_check:
-    case Verb::patch_apply:
-    case Verb::patch_recover: return;
+    case Verb::patch_apply: return;
     }
 }
 

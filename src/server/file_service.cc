@@ -285,8 +285,7 @@ void FileService::finish(FileTask& task, const files::Done& done, std::vector<Un
     case Verb::read_block:
     case Verb::write_block:
     case Verb::patch_check:
-    case Verb::patch_apply:
-    case Verb::patch_recover: break;
+    case Verb::patch_apply: break;
     }
     if (!task.error) finish_result(task, done);
 }

@@ -25,8 +25,7 @@ bool is_writing(const FileTask& task) {
     case files::Verb::copy:
     case files::Verb::open_replace:
     case files::Verb::commit:
-    case files::Verb::patch_apply:
-    case files::Verb::patch_recover: return true;
+    case files::Verb::patch_apply: return true;
     case files::Verb::read_file:
     case files::Verb::metadata:
     case files::Verb::canonicalize:

@@ -108,17 +108,6 @@ TEST_CASE("a digest tells apart what is changed, and nothing else") {
     CHECK(digest_of(report) != report.digest);
 }
 
-TEST_CASE("a recovery is what it was") {
-    RecoveryReport sent;
-    sent.files = {{"/a", Recovery::finished, ""}, {"/b", Recovery::left_alone, "/.execward-1"}};
-    const std::string text = encode(sent);
-    const std::optional<RecoveryReport> got = decode_recovery(text);
-    REQUIRE(got);
-    CHECK(*got == sent);
-    for (std::size_t size = 0; size < text.size(); ++size)
-        CHECK_FALSE(decode_recovery(std::string_view(text).substr(0, size)));
-}
-
 TEST_CASE("a journal has a step for each name that changes") {
     const Journal journal = journal_of(full_report(), token);
     REQUIRE(journal.steps.size() == 5);

@@ -329,12 +329,10 @@ TEST_CASE("a file process checks, applies and tells") {
     CHECK(decode_report(carried_out(request).text) == report);
     CHECK(directory.read("a") == "2\n");
 
-    request.verb = Verb::patch_recover;
-    request.data = encode(journal_of(*report, request.token));
-    const std::optional<RecoveryReport> recovered = decode_recovery(carried_out(request).text);
-    REQUIRE(recovered);
-    REQUIRE(recovered->files.size() == 1);
-    CHECK(recovered->files[0].outcome == Recovery::finished);
+    RecoveryReport recovered;
+    CHECK_FALSE(recover_patch(encode(journal_of(*report, request.token)), recovered));
+    REQUIRE(recovered.files.size() == 1);
+    CHECK(recovered.files[0].outcome == Recovery::finished);
 }
 
 TEST_CASE("what holds a place in a sandbox is not there, and cannot be made") {

@@ -99,7 +99,7 @@ TEST_CASE("a request whose last values are missing is none") {
 
 TEST_CASE("a request of a verb that is none is refused") {
     std::string text = encode(full_request());
-    text[sizeof(std::uint32_t)] = static_cast<char>(static_cast<int>(Verb::patch_recover) + 1);
+    text[sizeof(std::uint32_t)] = static_cast<char>(static_cast<int>(Verb::patch_apply) + 1);
     CHECK_FALSE(decode_request(text).has_value());
 }
 
