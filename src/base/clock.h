@@ -22,6 +22,11 @@ inline std::optional<TimePoint> deadline_after(TimePoint now, std::uint64_t mill
     return now + Millis(static_cast<std::int64_t>(millis));
 }
 
+// Whole milliseconds, as they are told to clients.
+inline std::uint64_t millis(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<Millis>(duration).count());
+}
+
 // The earlier of two deadlines, where absent means never.
 inline std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
     if (!a) return b;

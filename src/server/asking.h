@@ -6,6 +6,7 @@
 #include "server/outbox.h"
 #include "server/questions.h"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -23,6 +24,13 @@ std::optional<std::string_view> question_answered(const protocol::Message& answe
 // What cannot be understood, was not offered, or is an error, is a denial that says so.
 protocol::ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
                                      const protocol::Message& answer);
+
+// What a message of the client answered.
+enum class Answered : std::uint8_t {
+    nothing, // that is being asked
+    question,
+    everything, // that is being asked about, whoever asks, is called off
+};
 
 bool approves(protocol::ApprovalDecision decision);
 

@@ -17,10 +17,6 @@ using core::exec_call::Bounds;
 
 namespace {
 
-std::uint64_t millis(TimePoint::duration duration) {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<Millis>(duration).count());
-}
-
 std::vector<std::vector<std::string>> words_of(const core::Judgement& judgement) {
     std::vector<std::vector<std::string>> commands;
     for (const core::CommandVerdict& verdict : judgement.commands)

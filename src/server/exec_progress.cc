@@ -78,8 +78,7 @@ void ExecService::audit_end(const Process& process) {
 void ExecService::begin(Process& process) {
     ExecProcess& exec = *process.exec;
     exec.is_begun = true;
-    exec.spawn_ms = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<Millis>(now_ - exec.decided_at).count());
+    exec.spawn_ms = millis(now_ - exec.decided_at);
     exec.begin.sandbox = process.confinement();
     notify(outbox_, "exec/begin", exec.begin);
     ByteBuffer header;

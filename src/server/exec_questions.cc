@@ -1,7 +1,6 @@
 // Questions: what a person is shown, which answers there are, what an answer brings about.
 #include "core/display.h"
 #include "json/strings.h"
-#include "server/asking.h"
 #include "server/exec_results.h"
 #include "server/exec_service.h"
 
@@ -229,14 +228,11 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
 }
 
 void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQuestion&) {
-    if (const std::optional<Question> question = questions_.leave(serial)) withdraw(*question);
+    if (const std::optional<Question> question = questions_.leave(serial))
+        withdraw_question(outbox_, *question);
 }
 
-void ExecService::withdraw(const Question& question) {
-    withdraw_question(outbox_, question);
-}
-
-ExecService::Answered ExecService::on_answer(const protocol::Message& message) {
+Answered ExecService::on_answer(const protocol::Message& message) {
     const std::optional<std::string_view> id = question_answered(message);
     std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
     if (!question) return Answered::nothing;
@@ -264,7 +260,7 @@ void ExecService::settle(const Question& question, const ApprovalAnswer& answer)
 
 void ExecService::abort_questions() {
     while (std::optional<Question> other = questions_.take_any()) {
-        withdraw(*other);
+        withdraw_question(outbox_, *other);
         refuse(*other, {ErrorKind::denied,
                         "the command was not run: everything that was being asked about was "
                         "aborted"});

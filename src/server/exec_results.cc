@@ -23,10 +23,6 @@ namespace {
 constexpr std::int64_t timed_out_code = 124;
 constexpr std::int64_t not_started_code = -1;
 
-std::uint64_t millis(TimePoint::duration duration) {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<Millis>(duration).count());
-}
-
 std::int64_t code_of(const Process& process) {
     return process.timed_out ? timed_out_code : process.exit->code;
 }

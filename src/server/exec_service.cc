@@ -349,7 +349,7 @@ void ExecService::abandon(const Error& error) {
 
 void ExecService::on_time() {
     while (std::optional<Question> question = questions_.take_due(now_)) {
-        withdraw(*question);
+        withdraw_question(outbox_, *question);
         refuse(*question,
                {ErrorKind::denied, "the command was not run: nobody answered the question in time",
                 "a longer approvalTimeoutMs gives more time; 0 waits as long as it "

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "core/exec_call.h"
 #include "protocol/envelope.h"
+#include "server/asking.h"
 #include "server/exec_request.h"
 #include "server/gate.h"
 #include "server/outbox.h"
@@ -46,11 +47,6 @@ public:
     bool cancel(const json::Id& id);
 
     // The client's answer to a question.
-    enum class Answered : std::uint8_t {
-        nothing, // that is open here
-        question,
-        everything, // that is being asked about, also elsewhere, is called off
-    };
     Answered on_answer(const protocol::Message& message);
 
     // Refuses what is being asked about.
@@ -139,7 +135,6 @@ private:
     std::string shared_key(const Call& call, protocol::ApprovalKind kind) const;
     void settle(const Question& question, const protocol::ApprovalAnswer& answer);
     void refuse(const Question& question, const Error& error);
-    void withdraw(const Question& question);
 
     // attempts
     static Reach again(const Call& call, core::exec_call::Bounds bounds);

@@ -170,9 +170,10 @@ std::string Gate::project_for(const ExecPlan& plan) const {
                                                                   : std::string();
 }
 
-std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecPlan& plan) {
-    Result<std::optional<store::Grant>> grant = store_->find_command(
-        key, plan.workdir, session_.id(), project_for(plan), store::Moment::now().wall);
+std::optional<std::int64_t> Gate::find_grant(const std::string& key, const std::string& directory,
+                                             const std::string& project) {
+    Result<std::optional<store::Grant>> grant =
+        store_->find_command(key, directory, session_.id(), project, store::Moment::now().wall);
     if (!grant) warn_of_store(grant.error());
     if (!grant || !*grant) return std::nullopt;
     return (*grant)->id;
@@ -180,20 +181,18 @@ std::optional<std::int64_t> Gate::find_grant(const std::string& key, const ExecP
 
 std::string Gate::find_approval(const std::string& key, const std::string& directory,
                                 bool uses_it) {
-    const store::Moment now = {store::Moment::now().wall, now_};
-    Result<std::optional<store::Grant>> grant =
-        store_->find_command(key, directory, session_.id(), "", now.wall);
-    if (!grant) warn_of_store(grant.error());
-    if (!grant || !*grant) return {};
-    if (uses_it) store_->note_use((*grant)->id, now);
-    return fmt::format("grant {}", (*grant)->id);
+    const std::optional<std::int64_t> grant = find_grant(key, directory, "");
+    return grant ? named(*grant, uses_it) : std::string();
 }
 
 std::string Gate::take_approval(const std::string& key, const ExecPlan& plan) {
-    const std::optional<std::int64_t> grant = find_grant(key, plan);
-    if (!grant) return {};
-    store_->note_use(*grant, {store::Moment::now().wall, now_});
-    return fmt::format("grant {}", *grant);
+    const std::optional<std::int64_t> grant = find_grant(key, plan.workdir, project_for(plan));
+    return grant ? named(*grant, true) : std::string();
+}
+
+std::string Gate::named(std::int64_t grant, bool uses_it) {
+    if (uses_it) store_->note_use(grant, {store::Moment::now().wall, now_});
+    return fmt::format("grant {}", grant);
 }
 
 Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
@@ -209,7 +208,8 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
         say_who_allowed(ruling);
     }
     if (ruling.decision != Decision::prompt || only_rules != nullptr) return ruling;
-    const std::optional<std::int64_t> grant = find_grant(ruling.key, plan);
+    const std::optional<std::int64_t> grant =
+        find_grant(ruling.key, plan.workdir, project_for(plan));
     if (!grant) return ruling;
     ruling.decision = Decision::allow;
     ruling.decided_by = "grant";

@@ -96,7 +96,9 @@ private:
                        const core::RuleSet* only_rules);
     core::Judgement judge(const ExecPlan& plan, const core::Question& question,
                           const core::RuleSet* only_rules);
-    std::optional<std::int64_t> find_grant(const std::string& key, const ExecPlan& plan);
+    std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
+                                           const std::string& project);
+    std::string named(std::int64_t grant, bool uses_it);
     std::string project_for(const ExecPlan& plan) const;
     void note_uses(const Ruling& ruling);
     store::AuditRow row(std::string_view event) const;

@@ -1,15 +1,13 @@
 // Whether a patch is applied, must be asked about, or is refused; and the question.
 #include "core/display.h"
-#include "core/paths.h"
 #include "core/sha256.h"
 #include "sandbox/init_place.h"
-#include "server/asking.h"
+#include "server/exec_reach.h"
 #include "server/patch_service.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace ew::server {
@@ -20,16 +18,6 @@ using protocol::ApprovalDecision;
 using protocol::ApprovalScope;
 
 namespace {
-
-// What git and agents execute or obey.
-bool is_protected(std::string_view path) {
-    constexpr std::array<std::string_view, 4> names = {".git", ".agents", ".codex", ".execward"};
-    return std::ranges::any_of(names, [path](std::string_view name) {
-        const std::string inner = fmt::format("/{}/", name);
-        return path.find(inner) != std::string_view::npos ||
-               path.ends_with(inner.substr(0, inner.size() - 1));
-    });
-}
 
 // Of an approval that lets patches change a file.
 std::string key_of(const std::string& path) {
@@ -43,16 +31,6 @@ std::vector<std::string> places_of(const files::PatchReport& report) {
         if (!file.destination.empty()) places.push_back(file.destination);
     }
     return places;
-}
-
-std::string_view letter_of(protocol::PatchChange change) {
-    switch (change) {
-    case protocol::PatchChange::add: return "A";
-    case protocol::PatchChange::update: return "M";
-    case protocol::PatchChange::remove: return "D";
-    case protocol::PatchChange::move: break;
-    }
-    return "R";
 }
 
 // An approval for the session is kept for each file.
@@ -80,12 +58,13 @@ bool is_cut(const protocol::PatchedFile& file) {
 
 } // namespace
 
-std::string summary_of(const std::vector<protocol::PatchedFile>& files) {
+std::string summary_of(const files::PatchReport& report) {
     std::string summary;
-    for (const protocol::PatchedFile& file : files) {
+    for (const files::PatchedFile& file : report.files) {
         if (!summary.empty()) summary += '\n';
-        summary += fmt::format("{} {}", letter_of(file.change), core::visible(file.path));
-        if (file.destination) summary += fmt::format(" -> {}", core::visible(*file.destination));
+        summary += fmt::format("{} {}", files::letter_of(file.kind), core::visible(file.path));
+        if (!file.destination.empty())
+            summary += fmt::format(" -> {}", core::visible(file.destination));
     }
     return summary;
 }
@@ -94,31 +73,30 @@ std::string summary_of(const std::vector<protocol::PatchedFile>& files) {
 std::string PatchService::approved_before(const Call& call) {
     std::string last;
     for (const std::string& path : places_of(call.report)) {
-        last = parts_.gate.find_approval(key_of(path), call.plan.workdir, !call.is_check);
+        last = parts_.gate.find_approval(key_of(path), call.workdir, !call.is_check);
         if (last.empty()) return {};
     }
     return last;
 }
 
-// Of what the sandbox lets be written?
-bool PatchService::leads_outside(const Call& call) {
-    return std::ranges::any_of(call.report.files,
-                               [](const files::PatchedFile& file) { return !file.is_writable; });
+// Null: the sandbox lets all of it be written.
+const files::PatchedFile* PatchService::outside(const Call& call) {
+    const auto found =
+        std::ranges::find(call.report.files, false, &files::PatchedFile::is_writable);
+    return found == call.report.files.end() ? nullptr : &*found;
 }
 
 PatchService::Verdict PatchService::verdict_on(const Call& call) {
     const config::Config& config = parts_.session.settings().config;
     const std::vector<std::string> places = places_of(call.report);
-    const auto guarded =
-        std::ranges::find_if(places, [](const std::string& path) { return is_protected(path); });
-    const auto closed = std::ranges::find_if(
-        call.report.files, [](const files::PatchedFile& file) { return !file.is_writable; });
+    const auto guarded = std::ranges::find_if(places, holds_what_runs_later);
+    const files::PatchedFile* const closed = outside(call);
     std::string reason;
     if (config.approval_policy == ApprovalPolicy::untrusted)
         reason = "the approval policy asks about every patch";
     else if (guarded != places.end())
         reason = fmt::format("'{}' belongs to what git or agents obey", core::visible(*guarded));
-    else if (call.sandbox && closed != call.report.files.end())
+    else if (call.sandbox && closed != nullptr)
         reason = fmt::format("'{}' is not in what the sandbox lets be written",
                              core::visible(closed->path));
     else
@@ -126,7 +104,7 @@ PatchService::Verdict PatchService::verdict_on(const Call& call) {
                 call.sandbox ? "all files lie where the sandbox lets commands write"
                              : "no sandbox is asked for, and the policy does not ask",
                 "policy", ""};
-    if (leads_outside(call) && !parts_.files.allows(false))
+    if (closed != nullptr && !parts_.files.allows(false))
         return {Decision::forbidden, reason + ", and this server does nothing without a sandbox",
                 "policy", ""};
     if (std::string grant = approved_before(call); !grant.empty())
@@ -148,7 +126,7 @@ void PatchService::act_on(std::uint64_t serial, Call& call, const Verdict& verdi
     call.decided_by = verdict.decided_by;
     call.rule = verdict.rule;
     if (verdict.decision == Decision::allow) {
-        if (leads_outside(call)) call.sandbox.reset(); // it was approved
+        if (outside(call) != nullptr) call.sandbox.reset(); // it was approved
         return note(serial, call);
     }
     if (verdict.decision == Decision::forbidden)
@@ -172,12 +150,12 @@ protocol::ApprovalRequest PatchService::request_for(const Call& call,
     request.kind = protocol::ApprovalKind::patch;
     request.argv = {"apply_patch"};
     request.program = sandbox::init_place();
-    request.workdir = call.plan.workdir;
+    request.workdir = call.workdir;
     request.reason = reason;
     request.justification = call.params.justification;
     request.files = call.shown;
     request.available_decisions = choices(places_of(call.report).size());
-    request.display.command = summary_of(call.shown);
+    request.display.command = summary_of(call.report);
     request.display.program = core::visible(request.program);
     request.display.workdir = core::visible(request.workdir);
     request.display.reason = core::visible(reason);
@@ -186,13 +164,13 @@ protocol::ApprovalRequest PatchService::request_for(const Call& call,
     for (const std::string& path : places_of(call.report)) {
         request.display.has_invisible_characters |= core::has_invisible(path);
         request.display.has_mixed_scripts |= core::has_mixed_scripts(path);
-        if (is_protected(path))
+        if (holds_what_runs_later(path))
             request.display.notes.push_back(fmt::format(
                 "What is written to {} can run later, outside the sandbox.", core::visible(path)));
     }
     if (std::ranges::any_of(call.shown, is_cut))
         request.display.notes.emplace_back("Not all changes are shown: the patch is too long.");
-    if (call.sandbox && leads_outside(call))
+    if (call.sandbox && outside(call) != nullptr)
         request.display.notes.emplace_back("The files are changed outside the sandbox.");
     return request;
 }
@@ -216,14 +194,13 @@ void PatchService::ask(std::uint64_t serial, Call& call, const std::string& reas
     send_question(parts_.outbox, *question);
 }
 
-ExecService::Answered PatchService::on_answer(const protocol::Message& message) {
+Answered PatchService::on_answer(const protocol::Message& message) {
     const std::optional<std::string_view> id = question_answered(message);
     const std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
-    if (!question) return ExecService::Answered::nothing;
+    if (!question) return Answered::nothing;
     const protocol::ApprovalAnswer answer = read_answer(question->request, message);
     settle(*question, answer);
-    return answer.decision == ApprovalDecision::abort ? ExecService::Answered::everything
-                                                      : ExecService::Answered::question;
+    return answer.decision == ApprovalDecision::abort ? Answered::everything : Answered::question;
 }
 
 // One approval for each file.
@@ -231,8 +208,9 @@ void PatchService::keep(const Question& question, const Call& call,
                         const protocol::ApprovalAnswer& answer) {
     if (answer.decision != ApprovalDecision::approved_for_session)
         return parts_.gate.keep(question, answer);
+    Question one = question;
+    one.request.files.reset(); // they are not kept, and may be long
     for (const std::string& path : places_of(call.report)) {
-        Question one = question;
         one.grant_key = key_of(path);
         one.request.argv = {"apply_patch", path};
         parts_.gate.keep(one, answer);
@@ -252,10 +230,9 @@ void PatchService::settle(const Question& question, const protocol::ApprovalAnsw
                                  fmt::format("the patch was not applied: it was denied{}", reason),
                                  "do something else, or ask why"});
     }
-    call->approval_ms += static_cast<std::uint64_t>(
-        std::chrono::duration_cast<Millis>(now_ - *call->asked_at).count());
+    call->approval_ms += millis(now_ - *call->asked_at);
     call->decided_by = "client";
-    if (leads_outside(*call)) call->sandbox.reset();
+    if (outside(*call) != nullptr) call->sandbox.reset();
     note(question.calls.front(), *call);
 }
 

@@ -8,7 +8,6 @@
 #include "files/patching.h"
 #include "patch/parse.h"
 #include "sandbox/policy.h"
-#include "server/asking.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
 #include "server/sandbox_request.h"
@@ -29,7 +28,8 @@ constexpr std::string_view good = "done";
 constexpr std::string_view undone = "undone";
 constexpr std::string_view settled = "settled"; // before
 
-protocol::PatchedFile shown(const files::PatchedFile& file) {
+// Takes what only the client gets.
+protocol::PatchedFile shown(files::PatchedFile& file) {
     protocol::PatchedFile result;
     result.path = file.path;
     result.change = static_cast<protocol::PatchChange>(file.kind);
@@ -38,7 +38,7 @@ protocol::PatchedFile shown(const files::PatchedFile& file) {
     result.removed_lines = file.removed;
     for (const patch::ChunkMatch& match : file.matches)
         result.matches.push_back({match.line, static_cast<protocol::PatchLevel>(match.level)});
-    result.diff = file.diff;
+    result.diff = std::move(file.diff);
     return result;
 }
 
@@ -75,7 +75,7 @@ void PatchService::audit(const Call& call, std::string_view event, std::string d
     row.call = call.call_id;
     row.event = event;
     row.argv = R"(["apply_patch"])";
-    row.directory = call.plan.workdir;
+    row.directory = call.workdir;
     row.decided_by = call.decided_by;
     row.rule = call.rule;
     row.detail = std::move(detail);
@@ -126,6 +126,7 @@ Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandPara
     return std::optional<patch::PatchCall>();
 }
 
+// For its directory and its confinement; nothing is run.
 Result<ExecPlan> PatchService::plan_for(const protocol::PatchApplyParams& params) {
     protocol::ExecCommandParams command;
     command.argv = {"apply_patch"};
@@ -146,19 +147,19 @@ void PatchService::begin(Call call) {
                                 "send several"});
     Result<ExecPlan> plan = plan_for(call.params);
     if (!plan) return call.reply.fail(plan.error());
-    call.plan = std::move(*plan);
-    if (Result<void> allowed = parts_.files.allows(call.plan.policy.has_value()); !allowed)
+    if (Result<void> allowed = parts_.files.allows(plan->policy.has_value()); !allowed)
         return call.reply.fail(allowed.error());
     const std::uint64_t serial = ++last_serial_;
     call.began_at = now_;
     call.call_id = call.params.call_id.value_or(call.reply.call_id());
-    if (call.plan.policy) {
-        call.sandbox = SandboxOrder{*call.plan.policy, call.plan.context};
+    call.workdir = std::move(plan->workdir);
+    if (plan->policy) {
+        call.sandbox = SandboxOrder{std::move(*plan->policy), std::move(plan->context)};
         fit_for_files(call.sandbox->policy);
     }
     files::Request request;
     request.verb = files::Verb::patch_check;
-    request.path = call.plan.workdir;
+    request.path = call.workdir;
     request.data = call.params.patch;
     parts_.files.begin_for(serial, std::move(request), call.sandbox);
     calls_.emplace(serial, std::move(call));
@@ -188,7 +189,7 @@ void PatchService::take_check(std::uint64_t serial, Call& call, Result<std::stri
     if (!decoded)
         return fail(serial, {ErrorKind::internal, "the report on the patch could not be read"});
     call.report = std::move(*decoded);
-    for (const files::PatchedFile& file : call.report.files)
+    for (files::PatchedFile& file : call.report.files)
         call.shown.push_back(shown(file));
     const Verdict verdict = verdict_on(call);
     if (!call.is_check) return act_on(serial, call, verdict);
@@ -241,11 +242,11 @@ void PatchService::apply(std::uint64_t serial, Call& call) {
     call.stage = Stage::applying;
     call.is_begun = true;
     notify(parts_.outbox, "patch/begin",
-           protocol::PatchBeginEvent{call.call_id, call.plan.workdir, call.decided_by, call.shown});
+           protocol::PatchBeginEvent{call.call_id, call.workdir, call.decided_by, call.shown});
     audit(call, "start", fmt::format("{} files", call.report.files.size()));
     files::Request request;
     request.verb = files::Verb::patch_apply;
-    request.path = call.plan.workdir;
+    request.path = call.workdir;
     request.data = call.params.patch;
     request.token = call.token;
     request.expected = call.report.digest;
@@ -297,7 +298,7 @@ void PatchService::on_errand(std::uint64_t serial) {
 
 void PatchService::answer(Call& call) const {
     if (call.command)
-        return answer_as_command(call, "The patch was applied:\n" + summary_of(call.shown) + "\n",
+        return answer_as_command(call, "The patch was applied:\n" + summary_of(call.report) + "\n",
                                  0);
     protocol::PatchApplyResult result;
     result.call_id = call.call_id;
@@ -311,8 +312,7 @@ void PatchService::answer(Call& call) const {
 void PatchService::answer_as_command(Call& call, const std::string& output, int exit_code) const {
     const TimePoint::duration wall = now_ - call.began_at;
     protocol::ExecResult result = make_answer(call.call_id, output, exit_code, *call.command);
-    result.wall_time_ms =
-        static_cast<std::uint64_t>(std::chrono::duration_cast<Millis>(wall).count());
+    result.wall_time_ms = millis(wall);
     result.timings.approval_ms = call.approval_ms;
     result.sandbox = confinement_of(call);
     result.notice = "it was applied as a patch, and no shell was run; patch/apply does the same";

@@ -14,8 +14,9 @@
 #include "patch/recognise.h"
 #include "protocol/envelope.h"
 #include "protocol/patch.h"
+#include "server/asking.h"
+#include "server/exec_process.h"
 #include "server/exec_request.h"
-#include "server/exec_service.h"
 #include "server/file_service.h"
 #include "server/gate.h"
 #include "server/outbox.h"
@@ -61,7 +62,7 @@ public:
     // not wait here.
     bool cancel(const json::Id& id);
 
-    ExecService::Answered on_answer(const protocol::Message& message);
+    Answered on_answer(const protocol::Message& message);
     void abort_questions();
 
     // Takes what file processes have found out. Once a turn of the loop, after they had theirs.
@@ -94,7 +95,7 @@ private:
         TimePoint began_at = {};
         protocol::PatchApplyParams params = {};
         std::string call_id = {};
-        ExecPlan plan = {}; // for its directory and its confinement; nothing is run
+        std::string workdir = {}; // absolute, symlinks resolved
         Stage stage = Stage::checking;
         std::optional<SandboxOrder> sandbox = {};
         files::PatchReport report = {};
@@ -128,7 +129,7 @@ private:
     Verdict verdict_on(const Call& call);
     Verdict verdict_of_policy(std::string reason) const;
     std::string approved_before(const Call& call);
-    static bool leads_outside(const Call& call);
+    static const files::PatchedFile* outside(const Call& call);
     void act_on(std::uint64_t serial, Call& call, const Verdict& verdict);
 
     void ask(std::uint64_t serial, Call& call, const std::string& reason);
@@ -162,7 +163,7 @@ private:
 };
 
 // A line for each file: A, M, D or R, and its path; safe to show.
-std::string summary_of(const std::vector<protocol::PatchedFile>& files);
+std::string summary_of(const files::PatchReport& report);
 
 // The patch that a command is, if it is one and nothing else. Errors: see patch::recognise.
 Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandParams& params);

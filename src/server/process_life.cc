@@ -301,8 +301,7 @@ void ProcessService::on_exit(Process& process, int status, const rusage& usage) 
     Exit exit;
     exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     exit.code = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
-    exit.usage.wall_ms = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<Millis>(now_ - process.started_at).count());
+    exit.usage.wall_ms = ew::millis(now_ - process.started_at);
     exit.usage.user_ms = millis(usage.ru_utime);
     exit.usage.system_ms = millis(usage.ru_stime);
     exit.usage.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

@@ -150,9 +150,7 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     }
     process->header = notification_header(process->id);
     process->started_at = now_;
-    process->started_at_ms = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())
-            .count());
+    process->started_at_ms = millis(std::chrono::system_clock::now().time_since_epoch());
     process->grace_ms = launch.grace_ms;
     process->timeout_ms = launch.timeout_ms;
     process->start_reply = std::move(launch.reply);

@@ -256,7 +256,6 @@ void Server::handle_frame(const protocol::Frame& frame) {
 }
 
 void Server::handle_response(const Message& message) {
-    using Answered = ExecService::Answered;
     if (exec_) {
         Answered answered = exec_->on_answer(message);
         if (answered == Answered::nothing) answered = patches_->on_answer(message);
