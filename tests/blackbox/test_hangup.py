@@ -98,6 +98,8 @@ def lose_the_relay(scene, kind, is_full):
         relay.stop_reading()
         wait_for_full_pipes(relay)  # bytes that the relay has not taken make a reset of the end of its socket
     kill_quietly(relay.pid)
+    # Its descriptors close, and the server ends, before the kernel counts the relay itself as dead.
+    equal(relay.exit_status(), 137, "exit status of the relay")
     expect_nothing_left(relay)
 
 
