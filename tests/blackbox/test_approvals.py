@@ -848,7 +848,8 @@ def a_call_can_be_cancelled_while_a_second_try_is_asked_for(scene):
 @test
 def what_still_ran_when_it_was_answered_is_not_tried_again(scene):
     server = confining(scene, answer=always("approved"))
-    process_id = server.left_running("sleep 0.7; " + STOPPED)
+    process_id = server.left_running("while [ ! -e go ]; do sleep 0.05; done; " + STOPPED)
+    scene.file("home/project/go")
     result = server.last_answer(process_id)
     equal(result["exitCode"], 77, "code")
     equal((server.questions, len(server.programs_by_id)), ([], 1), "questions and programs")

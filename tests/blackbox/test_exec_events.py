@@ -81,7 +81,8 @@ def a_process_that_outlives_its_call_has_its_end_too(scene):
     server = exec_server(scene)
     gate = scene.path("gate")
     os.mkfifo(gate)
-    process_id = server.left_running("echo a; read x < %s; echo b; exit 2" % gate, callId="c")
+    process_id = server.left_running("echo a; read x < %s; echo b; exit 2" % gate, shows="a\n",
+                                     callId="c")
     check(server.program(process_id).end is None, "it has ended already")
     with open(gate, "w"):
         pass
@@ -93,7 +94,7 @@ def a_process_that_outlives_its_call_has_its_end_too(scene):
 @test
 def a_process_that_is_killed_from_outside_has_its_end(scene):
     server = exec_server(scene)
-    process_id = server.left_running("echo $$; exec sleep 600", callId="c")
+    process_id = server.left_running("echo $$; exec sleep 600", shows="\n", callId="c")
     os.kill(int(server.program(process_id).text()), 9)
     end = server.wait_end(process_id).end
     equal((end["callId"], end["exitCode"], end["signal"]), ("c", 137, "SIGKILL"), "exec/end")
@@ -102,8 +103,12 @@ def a_process_that_is_killed_from_outside_has_its_end(scene):
 @test
 def the_end_waits_for_output_that_a_child_still_writes(scene):
     server = exec_server(scene)
-    server.exec("echo front; (sleep 0.02; echo back) & exit 0", callId="c")
-    equal(server.wait_end_of_call("c").text(), "front\nback\n", "deltas")
+    for _ in range(10):  # it waits only for a moment, in which a busy machine may not get so far
+        result = server.exec("echo front; (sleep 0.02; echo back) & exit 0")
+        text = server.wait_end_of_call(result["callId"]).text()
+        if text != "front\n":
+            break
+    equal(text, "front\nback\n", "deltas")
 
 
 @test
@@ -173,7 +178,7 @@ def an_id_of_the_client_is_not_given_out_again(scene):
 def the_list_tells_of_processes_that_run_and_that_have_ended(scene):
     server = exec_server(scene)
     running = server.left_running(
-        "echo abc; sleep 600 & exec sleep 600", callId="r", workdir="/", yieldTimeMs=300
+        "sleep 600 & echo abc; exec sleep 600", shows="abc\n", callId="r", workdir="/"
     )
     server.exec("exit 5", callId="e")
     ended = server.wait_end_of_call("e").begin["processId"]
@@ -188,15 +193,19 @@ def the_list_tells_of_processes_that_run_and_that_have_ended(scene):
     check("exitCode" not in first, "exit code of a running process")
     equal((second["state"], second["exitCode"], third["tty"]), ("exited", 5, True), "the others")
     check(abs(first["startedAtMs"] - time.time() * 1000) < 60000 * within(1), "start")
-    equal(first["argv"][2], "echo abc; sleep 600 & exec sleep 600", "argv")
+    equal(first["argv"][2], "sleep 600 & echo abc; exec sleep 600", "argv")
 
 
 @test
 def the_list_counts_output_that_no_answer_has_shown(scene):
     server = exec_server(scene)
-    process_id = server.left_running("echo abc; sleep 0.5; echo 12345; exec sleep 600",
-                                     quietMs=100, yieldTimeMs=5000)
-    server.wait_delta(process_id, "12345")
+    gate = scene.path("gate")
+    os.mkfifo(gate)
+    process_id = server.left_running("echo abc; read x < %s; echo 12345; exec sleep 600" % gate,
+                                     shows="abc\n")
+    with open(gate, "w"):
+        pass
+    server.wait_delta(process_id, "12345\n")
     equal(server.listed(process_id)["unreadBytes"], 6, "unread bytes")
     equal(server.stdin(process_id, quietMs=1)["output"], "12345\n", "output")
     equal(server.listed(process_id)["unreadBytes"], 0, "unread bytes after it was shown")
@@ -227,7 +236,7 @@ def the_list_shows_calls_that_wait(scene):
 @test
 def exec_processes_are_processes_too(scene):
     server = exec_server(scene)
-    process_id = server.left_running("echo abc; exec sleep 600")
+    process_id = server.left_running("echo abc; exec sleep 600", shows="abc\n")
     check(server.entry(process_id), "process/list does not know it")
     equal(server.read_bytes(process_id), b"abc\n", "process/read")
     server.signal(process_id, "kill")
@@ -267,7 +276,8 @@ def terminate_ends_the_whole_tree(scene):
 def terminate_gives_the_time_that_is_asked_for(scene):
     server = exec_server(scene)
     process_id = server.left_running(
-        "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.05 & wait $!; done"
+        "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.05 & wait $!; done",
+        shows="up\n",
     )
     server.call("exec/terminate", {"processId": process_id, "graceMs": 20000})
     result = server.last_answer(process_id)
@@ -351,7 +361,8 @@ def a_cancelled_poll_ends_nothing_and_loses_nothing(scene):
     server = exec_server(scene)
     gate = scene.path("gate")
     os.mkfifo(gate)
-    process_id = server.left_running("echo a; read x < %s; echo b; exec sleep 600" % gate)
+    process_id = server.left_running("echo a; read x < %s; echo b; exec sleep 600" % gate,
+                                     shows="a\n")
     poll = server.stdin_later(process_id, "", noTimeout=True)
     with open(gate, "w"):
         pass
@@ -410,7 +421,7 @@ def the_end_of_the_client_ends_everything(scene):
     server.stdin_later("1000", "", noTimeout=True)
     server.answers()
     equal(server.end(), 0, "exit status")
-    eventually(lambda: not server.programs(), "the end of all", within(3))
+    eventually(lambda: not server.programs(), "the end of all", within(10))
 
 
 @test

@@ -109,7 +109,7 @@ def the_session_limits_tokens_for_both_calls(scene):
     result = server.exec("seq -f %07.0f 1 100")
     equal(result["output"], shortened(text, 20), "output")
     script = "seq -f %07.0f 1 100; read x; seq -f %07.0f 1 100"
-    process_id = server.left_running(script, tty=True)
+    process_id = server.left_running(script, shows="0000100\r\n", tty=True)
     result = server.last_answer(process_id, "\n")
     equal(result["originalTokenCount"], (2 + 900 + 3) // 4, "tokens of a write")
     check(len(result["output"]) < 200, "output of a write: %s" % brief(result["output"]))
@@ -175,7 +175,7 @@ def a_poll_after_a_flood_shows_its_end(scene):
     os.mkfifo(gate)
     wait = "read x < " + gate
     script = "echo first; %s; seq -f %%07.0f 1 300000; echo LAST; %s" % (wait, wait)
-    process_id = server.left_running(script)
+    process_id = server.left_running(script, shows="first\n")
     with open(gate, "w") as file:
         file.write("\n")
     program = server.program(process_id)
@@ -231,7 +231,7 @@ def a_character_is_not_split_between_two_answers(scene):
     gate = scene.path("gate")
     os.mkfifo(gate)
     script = "printf 'a\\303'; read x < %s; printf '\\274b'" % gate
-    result = server.exec(script, shell="bash", yieldTimeMs=400)
+    result = server.exec(script, shell="bash", yieldTimeMs=30000, quietMs=50)
     equal((result["state"], result["output"]), ("running", "a"), "first answer")
     with open(gate, "w") as file:
         file.write("\n")
@@ -322,7 +322,8 @@ def the_text_for_models_has_its_exact_form(scene):
     check(re.fullmatch(want, result["text"]), "text %r" % result["text"])
     check(re.fullmatch("[0-9a-f]{6}", result["chunkId"]), "chunk id %r" % result["chunkId"])
 
-    result = server.exec("echo begun; read x", tty=True, yieldTimeMs=250, format="model")
+    result = server.exec("echo begun; read x", tty=True, yieldTimeMs=30000, quietMs=50,
+                         format="model")
     want = (
         r"Chunk ID: %s\nWall time: \d+\.\d{4} seconds\nProcess running with session ID %s\n"
         r"Original token count: 2\nOutput:\nbegun\r\n" % (result["chunkId"], result["processId"])

@@ -452,9 +452,7 @@ def text_typed_by_a_cancelled_call_is_told(scene):
     server.notify("$/cancelRequest", {"id": call})
     server.error(call, -32800, "cancelled")
     server.wait(
-        lambda: "typed\n" in server.program(process_id).interactions,
-        "exec/terminalInteraction",
-        within(3),
+        lambda: "typed\n" in server.program(process_id).interactions, "exec/terminalInteraction"
     )
     server.call("exec/terminate", {"processId": process_id})
 

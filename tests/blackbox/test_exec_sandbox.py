@@ -10,7 +10,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import PYTHON, brief, check, equal, eventually
+from support.client import PYTHON, brief, check, equal, eventually, within
 from support.exec import Home, always, denied, exec_server, ran
 from support.runner import main, test
 
@@ -454,7 +454,9 @@ def a_denial_after_seconds_is_asked_about_like_an_early_one(scene):
 @test
 def who_has_an_answer_already_is_not_asked(scene):
     server = confining(scene, answer=always("approved"))
-    process_id = server.left_running("sleep 0.7; echo kept; %s; exit 7" % NOWHERE, callId="c")
+    script = "while [ ! -e go ]; do sleep 0.05; done; echo kept; %s; exit 7" % NOWHERE
+    process_id = server.left_running(script, callId="c")
+    scene.file("home/project/go")
     result = server.last_answer(process_id)
     equal((result["exitCode"], result["output"]), (7, "kept\n"), "result")
     equal([denial["kind"] for denial in result["denials"]], ["network"], "denials of the answer")
@@ -483,7 +485,7 @@ def a_program_that_succeeds_or_is_ended_is_not_run_again(scene):
     server = confining(scene)
     result = server.exec(NOWHERE + "; true")
     equal((result["exitCode"], len(result["denials"])), (0, 1), "one that succeeds")
-    result = server.exec(NOWHERE + "; sleep 60", timeoutMs=1000)
+    result = server.exec(NOWHERE + "; sleep 60", timeoutMs=int(within(1500)))
     equal((result["exitCode"], len(result["denials"])), (124, 1), "one that took too long")
     message_id = server.exec_later(NOWHERE + "; echo now; exec sleep 60", callId="c")
     process_id = server.program_of_call("c").begin["processId"]

@@ -70,12 +70,13 @@ def the_bounds_of_both_waits_are_settings(scene):
 def a_poll_is_answered_at_the_exit(scene):
     server = exec_server(scene)
     gate = gate_of(scene)
-    process_id = server.left_running("echo one; read x < %s; echo two; exit 5" % gate)
+    process_id = server.left_running("echo one; read x < %s; echo two; exit 5" % gate,
+                                     shows="one\n")
     poll = server.stdin_later(process_id, "", yieldTimeMs=300000)
     began = time.monotonic()
     open_gate(gate)
     result = server.result(poll)
-    check(time.monotonic() - began < within(3), "it waited for the deadline")
+    check(time.monotonic() - began < within(30), "it waited for the deadline")
     equal((result["state"], result["exitCode"], result["output"]), ("completed", 5, "two\n"), "end")
     check("processId" not in result, "an id of what has ended")
 
@@ -115,9 +116,12 @@ def there_is_no_pause_after_a_write(scene):
     server = exec_server(scene)
     process_id = server.left_running("cat", tty=True)
     server.stdin(process_id, "warm\n")
-    result = server.stdin(process_id, "x\n", quietMs=5, yieldTimeMs=30000)
-    check(result["wallTimeMs"] < 90 * within(1), "it took %d ms" % result["wallTimeMs"])
-    check("x" in result["output"], "output %r" % result["output"])
+    took = []
+    for _ in range(5):  # a busy machine pauses too, but not each time
+        result = server.stdin(process_id, "x\n", quietMs=5, yieldTimeMs=30000)
+        check("x" in result["output"], "output %r" % result["output"])
+        took.append(result["wallTimeMs"])
+    check(min(took) < 90 * within(1), "they took %s ms" % took)
 
 
 # Terminals
@@ -166,11 +170,10 @@ def echo_through_cat_keeps_the_id_until_the_end_of_file(scene):
 @test
 def an_interrupt_on_a_terminal_is_a_signal(scene):
     server = exec_server(scene)
-    process_id = server.left_running("echo ready; exec sleep 600", tty=True)
+    process_id = server.left_running("echo ready; exec sleep 600", shows="ready\r\n", tty=True)
     result = server.last_answer(process_id, INTERRUPT)
     equal((result["exitCode"], result["signal"]), (130, "SIGINT"), "code and signal")
-    process_id = server.left_running(HANDLES_INTERRUPT, tty=True, quietMs=50)
-    server.wait_delta(process_id, "ready")
+    process_id = server.left_running(HANDLES_INTERRUPT, shows="ready\r\n", tty=True)
     result = server.last_answer(process_id, INTERRUPT)
     equal(result["exitCode"], 42, "code of a handler")
     check("handled" in result["output"], "output %r" % result["output"])
@@ -199,11 +202,16 @@ def much_typed_text_arrives_whole(scene):
 def a_terminal_that_hides_what_is_typed_says_that_input_is_needed(scene):
     server = exec_server(scene)
     script = "printf 'Password: '; read -r -s x; echo; echo got ${#x}; read y; echo over $y"
-    result = server.exec(script, shell="bash", tty=True, quietMs=100)
-    equal((result["state"], result["output"]), ("inputNeeded", "Password: "), "state and output")
-    result = server.stdin(result["processId"], "open sesame\n", quietMs=100)
-    equal((result["state"], result["output"]), ("running", "\r\ngot 11\r\n"), "state and output")
-    equal(server.last_answer(result["processId"], "x\n")["output"], "x\r\nover x\r\n", "the rest")
+    result = server.exec(script, shell="bash", tty=True, quietMs=100, yieldTimeMs=30000)
+    equal(result["output"], "Password: ", "output")
+    process_id = result["processId"]
+    while result["state"] == "running":  # it has asked, and will hide what is typed
+        result = server.stdin(process_id)
+    equal((result["state"], result["processId"]), ("inputNeeded", process_id), "state and id")
+    result = server.stdin(process_id, "open sesame\n", quietMs=100)
+    equal(result["state"], "running", "state")
+    equal(server.gather(process_id, "11\r\n", result["output"]), "\r\ngot 11\r\n", "output")
+    equal(server.last_answer(process_id, "x\n")["output"], "x\r\nover x\r\n", "the rest")
 
 
 # Pipes
@@ -223,12 +231,11 @@ def a_process_without_a_terminal_takes_no_text(scene):
 @test
 def an_interrupt_reaches_a_process_without_a_terminal(scene):
     server = exec_server(scene)
-    process_id = server.left_running("echo ready; exec sleep 600")
+    process_id = server.left_running("echo ready; exec sleep 600", shows="ready\n")
     result = server.last_answer(process_id, INTERRUPT)
     equal((result["exitCode"], result["signal"]), (130, "SIGINT"), "code and signal")
 
-    process_id = server.left_running(HANDLES_INTERRUPT)
-    server.wait_delta(process_id, "ready")
+    process_id = server.left_running(HANDLES_INTERRUPT, shows="ready\n")
     result = server.last_answer(process_id, INTERRUPT)
     equal((result["exitCode"], result["output"]), (42, "handled\n"), "code and output")
     check("signal" not in result, "a signal: %s" % result.get("signal"))
@@ -251,7 +258,8 @@ def an_interrupt_reaches_the_whole_group(scene):
 def the_result_of_a_finished_process_stays_readable(scene):
     server = exec_server(scene)
     gate = gate_of(scene)
-    process_id = server.left_running("echo one; read x < %s; echo two; exit 3" % gate)
+    process_id = server.left_running("echo one; read x < %s; echo two; exit 3" % gate,
+                                     shows="one\n")
     open_gate(gate)
     server.wait_end(process_id)
     for want in ("two\n", "", ""):
@@ -275,8 +283,10 @@ def a_process_that_ended_within_its_call_can_be_asked_for_too(scene):
 @test
 def input_for_a_finished_process_gets_its_result_and_a_notice(scene):
     server = exec_server(scene)
+    gate = gate_of(scene)
     for tty in (False, True):
-        process_id = server.left_running("sleep 0.4; echo last; exit 6", tty=tty)
+        process_id = server.left_running("read x < %s; echo last; exit 6" % gate, tty=tty)
+        open_gate(gate)
         server.wait_end(process_id)
         for params in ({"chars": "typed\n"}, {"chars": INTERRUPT}, {"closeStdin": True}):
             result = server.result(
@@ -342,7 +352,8 @@ def consecutive_answers_show_everything_once(scene):
 def all_who_wait_for_a_process_see_what_it_prints(scene):
     server = exec_server(scene)
     gate = gate_of(scene)
-    process_id = server.left_running("echo before; read x < %s; echo after; exit 1" % gate)
+    process_id = server.left_running("echo before; read x < %s; echo after; exit 1" % gate,
+                                     shows="before\n")
     ids = [server.stdin_later(process_id, "", noTimeout=True) for _ in range(5)]
     server.answers()
     open_gate(gate)
@@ -359,9 +370,10 @@ def two_writers_see_both_echoes(scene):
                                      tty=True, quietMs=50)
     server.wait_delta(process_id, "go")
     server.stdin(process_id, "zero\n", quietMs=50)
+    echoed = int(within(1500))  # milliseconds in which both are
     first, second = server.request_at_once(
         [
-            ("exec/writeStdin", {"processId": process_id, "chars": text, "yieldTimeMs": 1000})
+            ("exec/writeStdin", {"processId": process_id, "chars": text, "yieldTimeMs": echoed})
             for text in ("one\n", "two\n")
         ]
     )
@@ -415,7 +427,8 @@ def each_write_is_an_interaction_with_the_exact_input(scene):
 def a_poll_is_an_interaction_only_while_the_process_runs(scene):
     server = exec_server(scene)
     gate = gate_of(scene)
-    process_id = server.left_running("echo a; read x < %s; echo b; sleep 0.2; echo c" % gate)
+    process_id = server.left_running("echo a; read x < %s; echo b; sleep 0.2; echo c" % gate,
+                                     shows="a\n")
     open_gate(gate)
     result = server.stdin(process_id, "", quietMs=20, yieldTimeMs=5000)
     running = result["state"] == "running"

@@ -196,10 +196,14 @@ class ExecServer(Server):
         equal((result["state"], result.get("exitCode")), ("completed", 0), brief(result, 500))
         return result["output"]
 
-    def left_running(self, what, **params):
-        """Starts something that goes on; returns its process id."""
-        result = self.exec(what, **{"yieldTimeMs": 250, **params})
+    def left_running(self, what, shows=None, **params):
+        """Starts something that goes on; returns its process id. With `shows` an answer has shown
+        this output by then, however long the machine takes."""
+        wait = {"yieldTimeMs": 250} if shows is None else {"yieldTimeMs": 30000, "quietMs": 20}
+        result = self.exec(what, **{**wait, **params})
         check(result["state"] in ("running", "inputNeeded"), "it ended: %s" % brief(result, 500))
+        if shows is not None:
+            self.gather(result["processId"], shows, result["output"])
         return result["processId"]
 
     def stdin_later(self, process_id, chars="", **params):
