@@ -86,7 +86,7 @@ def expect_nothing_left(relay):
     eventually(
         lambda: not relay.programs() and not servers_behind(relay),
         "the end of the server and of all programs",
-        within(3),
+        within(10),
     )
 
 

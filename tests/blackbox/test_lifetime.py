@@ -119,8 +119,8 @@ def sigkill_of_the_keeper_takes_everything_along(scene):
     worker = server.worker()
     os.kill(server.pid, signal.SIGKILL)
     equal(server.exit_status(), 137, "exit status")
-    expect_nothing_left(server, 2)
-    eventually(lambda: not is_alive(worker), "the end of the worker", within(2))
+    expect_nothing_left(server, 5)
+    eventually(lambda: not is_alive(worker), "the end of the worker", within(5))
 
 
 @test
@@ -129,7 +129,7 @@ def sigkill_of_the_worker_takes_everything_along_with_status_70(scene):
     server.may_be_cut = True
     os.kill(server.worker(), signal.SIGKILL)
     equal(server.exit_status(), 70, "exit status")
-    expect_nothing_left(server, 2)
+    expect_nothing_left(server, 5)
 
 
 @test
@@ -139,8 +139,8 @@ def sigkill_of_the_process_group_of_the_client_takes_everything_along(scene):
     worker = server.worker()
     os.killpg(server.pid, signal.SIGKILL)
     equal(server.exit_status(), 137, "exit status")
-    expect_nothing_left(server, 2)
-    eventually(lambda: not is_alive(worker), "the end of the worker", within(2))
+    expect_nothing_left(server, 5)
+    eventually(lambda: not is_alive(worker), "the end of the worker", within(5))
 
 
 @test
@@ -153,7 +153,7 @@ def sigkill_of_a_worker_under_load_leaves_nothing(scene):
     eventually(lambda: len(server.programs()) > 20, "many programs")
     os.kill(server.worker(), signal.SIGKILL)
     equal(server.exit_status(), 70, "exit status")
-    expect_nothing_left(server, 2)
+    expect_nothing_left(server, 5)
 
 
 @test
@@ -178,7 +178,7 @@ def end_of_input_is_seen_while_the_client_does_not_read(scene):
     server.stop_reading()
     server.may_be_cut = True
     server.close_input()
-    expect_nothing_left(server, 2)
+    expect_nothing_left(server, 5)
     server.resume_reading()
     equal(server.exit_status(), 0, "exit status")
 
@@ -191,7 +191,7 @@ def a_terminated_server_ends_its_programs_while_the_client_does_not_read(scene):
     server.stop_reading()
     server.may_be_cut = True
     os.kill(server.pid, signal.SIGTERM)
-    expect_nothing_left(server, 2)
+    expect_nothing_left(server, 5)
     equal(server.exit_status(within(30)), 128 + signal.SIGTERM, "exit status")
 
 

@@ -688,7 +688,7 @@ def a_timeout_ends_it(site):
         )
         equal((ended.code, ended.exited["timedOut"]), (5, True), "code and timedOut")
         os.unlink(site.inside("clean"))
-    eventually(lambda: not site.server.programs(), "the end of all programs", within(3))
+    eventually(lambda: not site.server.programs(), "the end of all programs", within(10))
 
 
 # Signals
@@ -795,7 +795,7 @@ def terminate_with_grace_lets_it_clean_up_and_then_insists(site):
         ended = site.ended(name)
         check("leader got 15" in ended.text and "member got 15" in ended.text, ended.text)
         equal((ended.code, ended.signal), (137, "SIGKILL"), "code and signal")
-    eventually(lambda: not server.programs(), "the end of all programs", within(3))
+    eventually(lambda: not server.programs(), "the end of all programs", within(10))
 
 
 @sandbox_test
@@ -806,7 +806,7 @@ def terminate_ends_the_whole_tree(site):
         server.wait_output(name, b"up", ESCAPEE_COUNT)
         equal(len(server.programs()), ESCAPEE_COUNT, "programs")
         equal(server.terminate(name), {"running": True}, "result")
-        eventually(lambda: not server.programs(), "the end of the tree", within(2))
+        eventually(lambda: not server.programs(), "the end of the tree", within(10))
         ended = site.ended(name)
         equal((ended.code, ended.signal), (137, "SIGKILL"), "code and signal")
         name = site.python(ESCAPEES, tty=tty)
@@ -814,7 +814,7 @@ def terminate_ends_the_whole_tree(site):
         server.signal(name, "kill", scope="leader")
         ended = site.ended(name)
         equal((ended.code, ended.signal), (137, "SIGKILL"), "code and signal of a kill")
-        eventually(lambda: not server.programs(), "the end of the tree", within(2))
+        eventually(lambda: not server.programs(), "the end of the tree", within(10))
 
 
 @sandbox_test
@@ -840,8 +840,8 @@ def a_terminate_in_the_middle_of_a_start_is_one_end(site):
             server.error(started, -32800, "cancelled")
         else:
             equal(site.ended(name).signal, "SIGKILL", "signal")
-    eventually(lambda: not server.programs(), "the end of all programs", within(3))
-    eventually(lambda: site.litter() == [], "an empty workspace", within(3))
+    eventually(lambda: not server.programs(), "the end of all programs", within(10))
+    eventually(lambda: site.litter() == [], "an empty workspace", within(10))
 
 
 @sandbox_test
@@ -861,8 +861,8 @@ def a_start_can_be_cancelled_while_the_machine_is_being_tried(site):
     equal(server.result(starts[2])["sandboxType"], SANDBOXED, "sandboxType of the third")
     server.terminate("p2")
     server.wait_closed("p2")
-    eventually(lambda: not server.programs(), "the end of all programs", within(3))
-    eventually(lambda: site.litter() == [], "an empty workspace", within(3))
+    eventually(lambda: not server.programs(), "the end of all programs", within(10))
+    eventually(lambda: site.litter() == [], "an empty workspace", within(10))
 
 
 @sandbox_test
@@ -875,7 +875,7 @@ def a_daemon_ends_with_the_command(site):
             tty=tty,
         )
         equal((ended.code, ended.signal), (4, None), "code and signal")
-        eventually(lambda: not server.programs(), "the end of the daemon", within(2))
+        eventually(lambda: not server.programs(), "the end of the daemon", within(10))
         entry = server.entry(ended.exited["processId"])
         equal((entry["state"], entry["descendants"]), ("closed", []), "state and descendants")
 
@@ -1068,7 +1068,7 @@ def forty_at_once_keep_apart(site):
         ended = site.ended(name)
         equal((ended.code, ended.text.split()[1]), (number, str(number)), "code and output")
     equal(site.litter(), [], "litter")
-    eventually(lambda: not server.programs(), "the end of all programs", within(3))
+    eventually(lambda: not server.programs(), "the end of all programs", within(10))
 
 
 def everything_of(site):

@@ -189,7 +189,7 @@ def terminate_ends_the_whole_tree_wherever_it_went(scene):
         answer = server.terminate(name)
 
         equal(answer, {"running": True}, "result")
-        eventually(lambda: not server.programs(), "the end of the whole tree", within(2))
+        eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
         process = server.wait_closed(name)
         equal(
             (process.exited["exitCode"], process.exited["signal"]),
@@ -225,7 +225,7 @@ def terminate_leaves_other_programs_alone(scene):
     )
     server.terminate("p")
     server.wait_closed("p")
-    eventually(lambda: len(server.programs()) <= 2, "the end of the tree of p", within(2))
+    eventually(lambda: len(server.programs()) <= 2, "the end of the tree of p", within(10))
     server.write("q", b"alive")
     server.wait_output("q", b"alive")
     equal(len(server.programs()), 2, "programs of q")
@@ -248,7 +248,7 @@ def terminate_after_the_exit_ends_what_is_left(scene):
 
         equal(server.terminate(name), {"running": False}, "result")
 
-        eventually(lambda: not server.programs(), "the end of the descendants", within(2))
+        eventually(lambda: not server.programs(), "the end of the descendants", within(10))
         server.wait_closed(name)
         equal(eventually(lambda: server.entry(name), "the entry")["descendants"], [], "descendants")
 
@@ -274,7 +274,7 @@ def terminate_with_grace_asks_first_and_then_insists(scene):
         "nobody was asked: %r" % ended.output(),
     )
     equal(ended.exited["signal"], "SIGKILL", "signal")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
 
 
 @test
@@ -340,7 +340,7 @@ def a_terminate_that_meets_a_start_or_an_end_is_one_end(scene):
         code = cancelled_or_finished(server, name, starting)
         check(code in (None, 0, 3, 137), "exit code %s" % code)
         check(server.result(ending)["running"] or code in (0, 3), "it was ended but not running")
-    eventually(lambda: not server.programs(), "the end of all programs", within(2))
+    eventually(lambda: not server.programs(), "the end of all programs", within(10))
 
 
 @test
@@ -416,7 +416,7 @@ def an_outer_limit_ends_children_that_ignore_an_inner_one(scene):
     pids = server.programs()
     server.terminate("p")
     server.wait_closed("p")
-    eventually(lambda: not any(map(is_alive, pids)), "the end of the tree", within(2))
+    eventually(lambda: not any(map(is_alive, pids)), "the end of the tree", within(10))
 
 
 @test
@@ -435,7 +435,7 @@ def a_terminate_right_behind_a_start_leaves_no_daemon(scene):
         )
         server.result(ids[-1])
         cancelled_or_finished(server, name, ids[0])
-        eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
+        eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
 
 
 @test
@@ -444,7 +444,7 @@ def terminate_ends_a_daemon_that_changed_its_limits(scene):
     server.start_python("p", CHANGES_A_DAEMONS_LIMIT)
     said(server, "p", b"up")
     equal(server.terminate("p"), {"running": True}, "result")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(2))
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
 
 
 @test
@@ -481,7 +481,7 @@ def an_endless_grace_can_be_cut_short(scene):
     equal(server.terminate("p", graceMs=0), {"running": True}, "result")
     for message_id in endless:
         equal(server.result(message_id), {"running": True}, "result of an endless grace")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(3))
+    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
 
 
 if __name__ == "__main__":

@@ -525,7 +525,7 @@ def a_time_limit_ends_the_whole_tree_and_says_so(scene):
             "timedOut, signal and code",
         )
         equal(server.read(name).get("timedOut"), True, "timedOut of read")
-        eventually(lambda: not server.programs(), "the end of the whole tree", within(2))
+        eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
 
 
 @test

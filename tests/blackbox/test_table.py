@@ -112,7 +112,7 @@ def an_entry_whose_descendants_live_is_kept(scene):
     equal(len(left), 1, "descendants %s" % left)
 
     server.terminate("parent")
-    eventually(lambda: not any(map(is_alive, left)), "the end of the descendant", within(2))
+    eventually(lambda: not any(map(is_alive, left)), "the end of the descendant", within(10))
     eventually(
         lambda: server.entry("parent")["descendants"] == [],
         "an entry without descendants",

@@ -73,10 +73,11 @@ def eventually(condition, what, timeout=None):
     """Waits for something that no message announces; returns its first true value."""
     end = time.monotonic() + (PATIENCE if timeout is None else timeout)
     while True:
+        is_late = time.monotonic() > end  # before the last look, which may take long
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        if is_late:
             raise Failure("not seen: " + what)
         time.sleep(0.01)
 

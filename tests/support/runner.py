@@ -74,7 +74,7 @@ class Scene:
                 equal(server.end(), 0, "exit status at the end of input")
             server.verify()
         try:
-            eventually(lambda: not self.leftovers(), "the end of all programs", within(3))
+            eventually(lambda: not self.leftovers(), "the end of all programs", within(10))
         except Failure:
             raise Failure(
                 "left behind: %s" % {pid: command_line(pid) for pid in self.leftovers()}
