@@ -11,14 +11,18 @@ from support.client import PYTHON, check, children_of, decoded, equal, eventuall
 from support.programs import STUBBORN
 from support.runner import main, test
 
-DAEMON = "(setsid sh -c 'trap \"\" HUP INT TERM; sleep 600; :' >/dev/null 2>&1 &) ; "
+# Goes on when it has a session of its own and hears no signal any more.
+DAEMON = (
+    "there=there-$$; (setsid sh -c 'trap \"\" HUP INT TERM; : >\"$0\"; sleep 600; :' $there "
+    ">/dev/null 2>&1 &) ; while ! test -e $there; do sleep 0.01; done; "
+)
 
 
 def busy(scene, *flags, **options):
     """A server with programs of every kind: daemons, stubborn and plain ones, background jobs."""
     server = scene.server(*flags, **options)
     for number, tty in enumerate((False, True)):
-        server.start_shell("daemon%d" % number, DAEMON + "sleep 0.1; echo up", tty=tty)
+        server.start_shell("daemon%d" % number, DAEMON + "echo up", tty=tty)
         server.start_python("stubborn%d" % number, STUBBORN, tty=tty)
     server.start_shell("plain", "echo up; exec sleep 600")
     server.start_shell("background", "sleep 600 & sleep 600 & echo up")
@@ -31,7 +35,8 @@ def busy(scene, *flags, **options):
         ("background", 1),
     ):
         server.wait_output(name, b"up", count)
-    check(len(server.programs()) >= 9, "programs: %s" % server.programs())
+    # A program is not to be seen while it becomes another one.
+    eventually(lambda: len(server.programs()) >= 9, "nine programs")
     return server
 
 

@@ -236,9 +236,9 @@ def terminate_after_the_exit_ends_what_is_left(scene):
     server = scene.server()
     for number, tty in enumerate((False, True)):
         name = "p%d" % number
-        server.start_shell(
-            name, "(setsid sh -c 'trap \"\" HUP; sleep 600; :' &); sleep 0.1; exit 6", tty=tty
-        )
+        daemon = "(setsid sh -c 'trap \"\" HUP; : >\"$0\"; sleep 600; :' there-%s &); " % name
+        wait = "while ! test -e there-%s; do sleep 0.01; done; " % name
+        server.start_shell(name, daemon + wait + "exit 6", tty=tty)
         server.wait_exited(name)
         left = server.entry(name)["descendants"]
         check(
@@ -410,9 +410,11 @@ def an_outer_limit_ends_children_that_ignore_an_inner_one(scene):
     server = scene.server()
     server.start_shell(
         "p",
-        'timeout 0.2 sh -c \'trap "" TERM; (trap "" TERM; echo deaf; sleep 600) & wait; sleep 600\'',
+        "timeout %g sh -c 'trap \"echo asked\" TERM; (trap \"\" TERM; echo deaf; sleep 600) & "
+        "wait; sleep 600'" % within(1),
     )
     said(server, "p", b"deaf")
+    said(server, "p", b"asked")
     pids = server.programs()
     server.terminate("p")
     server.wait_closed("p")
