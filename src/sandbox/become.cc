@@ -117,6 +117,13 @@ Error not_held(Error error) {
             "directory"};
 }
 
+// Told before it is made: who is killed before the hand-over leaves it to the server all the same.
+void announce(const std::string& path) {
+    wire::Record record;
+    record.kind = wire::RecordKind::placeholder;
+    send(record, path);
+}
+
 // The server keeps it locked from now on, and takes it away when all has ended.
 Result<void> hand_over(Result<Placeholder> placeholder) {
     if (!placeholder) return not_held(std::move(placeholder.error()));
@@ -163,10 +170,14 @@ Result<void> make_placeholders(const Plan& plan, const std::string& journal) {
         do_without_journal(plan);
         return {};
     }
-    for (const std::string& path : plan.placeholders)
+    for (const std::string& path : plan.placeholders) {
+        announce(path);
         TRY(hand_over(hold(path, journal)));
-    for (const PlaceholderFile& file : plan.placeholder_files)
+    }
+    for (const PlaceholderFile& file : plan.placeholder_files) {
+        announce(file.path);
         TRY(hand_over(hold_file(file.path, file.content, journal)));
+    }
     return {};
 }
 

@@ -219,14 +219,20 @@ bool Launch::take_packet() {
     return true;
 }
 
-// A plan that was made again holds its places again. Two locks of ours on one place would keep each
-// other from taking it away.
+// Comes twice: without a lock before the place is made, and then with it. A plan that was made
+// again holds its places again. Two locks of ours on one place would keep each other from taking it
+// away.
 void Launch::keep_placeholder(Packet& packet) {
     const auto held = std::ranges::find(placeholders_, packet.text, &Placeholder::path);
-    if (held != placeholders_.end())
-        held->lock = std::move(packet.descriptor);
-    else
+    if (held == placeholders_.end())
         placeholders_.push_back({packet.text, std::move(packet.descriptor)});
+    else if (packet.descriptor)
+        held->lock = std::move(packet.descriptor);
+}
+
+std::vector<Placeholder> Launch::take_placeholders() {
+    (void)outcome(); // what was sent before the end, and has not been looked at
+    return std::move(placeholders_);
 }
 
 void Launch::take(Packet& packet) {
@@ -283,7 +289,7 @@ std::vector<std::string> Launch::stand_ins() const {
     std::vector<std::string> paths;
     paths.reserve(placeholders_.size());
     for (const Placeholder& placeholder : placeholders_)
-        paths.push_back(placeholder.path);
+        if (placeholder.lock) paths.push_back(placeholder.path);
     return paths;
 }
 

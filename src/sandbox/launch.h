@@ -78,7 +78,7 @@ public:
     std::vector<std::string> stand_ins() const;
 
     // To be released once everything has ended.
-    std::vector<Placeholder> take_placeholders() { return std::move(placeholders_); }
+    std::vector<Placeholder> take_placeholders();
 
 private:
     struct Packet;

@@ -388,7 +388,6 @@ Result<Placeholder> hold_file(const std::string& path, const std::string& conten
 }
 
 void release(Placeholder placeholder, const std::string& journal) {
-    if (!placeholder.lock) return;
     std::string path = std::move(placeholder.path);
     UniqueFd above = clear(journal, Entry::name_for(path), std::move(placeholder.lock));
     // An outer one may have been released before, when it was not empty yet.

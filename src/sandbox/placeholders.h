@@ -20,7 +20,7 @@ namespace ew::sandbox {
 
 struct Placeholder {
     std::string path;
-    UniqueFd lock; // the directory or file, open and locked shared; empty: nothing to release
+    UniqueFd lock; // the directory or file, open and locked shared; empty: nothing of ours is held
 };
 
 // Makes the directory (mode 0755), or joins what is there; the journal too, with mode 0700. It has
@@ -33,7 +33,8 @@ Result<Placeholder> hold_file(const std::string& path, const std::string& conten
                               const std::string& journal);
 
 // Removes it if it is in the journal, nobody else holds it, and it is still as it was made; and
-// outer ones that were released before it.
+// outer ones that were released before it. Without a lock: what is at the path, which a start that
+// was killed may have made.
 void release(Placeholder placeholder, const std::string& journal);
 
 // Removes what servers that were killed have left. Looks at no more than most_swept; errors are

@@ -21,7 +21,7 @@ std::optional<os::Errand> begin_clearing(std::vector<sandbox::Placeholder> place
     std::vector<int> locks;
     locks.reserve(held->size());
     for (const sandbox::Placeholder& place : *held)
-        locks.push_back(place.lock.get());
+        if (place.lock) locks.push_back(place.lock.get());
     const auto body = [held, journal] {
         for (auto place = held->rbegin(); place != held->rend(); ++place) // inner ones first
             sandbox::release(std::move(*place), journal);

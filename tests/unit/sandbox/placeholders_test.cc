@@ -135,6 +135,29 @@ TEST_CASE("what a killed holder left is swept, but not while somebody else holds
     CHECK(noted(tree) == 0);
 }
 
+TEST_CASE("what a killed start was making goes by its path alone, unless somebody else holds it") {
+    const test::Tree tree;
+    const std::string journal = tree.at("journal");
+    Holder holder([&](std::vector<Placeholder>& places) {
+        places.push_back(held(hold(tree.at("p"), journal)));
+        places.push_back(held(hold_file(tree.at("f"), "x", journal)));
+        return true;
+    });
+    Placeholder mine = held(hold_file(tree.at("f"), "x", journal));
+    std::filesystem::create_directory(tree.at("theirs"));
+
+    holder.kill();
+    for (const char* name : {"p", "f", "theirs", "never-made"})
+        release({tree.at(name), {}}, journal);
+    CHECK_FALSE(tree.has("p"));
+    CHECK(tree.has("f"));
+    CHECK(tree.has("theirs"));
+
+    release(std::move(mine), journal);
+    CHECK_FALSE(tree.has("f"));
+    CHECK(noted(tree) == 0);
+}
+
 TEST_CASE("a sweep takes inner placeholders before outer ones, and leaves what is in use") {
     const test::Tree tree;
     const std::string journal = tree.at("journal");
