@@ -600,7 +600,10 @@ def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
     # Inside of a sandbox there are no further namespaces.
     inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % scene.command[0]
     leaves = "sleep 1000 >/dev/null 2>&1 & echo ran; exit 4"
-    done = shell(scene, inner % ("--best-effort", leaves) + "; echo $?; ps -e -o comm")
+    # What is killed is there for a moment still.
+    settles = "for i in $(seq 200); do ps -e -o comm= | grep -q ^sleep || break; sleep 0.1; done"
+    listed = "; echo $?; %s; ps -e -o comm" % settles
+    done = shell(scene, inner % ("--best-effort", leaves) + listed)
     if "execward-init" in done.stderr:
         print("skipped: execward-init cannot be trusted by this user in here")
         return
