@@ -30,6 +30,8 @@ struct ConfinedStart {
 
 class Confinement {
 public:
+    static constexpr std::size_t most_tries = 5; // when things go away while they are mounted
+
     explicit Confinement(ConfinedStart wish) : wish_(std::move(wish)) {}
 
     // Errors: as sandbox::Launch::begin. `request` is what is to run.

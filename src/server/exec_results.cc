@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "core/excerpt.h"
 #include "core/text.h"
-#include "os/pty.h"
 #include "os/signals.h"
 #include "protocol/methods.h"
+#include "server/backend.h"
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -34,9 +34,8 @@ std::optional<std::string> signal_of(const Process& process) {
 
 // Its terminal takes lines and does not show them: a program asks for a password.
 bool hides_input(const Process& process) {
-    if (!process.is_tty() || !process.streams[0].fd) return false;
-    const os::LineMode mode = os::line_mode(process.streams[0].fd.get());
-    return mode.is_canonical && !mode.echoes;
+    const std::optional<os::LineMode> mode = process.backend->line_mode(process);
+    return mode && mode->is_canonical && !mode->echoes;
 }
 
 void add_text(protocol::ExecResult& result, TimePoint::duration wall_time) {

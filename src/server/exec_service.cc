@@ -76,7 +76,7 @@ Result<void> ExecService::check(const ExecCommandParams& params) const {
 
 // Of what the policy promises. Empty as long as it is not known what can be enforced here.
 sandbox::GuaranteeSet ExecService::missing_for(const sandbox::Policy& policy) const {
-    const sandbox::Machine* const machine = processes_.machine();
+    const sandbox::Machine* const machine = host_.machine();
     if (machine == nullptr) return {};
     return sandbox::needed_by(policy) - sandbox::given_by(*machine, policy.network);
 }
@@ -103,7 +103,7 @@ std::optional<Error> ExecService::hindrance(const ExecPlan& plan) const {
     if (!start || start->policy.enforcement != sandbox::Enforcement::require) return std::nullopt;
     const sandbox::GuaranteeSet missing = missing_for(start->policy);
     if (missing.empty()) return std::nullopt;
-    return sandbox::refusal(*processes_.machine(), missing);
+    return sandbox::refusal(*host_.machine(), missing);
 }
 
 exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const {
@@ -154,7 +154,7 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
         if (Result<void> found = find_program(*plan); !found) missing = found.error();
     if (!missing.message.empty()) return reply.send(make_failure(call_id, missing, terms));
 
-    if (plan->policy) processes_.need_machine();
+    if (plan->policy) host_.need(now_);
     const bool is_confined = expected_confinement(*plan, {}).type != protocol::SandboxType::none;
     Gate::Ruling ruling = gate_.rule_on(*plan, params, is_confined);
     const exec_call::Verdict verdict = verdict_on(ruling, *plan);
@@ -221,7 +221,8 @@ void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
     wait.output_from = params.chars.empty() ? wait.view.begin() : process->log.end();
     wait.chars = params.chars;
     const bool has_input = !params.chars.empty() || params.close_stdin;
-    const bool takes_input = !process->exit_is_logged && (!process->is_tty() || process->input.fd);
+    const bool takes_input =
+        !process->exit_is_logged && (!process->is_tty() || process->input.is_open);
     if (has_input && !takes_input) {
         wait.notice = "the input was not taken: the program has ended";
     } else if (!params.chars.empty() && !process->is_tty()) {
@@ -233,7 +234,7 @@ void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
                  "start it with tty: true to type, or give the text as stdin; the single "
                  "character \\u0003 interrupts it",
                  "chars"});
-        (void)processes_.interrupt(*process);
+        process->backend->interrupt(*process);
     } else if (!params.chars.empty() && !processes_.type(*process, params.chars)) {
         return wait.reply->fail(
             {ErrorKind::limit,
@@ -271,7 +272,7 @@ void ExecService::list(Reply reply) {
         info.tty = process.is_tty();
         info.started_at_ms = process.started_at_ms;
         info.unread_bytes = process.exec->unread.size(process.log);
-        info.descendants = processes_.descendants(process);
+        info.descendants = process.backend->descendants(process);
         if (!process.exit_is_logged) return;
         info.state = protocol::ExecProcessState::exited;
         const protocol::ExecEndEvent end = outcome_of(process);

@@ -12,6 +12,7 @@
 #include "server/process_service.h"
 #include "server/questions.h"
 #include "server/reply.h"
+#include "server/sandbox_host.h"
 #include "server/session.h"
 
 #include <cstdint>
@@ -32,8 +33,9 @@ public:
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
 
-    ExecService(const Session& session, Gate& gate, ProcessService& processes, Outbox& outbox)
-        : session_(session), gate_(gate), processes_(processes), outbox_(outbox) {}
+    ExecService(const Session& session, Gate& gate, ProcessService& processes, SandboxHost& host,
+                Outbox& outbox)
+        : session_(session), gate_(gate), processes_(processes), host_(host), outbox_(outbox) {}
 
     void handle(Reply reply, protocol::ExecCommandParams params);
     void handle(Reply reply, const protocol::ExecWriteParams& params);
@@ -168,6 +170,7 @@ private:
     const Session& session_;
     Gate& gate_;
     ProcessService& processes_;
+    SandboxHost& host_;
     Outbox& outbox_;
     TimePoint now_ = clock_now();
     std::map<std::uint64_t, Call> calls_;             // by serial

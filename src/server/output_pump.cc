@@ -66,6 +66,10 @@ void write_base64(ByteBuffer& out, std::array<std::string_view, 2> bytes) {
     out.commit(size + 2);
 }
 
+void note_open_streams(Process& process) {
+    process.is_output_open = process.streams[0].fd || process.streams[1].fd;
+}
+
 std::string_view stream_name(OutputLog::Kind kind) {
     if (kind == OutputLog::Kind::err) return "stderr";
     return kind == OutputLog::Kind::pty ? "pty" : "stdout";
@@ -76,6 +80,7 @@ std::string_view stream_name(OutputLog::Kind kind) {
 void OutputPump::watch(Process& process) {
     for (std::size_t i = 0; i < process.streams.size(); ++i)
         if (process.streams[i].fd) start_watching(process, i);
+    note_open_streams(process);
 }
 
 bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, TimePoint now) {
@@ -143,10 +148,19 @@ void OutputPump::discard(OutputStream& stream, Process& process, std::size_t ind
 
 void OutputPump::end_stream(Process& process, std::size_t index) {
     OutputStream& stream = process.streams[index];
-    if (!stream.fd) return;
     poller_of(stream).unwatch(stream.fd.get());
     stream.fd.reset();
     stream.backlog = 0;
+    note_open_streams(process);
+}
+
+void OutputPump::end_silent_streams(Process& process) {
+    for (std::size_t i = 0; i < process.streams.size(); ++i) {
+        const OutputStream& stream = process.streams[i];
+        if (!stream.fd || os::readable_bytes(stream.fd.get()) > 0) continue;
+        process.log.flush(stream.name);
+        end_stream(process, i);
+    }
 }
 
 bool OutputPump::deliver(Process& process, TimePoint now) {

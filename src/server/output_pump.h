@@ -53,8 +53,8 @@ public:
     // Where the next message of this process may go without overtaking an earlier one.
     Lane lane_for(const Process& process, TimePoint now) const;
 
-    // Closes a stream that has ended, or that is given up.
-    void end_stream(Process& process, std::size_t index);
+    // Closes the streams that have nothing to give at this moment.
+    void end_silent_streams(Process& process);
 
 private:
     bool is_interactive(const Process& process, TimePoint now) const;
@@ -67,6 +67,7 @@ private:
         return stream.is_bulk ? bulk_poller_ : poller_;
     }
 
+    void end_stream(Process& process, std::size_t index);
     bool fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
     void discard(OutputStream& stream, Process& process, std::size_t index);
     bool has_room(Lane lane) const;

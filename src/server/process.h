@@ -1,5 +1,6 @@
 // One program and everything execward holds for it, from the start request until it is pruned.
-// State only: process_service decides, output_pump reads and delivers.
+// State only: process_service decides, its backend runs it, output_pump reads and delivers. What is
+// of this machine stays empty in a process that runs elsewhere.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -24,6 +25,8 @@
 #include <vector>
 
 namespace ew::server {
+
+class Backend;
 
 // One stream we read: a pipe or the master of a terminal.
 struct OutputStream {
@@ -77,6 +80,8 @@ struct Ending {
         bool was_running;
     };
 
+    static constexpr Millis patience{2000}; // until survivors are named
+
     Phase phase;
     std::optional<TimePoint> kill_at = {};    // polite: patience ends; absent: never
     std::optional<TimePoint> look_again = {}; // killing: for members that are still there
@@ -85,12 +90,13 @@ struct Ending {
 };
 
 struct Input {
-    UniqueFd fd;       // of a pipe, or a duplicate of the terminal's master; empty: closed
-    ByteBuffer queued; // accepted
+    bool is_open = false; // it runs, and has a stdin or a terminal that was not closed
+    UniqueFd fd;          // here: of a pipe, or a duplicate of the terminal's master
+    ByteBuffer queued;    // accepted
     std::deque<HeldWrite> held;
     std::size_t held_bytes = 0;
     bool close_when_written = false;
-    bool is_watched = false;
+    bool is_watched = false;     // here
     std::size_t line_length = 0; // of a terminal: typed since the last line end
     std::unordered_set<std::string> accepted_ids;
     std::deque<std::string> accepted_order;
@@ -104,7 +110,7 @@ struct Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    bool is_starting() const { return start != nullptr || is_being_confined; }
+    bool is_starting() const { return !has_started; }
 
     // Who leads the session and group of the program. Unlike `pid` in a sandbox, where that is
     // bubblewrap, which waits outside.
@@ -132,7 +138,7 @@ struct Process {
 
     bool is_running() const { return !is_starting() && !exit; }
 
-    bool streams_ended() const { return !streams[0].fd && !streams[1].fd; }
+    bool streams_ended() const { return !is_output_open; }
 
     bool is_tty() const { return request.terminal.has_value(); }
 
@@ -144,6 +150,7 @@ struct Process {
 
     const std::uint64_t serial;
     const std::string id;
+    Backend* backend = nullptr; // where it runs; never null in the table
     os::SpawnRequest request;
     std::string header; // of its notifications: {"jsonrpc":…,"params":{"processId":…,"seq":
     std::uint64_t started_at_ms = 0; // wall clock
@@ -152,35 +159,40 @@ struct Process {
     std::unique_ptr<ExecProcess> exec; // it was started by exec/command: what that needs
 
     // start
-    std::unique_ptr<os::PendingStart> start; // until the report says how it went
-    std::unique_ptr<Confinement> sandbox;    // null: it is not confined
-    bool is_being_confined = false;          // its start waits for its sandbox
-    std::optional<EarlyEnd> early_end;
-    std::optional<Error> start_failure; // told once its sandbox is cleared away
-    bool may_start_again = false;       // instead of that
-    std::size_t start_tries = 1;        // as far as they have begun
+    bool has_started = false; // it runs, or has run
     std::optional<Reply> start_reply;
     bool start_is_cancelled = false;
     std::vector<Parked> parked;
 
+    // start on this machine
+    pid_t pid = 0;                           // 0: it has no process here, or none yet
+    std::unique_ptr<os::PendingStart> start; // without a sandbox, until the report says how it went
+    std::unique_ptr<Confinement> sandbox;    // null: it is not confined here
+    std::optional<EarlyEnd> early_end;
+    std::optional<Error> start_failure; // told once its sandbox is cleared away
+    bool may_start_again = false;       // instead of that
+    std::size_t start_tries = 1;        // as far as they have begun
+
     // life
-    pid_t pid = 0;
     std::uint64_t grace_ms = 0;
     std::uint64_t timeout_ms = 0; // from the moment it runs; 0: none
     std::optional<TimePoint> timeout_at;
     bool timed_out = false;
     std::optional<Ending> ending;
-    std::optional<Exit> exit;                // the leader has been reaped
-    std::optional<TimePoint> terminal_retry; // nobody has the terminal open: look again then
-    Millis terminal_patience{0};             // how long the last look waited
+    std::optional<Exit> exit; // the leader has ended
     bool exit_is_logged = false;
     bool is_closed = false;
     bool is_tree_gone = false;         // it was ended with all descendants
     std::optional<TimePoint> close_at; // a stranger holds a stream: close anyway then
     bool is_given_up = false;          // closed while a stream was open; what comes is discarded
 
+    // output on this machine
+    std::array<OutputStream, 2> streams;     // [0] stdout or the terminal, [1] stderr
+    std::optional<TimePoint> terminal_retry; // nobody has the terminal open: look again then
+    Millis terminal_patience{0};             // how long the last look waited
+
     // output
-    std::array<OutputStream, 2> streams; // [0] stdout or the terminal, [1] stderr
+    bool is_output_open = false; // more may come
     core::OutputLog log;
     std::vector<WaitingRead> waiting_reads;
     bool has_blocked_reads = false; // they could be answered, but the client takes no answers

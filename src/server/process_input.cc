@@ -22,16 +22,11 @@ void ProcessService::take_write(Process& process, Reply reply, protocol::WritePa
     }
     const std::size_t longest_line = append_input(process, params.chunk.bytes);
     const bool is_long_line = process.is_tty() && longest_line > os::longest_canonical_line;
-    if (is_long_line && os::line_mode(input.fd.get()).is_canonical)
+    if (is_long_line && process.backend->line_mode(process).value_or(os::LineMode{}).is_canonical)
         result.notice = fmt::format(
             "the terminal is in canonical mode and keeps only the first {} bytes of a line",
             os::longest_canonical_line);
-    if (params.close_stdin) {
-        if (process.is_tty())
-            type_end_of_file(process);
-        else
-            input.close_when_written = true;
-    }
+    if (params.close_stdin) process.backend->end_input(process);
     reply.send(result);
 }
 
@@ -48,19 +43,7 @@ std::size_t ProcessService::append_input(Process& process, std::string_view byte
         begin = end + 1;
     }
     pump_.note_typing(process, now_);
-    forget_cold();
-    if (std::find(hot_.begin(), hot_.end(), process.serial) == hot_.end())
-        hot_.push_back(process.serial);
     return longest_line;
-}
-
-// A terminal has no end of input but the character for it, which only counts at the start of a
-// line; within one it hands over the line first (termios(3), VEOF).
-void ProcessService::type_end_of_file(Process& process) {
-    const os::LineMode mode = os::line_mode(process.input.fd.get());
-    const bool is_inside_line = mode.is_canonical && process.input.line_length > 0;
-    (void)append_input(process, std::string(is_inside_line ? 2 : 1, mode.end_of_file));
-    process.input.line_length = 0;
 }
 
 bool ProcessService::type(Process& process, std::string_view bytes) {
@@ -69,51 +52,14 @@ bool ProcessService::type(Process& process, std::string_view bytes) {
         (!input.queued.empty() && input.queued.size() + bytes.size() > input_queue))
         return false;
     (void)append_input(process, bytes);
-    write_input(process);
+    if (input.is_open) process.backend->write_input(process);
     return true;
 }
 
 void ProcessService::end_input(Process& process) {
-    if (!process.input.fd) return;
-    if (process.is_tty())
-        type_end_of_file(process);
-    else
-        process.input.close_when_written = true;
-    write_input(process);
-}
-
-void ProcessService::on_input_room(std::uint64_t serial) {
-    Process* const process = table_.find(serial);
-    if (process == nullptr) return;
-    const std::size_t before = process->input.queued.size();
-    write_input(*process);
-    Input& input = process->input;
-    const bool is_hang_up = input.is_watched && input.queued.size() == before;
-    if (!is_hang_up) return;
-    input.is_watched = false;
-    poller_.unwatch(input.fd.get());
-    pump_.rest_terminal(*process, now_);
-}
-
-void ProcessService::write_input(Process& process) {
-    Input& input = process.input;
-    bool is_blocked = false;
-    while (input.fd && !is_blocked && !input.queued.empty()) {
-        const os::IoResult result = os::write_some(input.fd.get(), input.queued.view());
-        if (result.state == os::IoState::end) return close_input(process);
-        input.queued.consume(result.count);
-        is_blocked = result.state == os::IoState::would_block;
-        release_held_writes(process);
-    }
-    if (!input.fd) return;
-    if (input.queued.empty() && input.close_when_written) return close_input(process);
-    if (input.is_watched == is_blocked) return;
-    input.is_watched = is_blocked;
-    if (is_blocked)
-        (void)poller_.watch(input.fd.get(), {os::Source::input, process.serial},
-                            os::Interest::write);
-    else
-        poller_.unwatch(input.fd.get());
+    if (!process.input.is_open) return;
+    process.backend->end_input(process);
+    process.backend->write_input(process);
 }
 
 void ProcessService::release_held_writes(Process& process) {
@@ -130,8 +76,7 @@ void ProcessService::release_held_writes(Process& process) {
 
 void ProcessService::close_input(Process& process) {
     Input& input = process.input;
-    if (input.fd) poller_.unwatch(input.fd.get());
-    input.fd.reset();
+    input.is_open = false;
     input.queued.release();
     std::deque<HeldWrite> held = std::move(input.held);
     input.held.clear();

@@ -1,48 +1,23 @@
-// The requests. What happens between them is in process_life, process_input and process_ending.
+// The requests. What happens between them is in process_life, what is written to programs in
+// process_input.
 #include "server/process_service.h"
 
-#include "base/log.h"
 #include "core/utf8.h"
 #include "json/writer.h"
-#include "os/proc.h"
-#include "os/pty.h"
+#include "os/signals.h"
 #include "server/notify.h"
 #include "server/sandbox_report.h"
 #include "server/start_request.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 
 namespace ew::server {
 
 using protocol::WriteStatus;
 
 namespace {
-
-constexpr std::array<int, 10> signal_numbers = {SIGINT,  SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
-                                                SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
-
-Error not_startable(const Process& process, Error error) {
-    if (error.kind == ErrorKind::sandbox_unavailable || error.kind == ErrorKind::invalid_params)
-        return error;
-    error.kind = ErrorKind::spawn_failed;
-    error.message = fmt::format("cannot start '{}': {}",
-                                core::shortened(process.request.argv.front()), error.message);
-    return error;
-}
-
-Error machine_unknown(const Error& why) {
-    return {ErrorKind::sandbox_unavailable,
-            fmt::format("the command was not run: what this machine can enforce could not be "
-                        "found out: {}",
-                        why.message),
-            "try again; execward doctor tells more"};
-}
 
 std::string notification_header(const std::string& id) {
     ByteBuffer out;
@@ -57,15 +32,6 @@ protocol::StreamName stream_name(core::OutputLog::Kind kind) {
 }
 
 } // namespace
-
-ProcessService::ProcessService(ProcessSettings settings, os::Poller& poller,
-                               os::Poller& bulk_poller, Outbox& outbox, os::Cookies cookies)
-    : settings_(std::move(settings)),
-      poller_(poller),
-      outbox_(outbox),
-      pump_(poller, bulk_poller, outbox),
-      families_(cookies),
-      host_(settings_.sandbox, settings_.journal, poller) {}
 
 Error ProcessService::unknown(std::string_view id) const {
     if (table_.was_pruned(id))
@@ -117,11 +83,12 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
 }
 
 Result<void> ProcessService::check_selection(const Launch& launch) const {
-    if (settings_.selection == SandboxSelection::require && !launch.sandbox)
+    const bool is_confined = launch.sandbox || launch.is_confined_elsewhere;
+    if (settings_.selection == SandboxSelection::require && !is_confined)
         return Error{ErrorKind::denied,
                      "the process was not started: this server starts none without a sandbox",
                      "ask for one, or start the server without --sandbox require"};
-    if (settings_.selection == SandboxSelection::forbid && launch.sandbox)
+    if (settings_.selection == SandboxSelection::forbid && is_confined)
         return Error{ErrorKind::sandbox_unavailable,
                      "the process was not started: this server makes no sandboxes",
                      "start the server without --sandbox forbid"};
@@ -130,20 +97,18 @@ Result<void> ProcessService::check_selection(const Launch& launch) const {
 
 Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     TRY(check_selection(launch));
+    Backend& backend = launch.backend != nullptr ? *launch.backend : *local_;
     Process* const process =
-        table_.add(std::move(id), settings_.output, families_, outbox_.bulk_sent());
+        table_.add(std::move(id), settings_.output, backend, outbox_.bulk_sent());
     if (process == nullptr)
         return Error{ErrorKind::too_many_processes,
                      fmt::format("all {} places are taken by processes that live, whose "
                                  "descendants live, or whose output was not read yet",
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
-    limit_open_files(launch.request, settings_.open_files);
-    mark(launch.request, families_.cookies().limit_for(process->serial));
     process->request = std::move(launch.request);
     if (launch.sandbox) process->sandbox = std::make_unique<Confinement>(*launch.sandbox);
-    Result<void> begun = process->sandbox ? begin_confined(*process) : begin_plain(*process);
-    if (!begun) {
+    if (Result<void> begun = backend.begin(*process); !begun) {
         Error error = std::move(begun.error());
         table_.remove(*process);
         return error;
@@ -156,38 +121,6 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     process->start_reply = std::move(launch.reply);
     process->exec = std::move(launch.exec);
     return process;
-}
-
-Result<void> ProcessService::begin_plain(Process& process) {
-    Result<std::unique_ptr<os::PendingStart>> start =
-        os::PendingStart::begin(process.request, ::getpid());
-    if (!start) return not_startable(process, std::move(start.error()));
-    process.start = std::move(*start);
-    process.pid = process.start->spawned().pid;
-    (void)poller_.watch(process.start->report(), {os::Source::start, process.serial},
-                        os::Interest::read);
-    return {};
-}
-
-// At once if it is known what can be enforced here; else when it is, see on_machine().
-Result<void> ProcessService::begin_confined(Process& process) {
-    process.is_being_confined = true;
-    host_.need(now_);
-    if (host_.machine() == nullptr && !host_.failure()) return {};
-    return launch_confined(process);
-}
-
-Result<void> ProcessService::launch_confined(Process& process) {
-    if (host_.failure()) return machine_unknown(*host_.failure());
-    Confinement& sandbox = *process.sandbox;
-    if (Result<void> begun =
-            sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
-        !begun)
-        return not_startable(process, std::move(begun.error()));
-    process.pid = sandbox.spawned().pid;
-    (void)poller_.watch(sandbox.start_report(), {os::Source::start, process.serial},
-                        os::Interest::read);
-    return {};
 }
 
 // Once for any number of things that happen before the exec layer looks.
@@ -272,13 +205,13 @@ void ProcessService::handle(Reply reply, protocol::WriteParams params) {
     if (park_if_starting(process, reply, params)) return;
     table_.touch(*process);
     Input& input = process->input;
-    if (!input.fd || input.close_when_written)
+    if (!input.is_open || input.close_when_written)
         return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
     const std::size_t size = params.chunk.bytes.size();
     const bool fits = input.queued.empty() || input.queued.size() + size <= input_queue;
     if (fits && input.held.empty()) {
         take_write(*process, std::move(reply), std::move(params));
-        return write_input(*process);
+        return process->backend->write_input(*process);
     }
 
     if (input.held_bytes + size > input_held)
@@ -300,41 +233,33 @@ void ProcessService::handle(Reply reply, protocol::CloseStdinParams params) {
 
 void ProcessService::handle(Reply reply, protocol::SignalParams params) {
     Process* const process = table_.find(params.process_id);
-    const bool is_interrupt = params.signal == protocol::SignalName::interrupt;
     if (park_if_starting(process, reply, params)) return;
     if (process == nullptr) {
-        // Like below: Codex cannot know that the process has just ended.
-        if (is_interrupt) return reply.send(protocol::Empty{});
+        // Codex cannot know that the process has just ended.
+        if (params.signal == protocol::SignalName::interrupt) return reply.send(protocol::Empty{});
         return reply.fail(unknown(params.process_id));
     }
     table_.touch(*process);
-    const int number = signal_numbers[static_cast<std::size_t>(params.signal)];
-    // An interrupt that comes after the end is a race that every client can lose.
-    if (signal_tree(*process, number, params.scope) || is_interrupt)
-        return reply.send(protocol::Empty{});
-    reply.fail({ErrorKind::not_running,
-                fmt::format("process '{}' has ended and left nothing to signal in this scope",
-                            core::shortened(process->id)),
-                "process/list shows what it left, process/read how it ended", "processId"});
+    process->backend->signal(*process, std::move(reply), params);
 }
 
 void ProcessService::handle(Reply reply, const protocol::TerminateParams& params) {
     Process* process = table_.find(params.process_id);
     if (process != nullptr && process->is_starting() && !process->start_is_cancelled) {
         // It may be running already, and only the news of it not read yet.
-        on_start_report(process->serial);
+        process->backend->look_at_start(*process);
         process = table_.find(params.process_id);
     }
     if (process == nullptr) return reply.send(protocol::TerminateResult{});
     table_.touch(*process);
     if (process->is_starting()) {
         expect_end(*process).waiters.push_back({std::move(reply), true});
-        return cancel_start(*process); // it may be gone after this
+        return call_off_start(*process); // it may be gone after this
     }
     const bool was_running = process->is_running();
-    if (!was_running && !process->ending && members(*process).empty())
+    if (!was_running && !process->ending && !process->backend->has_left_overs(*process))
         return reply.send(protocol::TerminateResult{});
-    begin_ending(*process, params.grace_ms.value_or(process->grace_ms));
+    process->backend->begin_ending(*process, params.grace_ms.value_or(process->grace_ms));
     process->ending->waiters.push_back({std::move(reply), was_running});
 }
 
@@ -348,10 +273,7 @@ void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
             {ErrorKind::not_a_terminal,
              fmt::format("process '{}' has pipes, not a terminal", core::shortened(process->id)),
              "start it with tty: true", "processId"});
-    // A terminal that has just gone has no size: a race that every client can lose.
-    if (process->streams[0].fd)
-        (void)os::set_window_size(process->streams[0].fd.get(), window_size(params.size));
-    reply.send(protocol::Empty{});
+    process->backend->resize(*process, std::move(reply), params.size);
 }
 
 void ProcessService::list(Reply reply) {
@@ -380,7 +302,7 @@ void ProcessService::list(Reply reply) {
         }
         info.started_at_ms = process->started_at_ms;
         info.next_seq = process->log.next_seq();
-        info.descendants = descendants(*process);
+        info.descendants = process->backend->descendants(*process);
     }
     reply.send(result);
 }
@@ -411,10 +333,10 @@ bool ProcessService::cancel(const json::Id& id) {
         found = true;
         to_call_off = process.serial;
     });
-    if (to_call_off == 0) return found;
-    on_start_report(to_call_off);
+    if (Process* const starting = table_.find(to_call_off))
+        starting->backend->look_at_start(*starting);
     Process* const process = table_.find(to_call_off);
-    if (process != nullptr && process->is_starting()) cancel_start(*process);
+    if (process != nullptr && process->is_starting()) call_off_start(*process);
     return found;
 }
 

@@ -1,8 +1,10 @@
 #include "server/process_table.h"
 
 #include "base/log.h"
+#include "server/backend.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ew::server {
 
@@ -28,16 +30,17 @@ std::size_t ProcessTable::free_place() const {
     return static_cast<std::size_t>(free - places_.begin());
 }
 
-Process* ProcessTable::add(std::string id, core::OutputLimits limits, Families& families,
+Process* ProcessTable::add(std::string id, core::OutputLimits limits, Backend& backend,
                            std::uint64_t bulk_sent) {
     std::size_t place = free_place();
     if (place == places) {
-        if (!prune(families, bulk_sent)) return nullptr;
+        if (!prune(bulk_sent)) return nullptr;
         place = free_place();
     }
     if (pruned_.erase(id) > 0) std::erase(pruned_order_, id); // it names a new process from now on
     const std::uint64_t serial = ++generation_ * places + place;
     places_[place] = std::make_unique<Process>(serial, std::move(id), limits);
+    places_[place]->backend = &backend;
     touch(*places_[place]);
     return places_[place].get();
 }
@@ -46,16 +49,16 @@ void ProcessTable::remove(Process& process) {
     places_[process.serial % places].reset();
 }
 
-bool ProcessTable::prune(Families& families, std::uint64_t bulk_sent) {
+bool ProcessTable::prune(std::uint64_t bulk_sent) {
     std::vector<Process*> by_use;
     for (const auto& place : places_)
         by_use.push_back(place.get());
     std::sort(by_use.begin(), by_use.end(),
               [](const Process* a, const Process* b) { return a->last_used < b->last_used; });
-    families.refresh(leaders());
+    refresh();
     // From the least recently used on, so the protected ones are those that come last.
     const auto found = std::find_if(by_use.begin(), by_use.end(), [&](const Process* process) {
-        return process->is_settled(bulk_sent) && families.members(process->serial, 0).empty();
+        return process->is_settled(bulk_sent) && process->backend->descendants(*process).empty();
     });
     if (found == by_use.end()) return false;
 
@@ -68,6 +71,14 @@ bool ProcessTable::prune(Families& families, std::uint64_t bulk_sent) {
     }
     remove(victim);
     return true;
+}
+
+void ProcessTable::refresh() const {
+    std::set<Backend*> backends;
+    for (const auto& place : places_)
+        if (place) backends.insert(place->backend);
+    for (Backend* const backend : backends)
+        backend->refresh();
 }
 
 std::size_t ProcessTable::live_count() const {

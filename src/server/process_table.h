@@ -1,7 +1,6 @@
 // The 64 places for processes, and who has to leave when they are full.
 #pragma once
 
-#include "server/families.h"
 #include "server/process.h"
 
 #include <array>
@@ -24,7 +23,7 @@ public:
 
     Process* find(std::string_view id);
     Process* find(std::uint64_t serial);
-    Process* find_leader(pid_t pid);
+    Process* find_leader(pid_t pid); // of this machine
 
     bool was_pruned(std::string_view id) const { return pruned_.contains(std::string(id)); }
 
@@ -34,9 +33,12 @@ public:
     // A free place, made free if need be: the least recently used entry that is over, told, and has
     // no living descendants goes. Null: all are in use.
     // `bulk_sent` is how far the bulk lane was sent.
-    Process* add(std::string id, core::OutputLimits limits, Families& families,
+    Process* add(std::string id, core::OutputLimits limits, Backend& backend,
                  std::uint64_t bulk_sent);
     void remove(Process& process);
+
+    // What backends tell of descendants is as of now.
+    void refresh() const;
 
     std::size_t live_count() const;
     std::vector<pid_t> leaders() const;
@@ -51,7 +53,7 @@ public:
 
 private:
     std::size_t free_place() const;
-    bool prune(Families& families, std::uint64_t bulk_sent);
+    bool prune(std::uint64_t bulk_sent);
 
     std::array<std::unique_ptr<Process>, places> places_;
     std::uint64_t uses_ = 0;

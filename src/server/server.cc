@@ -85,15 +85,19 @@ int Server::run(pid_t keeper) {
     watch_process_end(keeper);
     watch_process_end(session_.client_process());
     const ProcessSettings settings = process_settings();
-    processes_ = std::make_unique<ProcessService>(settings, poller_, bulk_poller_, outbox_,
-                                                  os::Cookies::for_this_process());
+    const LocalSettings local = local_settings();
+    processes_ = std::make_unique<ProcessService>(settings, poller_, bulk_poller_, outbox_);
     processes_->set_client_wants_extensions(session_.wants_extensions());
+    local_ = std::make_unique<LocalBackend>(local, *processes_, poller_,
+                                            os::Cookies::for_this_process());
+    processes_->set_local(*local_);
     files_ = std::make_unique<FileService>(FileSettings{settings.selection, settings.side,
                                                         session_.environment().cwd.native,
-                                                        settings.journal},
-                                           poller_, outbox_, processes_->sandbox_host());
+                                                        local.journal},
+                                           poller_, outbox_, local_->sandbox_host());
     gate_ = std::make_unique<Gate>(session_, outbox_);
-    exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, outbox_);
+    exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, local_->sandbox_host(),
+                                          outbox_);
     patches_ =
         std::make_unique<PatchService>(PatchParts{session_, *gate_, *files_, outbox_, poller_});
     if (session_.answers_questions()) gate_->begin_session();
@@ -113,11 +117,16 @@ int Server::run(pid_t keeper) {
 }
 
 ProcessSettings Server::process_settings() const {
-    const std::string& state = session_.setup().paths.state_directory;
     ProcessSettings settings = settings_.processes;
-    settings.sandbox = {sandbox::init_place(), state};
     settings.side = server_side();
+    return settings;
+}
+
+LocalSettings Server::local_settings() const {
+    const std::string& state = session_.setup().paths.state_directory;
+    LocalSettings settings;
     settings.open_files = os::raise_open_files_limit();
+    settings.sandbox = {sandbox::init_place(), state};
     if (!state.empty()) settings.journal = state + "/placeholders";
     return settings;
 }
@@ -155,6 +164,7 @@ void Server::set_now() {
 
 void Server::on_time() {
     if (!processes_) return;
+    local_->on_time();
     processes_->on_time(now_);
     files_->on_time(now_);
     exec_->on_news();
@@ -180,14 +190,14 @@ void Server::dispatch(os::Token token) {
         watched_processes_.clear(); // or it would be reported for ever
         return begin_ending(0);
     case os::Source::bulk: return; // turn() takes it last
-    case os::Source::start: return processes_->on_start_report(token.serial);
-    case os::Source::output: return processes_->on_output(token.serial, 0, OutputPump::lone_budget);
+    case os::Source::start: return local_->on_start_report(token.serial);
+    case os::Source::output: return local_->on_output(token.serial, 0, OutputPump::lone_budget);
     case os::Source::error_output:
-        return processes_->on_output(token.serial, 1, OutputPump::lone_budget);
-    case os::Source::input: return processes_->on_input_room(token.serial);
-    case os::Source::machine: return processes_->on_machine(); // on_time() begins what waited
-    case os::Source::supervisor: return processes_->on_supervisor(token.serial);
-    case os::Source::clearing: return processes_->on_clearing(token.serial);
+        return local_->on_output(token.serial, 1, OutputPump::lone_budget);
+    case os::Source::input: return local_->on_input_room(token.serial);
+    case os::Source::machine: return local_->on_machine(); // on_time() begins what waited
+    case os::Source::supervisor: return local_->on_supervisor(token.serial);
+    case os::Source::clearing: return local_->on_clearing(token.serial);
     case os::Source::file_start: return files_->on_start_report(token.serial);
     case os::Source::file_socket: return files_->on_socket(token.serial);
     case os::Source::file_clearing: return files_->on_clearing(token.serial);
@@ -198,7 +208,7 @@ void Server::dispatch(os::Token token) {
 
 void Server::on_signals() {
     const os::Signals::Taken taken = signals_.take();
-    if (taken.child && processes_) processes_->on_children();
+    if (taken.child && processes_) local_->on_children();
     if (taken.ending == 0) return;
     log::info("server", "ending on {}", os::signal_name(taken.ending));
     begin_ending(128 + taken.ending);
@@ -310,12 +320,12 @@ void Server::serve_bulk() {
         const std::span<const os::Token> ready = bulk_poller_.ready_now();
         bulk_turn_.assign(ready.begin(), ready.end());
     }
-    const bool is_alone = bulk_turn_.size() == 1 && !processes_->has_hot();
+    const bool is_alone = bulk_turn_.size() == 1 && !local_->has_hot();
     const std::size_t budget = is_alone ? OutputPump::lone_budget : OutputPump::shared_budget;
     while (!bulk_turn_.empty() && outbox_.unsent(Lane::bulk) < Outbox::bulk_mark) {
         const os::Token token = bulk_turn_.front();
         bulk_turn_.pop_front();
-        processes_->on_output(token.serial, token.source == os::Source::output ? 0 : 1, budget);
+        local_->on_output(token.serial, token.source == os::Source::output ? 0 : 1, budget);
         serve_urgent();
     }
 }
@@ -325,7 +335,7 @@ void Server::serve_urgent() {
     now_ = clock_now();
     set_now();
     read_requests();
-    processes_->read_hot();
+    local_->read_hot();
     exec_->on_news();
     if (outbox_.unsent(Lane::priority) > 0) outbox_.flush();
 }
@@ -359,7 +369,7 @@ void Server::begin_ending(int status) {
     if (ending_) return;
     ending_ = Ending{status, now_ + ending_time, now_ + file_ending_time, {}};
     if (!exec_) return;
-    processes_->refuse_waiting(
+    local_->refuse_waiting(
         {ErrorKind::shutting_down, "the command was not run: the server is ending"});
     exec_->refuse_all({ErrorKind::shutting_down, "the command was not run: the server is ending"});
     patches_->refuse_all(
@@ -378,7 +388,7 @@ void Server::continue_ending() {
     std::vector<pid_t> spared = files_->clearing_processes();
     const std::vector<pid_t> errands = patches_->errands();
     spared.insert(spared.end(), errands.begin(), errands.end());
-    processes_->kill_everything(spared);
+    local_->kill_everything(spared);
     ending_->kill_again = now_ + kill_again_time;
 }
 
@@ -400,6 +410,7 @@ std::optional<TimePoint> Server::next_deadline() {
     if (is_input_ready || has_requests || has_room_again_) next = now_;
     if (processes_) {
         next = earlier(next, processes_->next_deadline());
+        next = earlier(next, local_->next_deadline());
         next = earlier(next, exec_->next_deadline());
         next = earlier(next, files_->next_deadline());
         next = earlier(next, patches_->next_deadline());

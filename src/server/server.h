@@ -11,6 +11,7 @@
 #include "server/exec_service.h"
 #include "server/file_service.h"
 #include "server/gate.h"
+#include "server/local_backend.h"
 #include "server/outbox.h"
 #include "server/patch_service.h"
 #include "server/process_service.h"
@@ -65,6 +66,7 @@ private:
 
     bool has_answered_handshake() const;
     ProcessSettings process_settings() const;
+    LocalSettings local_settings() const;
     ServerSide server_side() const;
     void turn();
     void set_now();
@@ -118,6 +120,7 @@ private:
     Session session_;
     // These exist in the worker.
     std::unique_ptr<ProcessService> processes_;
+    std::unique_ptr<LocalBackend> local_;
     std::unique_ptr<FileService> files_;
     std::unique_ptr<Gate> gate_;
     std::unique_ptr<ExecService> exec_;

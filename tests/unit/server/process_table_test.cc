@@ -1,3 +1,4 @@
+#include "server/local_backend.h"
 #include "server/process_table.h"
 #include "support/outbox_pipe.h"
 #include "support/testing.h"
@@ -12,8 +13,9 @@
 #include <vector>
 
 using ew::os::Cookies;
-using ew::server::Families;
+using ew::server::LocalBackend;
 using ew::server::Process;
+using ew::server::ProcessService;
 using ew::server::ProcessTable;
 
 namespace {
@@ -24,27 +26,34 @@ void mark_ended(Process& process) {
     process.is_closed = true;
 }
 
-// A table whose places are all taken by programs that have ended, "p0" the least recently used.
-class FullTable {
+// A table of programs on this machine.
+class LocalTable {
+public:
+    Process* add(const std::string& id) { return table().add(id, {}, local_, bulk_sent); }
+
+    Process& operator[](const std::string& id) { return *table().find(id); }
+
+    ProcessTable& table() { return processes_.table(); }
+
+    LocalBackend& local() { return local_; }
+
+    std::uint64_t bulk_sent = 0;
+
+private:
+    ew::os::Poller poller_;
+    ew::os::Poller bulk_poller_;
+    ew::test::OutboxPipe client_;
+    ProcessService processes_{{}, poller_, bulk_poller_, client_.outbox()};
+    LocalBackend local_{{}, processes_, poller_, Cookies::for_this_process()};
+};
+
+// One whose places are all taken by programs that have ended, "p0" the least recently used.
+class FullTable : public LocalTable {
 public:
     FullTable() {
         for (std::size_t i = 0; i < ProcessTable::places; ++i)
             mark_ended(*add("p" + std::to_string(i)));
     }
-
-    Process* add(const std::string& id) { return table_.add(id, {}, families_, bulk_sent); }
-
-    Process& operator[](const std::string& id) { return *table_.find(id); }
-
-    ProcessTable& table() { return table_; }
-
-    const Families& families() const { return families_; }
-
-    std::uint64_t bulk_sent = 0;
-
-private:
-    ProcessTable table_;
-    Families families_{Cookies::for_this_process()};
 };
 
 // A living process that carries the mark of a start.
@@ -86,9 +95,9 @@ private:
 TEST_SUITE_BEGIN("server/process_table");
 
 TEST_CASE("a process is found by its id, its serial and its pid") {
-    ProcessTable table;
-    Families families(Cookies::for_this_process());
-    Process* const process = table.add("build", {}, families, 0);
+    LocalTable local;
+    ProcessTable& table = local.table();
+    Process* const process = local.add("build");
     process->pid = 4711;
 
     CHECK(table.find("build") == process);
@@ -99,22 +108,22 @@ TEST_CASE("a process is found by its id, its serial and its pid") {
 }
 
 TEST_CASE("a serial is never used again, so a late event finds nothing") {
-    ProcessTable table;
-    Families families(Cookies::for_this_process());
-    Process* const first = table.add("a", {}, families, 0);
+    LocalTable local;
+    ProcessTable& table = local.table();
+    Process* const first = local.add("a");
     const std::uint64_t serial = first->serial;
     table.remove(*first);
 
-    Process* const second = table.add("a", {}, families, 0);
+    Process* const second = local.add("a");
 
     CHECK(second->serial != serial);
     CHECK(table.find(serial) == nullptr);
 }
 
 TEST_CASE("a leader that was reaped is not found by its number any more") {
-    ProcessTable table;
-    Families families(Cookies::for_this_process());
-    Process* const process = table.add("a", {}, families, 0);
+    LocalTable local;
+    ProcessTable& table = local.table();
+    Process* const process = local.add("a");
     process->pid = 4711;
 
     mark_ended(*process);
@@ -202,14 +211,14 @@ TEST_CASE("a process that someone waits to read is not pruned") {
 TEST_CASE("a process with a living descendant is not pruned") {
     FullTable table;
     const std::uint64_t serial = table["p0"].serial;
-    const Descendant descendant(*table.families().cookies().limit_for(serial));
+    const Descendant descendant(*Cookies::for_this_process().limit_for(serial));
 
     CHECK(table.add("new") != nullptr);
 
     CHECK(table.table().find("p0") != nullptr);
     CHECK(table.table().was_pruned("p1"));
-    REQUIRE(table.families().members(serial, 0).size() == 1);
-    CHECK(table.families().members(serial, 0).front().pid == descendant.pid());
+    REQUIRE(table.local().descendants(table["p0"]).size() == 1);
+    CHECK(table.local().descendants(table["p0"]).front() == descendant.pid());
 }
 
 TEST_CASE("an id that was pruned names a new process as soon as it is used again") {

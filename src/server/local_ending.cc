@@ -1,50 +1,39 @@
-// Signals to trees, and ending them.
-#include "server/process_service.h"
+// Signals to trees on this machine, and ending them.
+#include "core/utf8.h"
+#include "server/local_backend.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 namespace ew::server {
 
 namespace {
 
-// Killed processes are looked for again after this long, and named as survivors after that long.
+constexpr std::array<int, 10> signal_numbers = {SIGINT,  SIGTERM, SIGKILL, SIGHUP,  SIGQUIT,
+                                                SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT, SIGWINCH};
+
+// Killed processes are looked for again after this long.
 constexpr Millis look_again_time{10};
-constexpr Millis give_up_time{2000};
 
 // The share of the loop's time that looking for survivors may take: a tree can be large.
 constexpr int look_again_share = 10;
 
+std::vector<std::int64_t> pids_of(const std::vector<os::ProcessIdentity>& processes) {
+    std::vector<std::int64_t> pids;
+    for (const os::ProcessIdentity& process : processes)
+        pids.push_back(process.pid);
+    return pids;
+}
+
 } // namespace
-
-// The start is still under way: both requests are answered when the child is gone, or when it
-// proves to hang in a directory that does not answer.
-void ProcessService::cancel_start(Process& process) {
-    process.start_is_cancelled = true;
-    const bool waits_for_machine = process.sandbox && !process.sandbox->is_launched();
-    if (waits_for_machine)
-        return fail_start(process, {ErrorKind::cancelled, "the start was cancelled"});
-    const bool is_reaped = process.early_end || process.start_failure;
-    if (is_reaped) return (void)expect_end(process);
-    (void)::kill(process.pid, SIGKILL);
-    // Until bubblewrap's second process has asked to die with the first, only the group has both.
-    if (process.sandbox) (void)::kill(-process.pid, SIGKILL);
-    (void)expect_end(process);
-}
-
-// Whoever waits for the end of a start is told by finish_ending().
-Ending& ProcessService::expect_end(Process& process) {
-    if (process.ending) return *process.ending;
-    process.ending = Ending{Ending::Phase::calling_off_start};
-    process.ending->give_up = now_ + give_up_time;
-    return *process.ending;
-}
 
 // Besides the leader. What a sandbox consists of is no member: only with all of it can it be
 // signalled, by killing `pid`.
-std::vector<os::ProcessIdentity> ProcessService::members_now(const Process& process) const {
+std::vector<os::ProcessIdentity> LocalBackend::members_now(const Process& process) const {
     std::vector<os::ProcessIdentity> members =
         families_.members(process.serial, process.exit ? 0 : process.pid);
     if (process.sandbox)
@@ -55,13 +44,13 @@ std::vector<os::ProcessIdentity> ProcessService::members_now(const Process& proc
     return members;
 }
 
-std::vector<os::ProcessIdentity> ProcessService::members(Process& process) {
-    families_.refresh(table_.leaders());
+std::vector<os::ProcessIdentity> LocalBackend::members(Process& process) {
+    refresh();
     return members_now(process);
 }
 
 // Returns whether there was anything to signal.
-bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
+bool LocalBackend::signal_tree(Process& process, int signal, protocol::SignalScope scope) {
     using protocol::SignalScope;
     // The tree is looked at first: a signal may make members lose the parents they are found by.
     std::vector<os::ProcessIdentity> others;
@@ -85,36 +74,49 @@ bool ProcessService::signal_tree(Process& process, int signal, protocol::SignalS
     return !process.exit || !others.empty();
 }
 
-bool ProcessService::interrupt(Process& process) {
-    return signal_tree(process, SIGINT, protocol::SignalScope::group);
+void LocalBackend::signal(Process& process, Reply reply, const protocol::SignalParams& params) {
+    const int number = signal_numbers[static_cast<std::size_t>(params.signal)];
+    // An interrupt that comes after the end is a race that every client can lose.
+    const bool is_interrupt = params.signal == protocol::SignalName::interrupt;
+    if (signal_tree(process, number, params.scope) || is_interrupt)
+        return reply.send(protocol::Empty{});
+    reply.fail({ErrorKind::not_running,
+                fmt::format("process '{}' has ended and left nothing to signal in this scope",
+                            core::shortened(process.id)),
+                "process/list shows what it left, process/read how it ended", "processId"});
 }
 
-void ProcessService::end(Process& process, std::uint64_t grace_ms) {
-    if (process.is_starting()) return cancel_start(process);
-    begin_ending(process, grace_ms);
+void LocalBackend::interrupt(Process& process) {
+    (void)signal_tree(process, SIGINT, protocol::SignalScope::group);
 }
 
-std::vector<std::int64_t> ProcessService::descendants(const Process& process) {
-    std::vector<std::int64_t> pids;
-    for (const os::ProcessIdentity& member : members_now(process))
-        pids.push_back(member.pid);
-    return pids;
+void LocalBackend::refresh() {
+    families_.refresh(processes_.table().leaders());
 }
 
-void ProcessService::begin_ending(Process& process, std::uint64_t grace_ms) {
+std::vector<std::int64_t> LocalBackend::descendants(const Process& process) {
+    return pids_of(members_now(process));
+}
+
+bool LocalBackend::has_left_overs(Process& process) {
+    return !members(process).empty();
+}
+
+void LocalBackend::begin_ending(Process& process, std::uint64_t grace_ms) {
     const bool is_polite = grace_ms > 0;
     if (process.ending && (is_polite || process.ending->phase == Ending::Phase::killing)) return;
     if (!process.ending) process.ending = Ending{Ending::Phase::polite};
     if (!is_polite) return kill_tree(process);
-    process.ending->kill_at = deadline_after(now_, grace_ms);
+    process.ending->kill_at = deadline_after(processes_.now(), grace_ms);
     (void)signal_tree(process, SIGTERM, protocol::SignalScope::tree);
     // A stopped process could not end.
     (void)signal_tree(process, SIGCONT, protocol::SignalScope::tree);
 }
 
-void ProcessService::kill_tree(Process& process) {
+void LocalBackend::kill_tree(Process& process) {
     Ending& ending = *process.ending;
-    if (ending.phase != Ending::Phase::killing) ending.give_up = now_ + give_up_time;
+    if (ending.phase != Ending::Phase::killing)
+        ending.give_up = processes_.now() + Ending::patience;
     ending.phase = Ending::Phase::killing;
     ending.kill_at.reset();
     const TimePoint begun = clock_now();
@@ -125,53 +127,43 @@ void ProcessService::kill_tree(Process& process) {
     ending.look_again = done + pause;
 }
 
-void ProcessService::continue_ending(Process& process) {
+void LocalBackend::continue_ending(Process& process) {
     Ending& ending = *process.ending;
     switch (ending.phase) {
     case Ending::Phase::calling_off_start:
-        if (!is_due(ending.give_up, now_)) return;
+        if (!is_due(ending.give_up, processes_.now())) return;
         if (process.start_reply)
             process.start_reply->fail({ErrorKind::cancelled, "the start was cancelled"});
         process.start_reply.reset();
         return finish_ending(process, {{process.pid, 0}});
     case Ending::Phase::polite:
-        if (is_due(ending.kill_at, now_)) return kill_tree(process);
+        if (is_due(ending.kill_at, processes_.now())) return kill_tree(process);
         if (process.exit && members(process).empty()) finish_ending(process, {});
         return;
     case Ending::Phase::killing: break;
     }
-    const bool is_worth_a_look =
-        process.exit || is_due(ending.look_again, now_) || is_due(ending.give_up, now_);
+    const bool is_worth_a_look = process.exit || is_due(ending.look_again, processes_.now()) ||
+                                 is_due(ending.give_up, processes_.now());
     if (!is_worth_a_look) return;
     std::vector<os::ProcessIdentity> left = members(process);
     if (process.exit && left.empty()) return finish_ending(process, {});
-    if (is_due(ending.give_up, now_)) {
+    if (is_due(ending.give_up, processes_.now())) {
         if (!process.exit) left.insert(left.begin(), {process.pid, 0});
         return finish_ending(process, left);
     }
-    if (is_due(ending.look_again, now_)) kill_tree(process);
+    if (is_due(ending.look_again, processes_.now())) kill_tree(process);
 }
 
-void ProcessService::finish_ending(Process& process,
-                                   const std::vector<os::ProcessIdentity>& survivors) {
-    Ending ending = std::move(*process.ending);
-    process.ending.reset();
+void LocalBackend::finish_ending(Process& process,
+                                 const std::vector<os::ProcessIdentity>& survivors) {
     families_.forget_all_of(process.serial);
-    protocol::TerminateResult result;
-    for (const os::ProcessIdentity& survivor : survivors)
-        result.survivors.push_back(survivor.pid);
-    for (Ending::Waiter& waiter : ending.waiters) {
-        result.running = waiter.was_running;
-        waiter.reply.send(result);
-    }
-    process.is_tree_gone = process.exit && survivors.empty();
-    settle(process);
+    processes_.finish_ending(process, pids_of(survivors));
 }
 
-void ProcessService::kill_everything(std::vector<pid_t> spared) {
+void LocalBackend::kill_everything(std::vector<pid_t> spared) {
     // What clears up after sandboxes ends by itself, soon.
     std::vector<pid_t> clearing = std::move(spared);
-    table_.for_each([&](const Process& process) {
+    processes_.table().for_each([&](const Process& process) {
         if (process.sandbox && !process.sandbox->is_cleared())
             clearing.push_back(process.sandbox->clearing_process());
     });
