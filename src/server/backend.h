@@ -41,7 +41,7 @@ public:
     virtual void write_input(Process& process) = 0;
 
     // It takes input, and no more will come after what is queued: sets close_when_written, or makes
-    // a terminal end it. Only notes that: write_input() follows.
+    // a terminal end it. Only notes that: write_input() acts on it.
     virtual void end_input(Process& process) = 0;
 
     // It has been started. Answers, also when nothing is left to signal.
@@ -59,8 +59,9 @@ public:
     // The leader has ended: is anything left to end?
     virtual bool has_left_overs(Process& process) = 0;
 
-    // It has been started: ends the tree, at once if `grace_ms` is 0, also one that is being ended
-    // more slowly. Sets process.ending, which exists until finish_ending(), and that comes later.
+    // It has been started: ends the tree, also what its leader has left, and at once if `grace_ms`
+    // is 0, also if it is being ended more slowly. Sets process.ending, which exists until
+    // finish_ending(), and that comes later.
     virtual void begin_ending(Process& process, std::uint64_t grace_ms) = 0;
 
     // What descendants() tells is as of now.

@@ -23,7 +23,7 @@ void LocalBackend::end_input(Process& process) {
 }
 
 void LocalBackend::on_input_room(std::uint64_t serial) {
-    Process* const process = processes_.table().find(serial);
+    Process* const process = processes_.find(serial);
     if (process == nullptr) return;
     const std::size_t before = process->input.queued.size();
     write_input(*process);

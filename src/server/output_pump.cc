@@ -95,10 +95,7 @@ bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, T
         return false;
     }
 
-    if (now - process.last_output >= interactive_time) process.burst = 0;
-    const std::size_t before = process.burst;
-    const bool has_ended = fill(process, stream, budget, now);
-    process.last_output = now;
+    const auto [count, has_ended] = fill(process, stream, budget, now);
     if (has_ended && process.is_tty() && !process.exit) {
         // Its session lives and may open it again. Closing our side would send it a SIGHUP.
         rest_terminal(process, now);
@@ -107,12 +104,13 @@ bool OutputPump::read(Process& process, std::size_t index, std::size_t budget, T
         end_stream(process, index);
     }
     classify(process, now);
-    return !has_ended && process.burst - before >= budget;
+    return !has_ended && count >= budget;
 }
 
-// True: the stream has ended. A pipe that gave less than was asked for is empty for now; a terminal
-// hands out at most one line-discipline buffer at a time, so only "would block" says that.
-bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now) {
+// A pipe that gave less than was asked for is empty for now; a terminal hands out at most one
+// line-discipline buffer at a time, so only "would block" says that.
+OutputPump::Filled OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget,
+                                    TimePoint now) {
     OutputLog::Space space = process.log.space(stream.name, budget);
     std::size_t total = 0;
     bool has_ended = false;
@@ -130,13 +128,19 @@ bool OutputPump::fill(Process& process, OutputStream& stream, std::size_t budget
         total += result.count;
         if (is_empty_now) break;
     }
-    process.log.commit(stream.name, total, now);
-    if (process.exec) process.exec->look_at(process.log);
-    process.burst += total;
-    process.typed_burst += total;
+    commit(process, stream.name, total, now);
     stream.backlog = is_empty_now ? 0 : stream.backlog - std::min(stream.backlog, total);
     if (total > 0) process.terminal_patience = Millis(0);
-    return has_ended;
+    return {total, has_ended};
+}
+
+void OutputPump::commit(Process& process, core::Stream stream, std::size_t count, TimePoint now) {
+    if (now - process.last_output >= interactive_time) process.burst = 0;
+    process.last_output = now;
+    process.log.commit(stream, count, now);
+    if (process.exec) process.exec->look_at(process.log);
+    process.burst += count;
+    process.typed_burst += count;
 }
 
 void OutputPump::discard(OutputStream& stream, Process& process, std::size_t index) {

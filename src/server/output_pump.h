@@ -36,6 +36,9 @@ public:
     // Reads what is there, at most `budget` bytes of the stream. True: there may be more.
     bool read(Process& process, std::size_t index, std::size_t budget, TimePoint now);
 
+    // `count` bytes of output have been put into the space that the log gave (OutputLog::space()).
+    void commit(Process& process, core::Stream stream, std::size_t count, TimePoint now);
+
     // Adds messages for everything undelivered, as far as there is room. True: for some of it.
     bool deliver(Process& process, TimePoint now);
 
@@ -57,6 +60,11 @@ public:
     void end_silent_streams(Process& process);
 
 private:
+    struct Filled {
+        std::size_t count;
+        bool has_ended;
+    };
+
     bool is_interactive(const Process& process, TimePoint now) const;
     void classify(Process& process, TimePoint now);
     void set_bulk(Process& process, bool is_bulk);
@@ -68,7 +76,7 @@ private:
     }
 
     void end_stream(Process& process, std::size_t index);
-    bool fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
+    Filled fill(Process& process, OutputStream& stream, std::size_t budget, TimePoint now);
     void discard(OutputStream& stream, Process& process, std::size_t index);
     bool has_room(Lane lane) const;
     void send_delta(Process& process, const core::OutputLog::Entry& entry, Lane lane);
