@@ -1,5 +1,4 @@
 // Starts on this machine: until the program runs, or cannot.
-#include "base/check.h"
 #include "core/utf8.h"
 #include "server/local_backend.h"
 #include "server/start_request.h"
