@@ -5,6 +5,7 @@
 #include "base/byte_buffer.h"
 #include "cli/client_setup.h"
 #include "cli/commands.h"
+#include "cli/toml_text.h"
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/display.h"
@@ -75,22 +76,9 @@ Options parse(int argc, char** argv) {
     return options;
 }
 
-// A value as TOML, which for everything but tables looks as in JSON.
-template <class T>
-void write_toml(ByteBuffer& out, const T& value) {
-    json::write_value(out, value);
-}
-
-void write_toml(ByteBuffer& out, const core::Variables& variables) {
-    out.append('{');
-    for (const auto& variable : variables) {
-        out.append(&variable == variables.data() ? std::string_view(" ") : std::string_view(", "));
-        json::write_string(out, variable.first);
-        out.append(std::string_view(" = "));
-        json::write_string(out, variable.second);
-    }
-    out.append(variables.empty() ? std::string_view("}") : std::string_view(" }"));
-}
+// Of what is more than a word or a list of words.
+using cli::json_of;
+using cli::toml_of;
 
 // The value in a type that can be written.
 template <class T>
@@ -101,6 +89,19 @@ auto plain(const T& value) {
         return std::int64_t{value.count()};
     else
         return value;
+}
+
+template <class T>
+std::string json_of(const T& value) {
+    ByteBuffer out;
+    json::write_value(out, plain(value));
+    return std::string(out.view());
+}
+
+// Which for everything but tables looks as in JSON.
+template <class T>
+std::string toml_of(const T& value) {
+    return json_of(value);
 }
 
 struct Shown {
@@ -114,11 +115,7 @@ class Collector {
 public:
     template <class T>
     void operator()(const config::Setting& setting, const T& value) {
-        ByteBuffer toml;
-        write_toml(toml, plain(value));
-        ByteBuffer json;
-        json::write_value(json, plain(value));
-        Shown shown = {setting, std::string(toml.view()), std::string(json.view()), {}};
+        Shown shown = {setting, toml_of(value), json_of(value), {}};
         if constexpr (std::is_enum_v<T>)
             for (const std::string_view name : config::names_of<T>)
                 shown.choices += (shown.choices.empty() ? "" : ", ") + std::string(name);

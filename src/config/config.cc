@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include "config/environments.h"
 #include "config/owned_file.h"
 #include "config/settings.h"
 #include "toml/toml.h"
@@ -33,10 +34,11 @@ bool is_absolute_or_pattern(const std::string& path) {
 class Loader {
 public:
     Loader(const Table& top, const std::string& file)
-        : top_(top, file, problems_),
+        : file_(file),
+          top_(top, file, problems_),
           confinement_(find(top_, "confinement"), file, problems_, "confinement"),
           granular_(find(top_, "granular"), file, problems_, "granular"),
-          environment_(find(top_, "environment"), file, problems_, "environment") {}
+          environment_(find_variables(), file, problems_, "environment") {}
 
     void operator()(const Setting& setting, bool& value) {
         take(setting, reader(setting).boolean(setting.name), value);
@@ -78,8 +80,13 @@ public:
         const Table* const table = reader(setting).table(setting.name);
         if (table == nullptr) return;
         given_.push_back(setting.full_name());
-        for (const toml::Member& member : table->members)
-            take_variable(member, value);
+        read_variables(*table, reader(setting), value);
+    }
+
+    void operator()(const Setting& setting, std::vector<Environment>& value) {
+        if (top_.value(setting.name) == nullptr) return;
+        given_.push_back(setting.full_name());
+        value = read_environments(top_, file_, problems_);
     }
 
     // What single values cannot tell, and the keys that mean nothing.
@@ -95,6 +102,7 @@ public:
         const std::string& database = config.database;
         if (!database.empty() && database.front() != '/' && database != ":memory:")
             top_.complain("database", "expected an absolute path or \":memory:\"");
+        check_default_environment(config);
         const Confinement& confinement = config.confinement;
         if (!std::ranges::all_of(confinement.writable_roots, is_absolute))
             confinement_.complain("writable_roots", "expected absolute paths without NUL");
@@ -120,6 +128,30 @@ private:
         return found != nullptr ? *found : nothing_;
     }
 
+    // Who means [[environments]] may well write [[environment]].
+    const Table& find_variables() {
+        constexpr std::string_view name = "environment";
+        const toml::Value* const value = top_.value(name);
+        const bool is_array = value != nullptr && std::holds_alternative<toml::Array>(value->is);
+        if (!is_array) return find(top_, name);
+        top_.complain(name, "is the table of variables; where commands run are [[environments]]");
+        return nothing_;
+    }
+
+    void check_default_environment(const Config& config) {
+        constexpr std::string_view name = "default_environment";
+        const std::string& wanted = config.default_environment;
+        std::vector<std::string_view> ids = {local_environment};
+        for (const Environment& environment : config.environments)
+            if (!environment.id.empty()) ids.push_back(environment.id);
+        if (wanted.empty() || std::find(ids.begin(), ids.end(), wanted) != ids.end()) return;
+        const std::string_view meant = toml::nearest(wanted, ids);
+        top_.complain(name,
+                      fmt::format("there is no environment '{}'{}", wanted,
+                                  meant.empty() ? std::string()
+                                                : fmt::format("; did you mean '{}'?", meant)));
+    }
+
     TableReader& reader(const Setting& setting) {
         if (setting.table == "confinement") return confinement_;
         if (setting.table == "granular") return granular_;
@@ -133,20 +165,7 @@ private:
         given_.push_back(setting.full_name());
     }
 
-    void take_variable(const toml::Member& member, core::Variables& variables) {
-        constexpr std::string_view impossible("=\0", 2); // environ(7)
-        const auto* const text = std::get_if<std::string>(&member.value.is);
-        if (member.name.empty() || member.name.find_first_of(impossible) != std::string::npos)
-            environment_.complain(member.place, "the name of a variable is not empty and has no =");
-        else if (text == nullptr || text->find('\0') != std::string::npos)
-            environment_.complain(
-                member.value.place,
-                fmt::format("variable '{}': expected a string without NUL, found {}", member.name,
-                            toml::kind_of(member.value)));
-        else
-            variables.emplace_back(member.name, *text);
-    }
-
+    const std::string& file_;
     std::vector<Problem> problems_;
     std::vector<std::string> given_;
     Table nothing_;

@@ -7,8 +7,11 @@
 #include "core/environment.h"
 #include "core/policy_types.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::config {
@@ -31,6 +34,23 @@ struct Confinement {
     bool report_writes = false;
 };
 
+// Where commands can run beside this machine: behind a server that is started as a program and
+// spoken to over its standard input and output.
+struct Environment {
+    std::string id = {};
+    std::string program = {}; // a name, looked up in the server's PATH, or an absolute path
+    std::vector<std::string> args = {};
+    core::Variables env = {};                      // over the server's own
+    std::string cwd = {};                          // of the program, here; empty: the server's
+    std::vector<std::string> workspace_roots = {}; // there; none: the directory that it reports
+    std::optional<core::SandboxMode> sandbox = {}; // absent: as the session says
+    Millis initialize_timeout{20'000};             // from its start to the end of the handshake
+};
+
+constexpr std::size_t most_environments = 64;
+constexpr std::size_t longest_environment_id = 64;      // bytes
+constexpr std::string_view local_environment = "local"; // names this machine, and none of these
+
 struct Config {
     core::ApprovalPolicy approval_policy = core::ApprovalPolicy::on_request;
     core::GranularFlags granular = {};
@@ -48,6 +68,8 @@ struct Config {
     Millis min_poll{5'000};
     Millis max_poll{300'000};
     core::EnvironmentPolicy environment = {};
+    std::string default_environment = {}; // empty, or "local": this machine
+    std::vector<Environment> environments = {};
 
     std::string database = {}; // empty: Paths::state_database
     Millis audit_flush{1'000};

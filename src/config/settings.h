@@ -155,6 +155,18 @@ void visit_environment_settings(Visitor& visit, Config& config) {
 }
 
 template <class Visitor>
+void visit_place_settings(Visitor& visit, Config& config) {
+    visit({"", "default_environment",
+           "Where commands run that name no environment: the id of one below. Empty or local: on "
+           "this machine."},
+          config.default_environment);
+    visit({"", "environments",
+           "Where commands can run beside this machine: behind servers that are started as "
+           "programs."},
+          config.environments);
+}
+
+template <class Visitor>
 void visit_store_settings(Visitor& visit, Config& config) {
     constexpr std::int64_t a_minute = 60'000;  // milliseconds
     constexpr std::int64_t a_century = 36'500; // days
@@ -180,6 +192,7 @@ template <class Visitor>
 void visit_settings(Visitor& visit, Config& config) {
     visit_approval_settings(visit, config);
     visit_exec_settings(visit, config);
+    visit_place_settings(visit, config);
     visit_store_settings(visit, config);
     visit_confinement_settings(visit, config);
     visit_granular_settings(visit, config);

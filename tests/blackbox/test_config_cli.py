@@ -103,6 +103,51 @@ def what_is_shown_to_a_person_is_a_file_of_the_same_settings(scene):
 
 
 @test
+def environments_are_shown_as_they_can_be_written(scene):
+    text = (
+        'default_environment = "box"\n[[environments]]\nid = "box"\nprogram = "ssh"\n'
+        'args = ["box", "a \\"b\\""]\nenv = { A = "1", "x y" = "\\\\" }\ncwd = "/here"\n'
+        'workspace_roots = ["/srv"]\nsandbox = "read-only"\ninitialize_timeout_sec = 1.5\n'
+        '[[environments]]\nid = "pod"\nprogram = "/bin/kubectl"\n'
+    )
+    first = scene.file("first.toml", text)
+    printed = config(scene, "show", "--config", first).stdout
+    second = scene.file("second.toml", printed)
+
+    values = [settings_of(shown(scene, "--config", f))["environments"] for f in (first, second)]
+
+    equal(values[0], values[1], "environments")
+    equal((values[0]["origin"], values[0]["default"]), ("file", []), "origin and default")
+    box, pod = values[0]["value"]
+    equal(
+        box,
+        {
+            "id": "box",
+            "program": "ssh",
+            "args": ["box", 'a "b"'],
+            "env": {"A": "1", "x y": "\\"},
+            "cwd": "/here",
+            "workspace_roots": ["/srv"],
+            "sandbox": "read-only",
+            "initialize_timeout_ms": 1500,
+        },
+        "box",
+    )
+    equal((pod["sandbox"], pod["cwd"], pod["initialize_timeout_ms"]), (None, "", 20000), "pod")
+    check('    { id = "pod", program = "/bin/kubectl" },\n' in printed, printed)
+
+
+@test
+def every_key_of_an_environment_is_documented(scene):
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "..", "..", "docs", "configuration.md"), encoding="utf-8") as file:
+        text = file.read()
+    path = scene.file("c.toml", 'environments = [{ id = "box", program = "ssh" }]\n')
+    for key in settings_of(shown(scene, "--config", path))["environments"]["value"][0]:
+        check("\n| `%s` |" % key in text, "docs/configuration.md lacks a row about " + key)
+
+
+@test
 def every_setting_is_documented(scene):
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(here, "..", "..", "docs", "configuration.md")

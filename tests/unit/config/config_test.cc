@@ -70,6 +70,8 @@ TEST_CASE("an empty file is all defaults") {
     CHECK(config.min_poll == Millis(5000));
     CHECK(config.max_poll == Millis(300000));
     CHECK_FALSE(config.environment.ignore_default_excludes);
+    CHECK(config.default_environment.empty());
+    CHECK(config.environments.empty());
     CHECK(config.database.empty());
     CHECK(config.audit_flush == Millis(1000));
     CHECK(config.audit_keep_days == 90);
@@ -90,6 +92,8 @@ min_yield_ms = 3
 max_yield_ms = 4
 min_poll_ms = 5
 max_poll_ms = 6
+default_environment = "box"
+environments = [{ id = "box", program = "ssh" }]
 database = ":memory:"
 audit_flush_ms = 7
 audit_keep_days = 8
@@ -132,6 +136,8 @@ include_only = ["CI"]
     CHECK(config.max_yield == Millis(4));
     CHECK(config.min_poll == Millis(5));
     CHECK(config.max_poll == Millis(6));
+    CHECK(config.default_environment == "box");
+    CHECK(config.environments.size() == 1);
     CHECK(config.database == ":memory:");
     CHECK(config.audit_flush == Millis(7));
     CHECK(config.audit_keep_days == 8);
