@@ -40,6 +40,8 @@ enum class ErrorKind : std::uint8_t {
     changed,        // a file is not as it was looked at
     unknown_handle, // no open file of that name
     handle_exists,
+    environment_unavailable, // it could not be started, did not answer, or cannot do this
+    environment_lost,        // the connection to it ended while the program ran there
     internal,
 };
 

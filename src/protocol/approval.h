@@ -169,7 +169,8 @@ struct ApprovalRequest {
     std::string call_id = {};
     ApprovalKind kind = ApprovalKind::command;
     std::vector<std::string> argv = {};
-    std::string program = {}; // the absolute path that will run
+    std::string program = {};                    // the absolute path that will run
+    std::optional<std::string> environment = {}; // where; absent: on this machine
     ApprovalDisplay display = {};
     std::string workdir = {};
     bool tty = false;                           // whatever is typed later is not asked about
@@ -191,6 +192,7 @@ void fields(Visitor& visit, ApprovalRequest& request) {
     visit.required("kind", request.kind);
     visit.required("argv", request.argv);
     visit.required("program", request.program);
+    visit.optional("environment", request.environment);
     visit.required("display", request.display);
     visit.required("workdir", request.workdir);
     visit.optional("tty", request.tty);

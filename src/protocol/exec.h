@@ -61,7 +61,8 @@ enum class ResultFormat : std::uint8_t { full, model };
 struct ExecCommandParams {
     std::optional<std::string> command = {}; // a script for the shell; or else argv
     std::optional<std::vector<std::string>> argv = {};
-    std::optional<std::string> workdir = {}; // empty counts as absent
+    std::optional<std::string> environment = {}; // absent: the default one
+    std::optional<std::string> workdir = {};     // empty counts as absent
     std::optional<std::string> shell = {};
     std::optional<bool> login = {};
     bool tty = false;
@@ -86,6 +87,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
     constexpr Bounds at_least_one = {1};
     visit.optional("command", params.command);
     visit.optional("argv", params.argv, at_least_one);
+    visit.optional("environment", params.environment);
     visit.optional("workdir", params.workdir);
     visit.optional("shell", params.shell);
     visit.optional("login", params.login);
@@ -145,11 +147,11 @@ void fields(Visitor& visit, Timings& timings) {
 enum class ExecState : std::uint8_t {
     completed,
     running,
-    failed,       // it could not be started
+    failed,       // it could not be started, or can no longer be reached
     input_needed, // it runs, and its terminal does not show what is typed, as for a password
 };
 
-// Why a program could not be started.
+// Why a program could not be started, or can no longer be reached.
 struct ExecFailure {
     std::string kind = {};
     std::string message = {};
@@ -168,6 +170,7 @@ void fields(Visitor& visit, ExecFailure& failure) {
 struct ExecResult {
     std::string call_id = {}; // of the call that started the process
     std::string chunk_id = {};
+    std::optional<std::string> environment = {}; // where it runs; absent: on this machine
     ExecState state = ExecState::completed;
     std::uint64_t wall_time_ms = 0;
     std::uint64_t yield_time_ms = 0; // how long this call was ready to wait; 0: without limit
@@ -194,6 +197,7 @@ template <class Visitor>
 void fields(Visitor& visit, ExecResult& result) {
     visit.required("callId", result.call_id);
     visit.required("chunkId", result.chunk_id);
+    visit.optional("environment", result.environment);
     visit.required("state", result.state);
     visit.required("wallTimeMs", result.wall_time_ms);
     visit.required("yieldTimeMs", result.yield_time_ms);
@@ -221,6 +225,7 @@ enum class ExecProcessState : std::uint8_t { running, exited };
 struct ExecProcessInfo {
     std::string process_id = {};
     std::string call_id = {};
+    std::optional<std::string> environment = {}; // as in ExecResult
     std::vector<std::string> argv = {};
     std::string workdir = {};
     bool tty = false;
@@ -236,6 +241,7 @@ template <class Visitor>
 void fields(Visitor& visit, ExecProcessInfo& info) {
     visit.required("processId", info.process_id);
     visit.required("callId", info.call_id);
+    visit.optional("environment", info.environment);
     visit.required("argv", info.argv);
     visit.required("workdir", info.workdir);
     visit.required("tty", info.tty);
@@ -252,6 +258,7 @@ enum class ExecCallState : std::uint8_t { asking, starting, running, asking_to_r
 // A call of exec/command that has not been answered.
 struct ExecCallInfo {
     std::string call_id = {};
+    std::optional<std::string> environment = {};
     ExecCallState state = ExecCallState::asking;
     std::vector<std::string> argv = {};
     std::optional<std::string> process_id = {};
@@ -260,9 +267,19 @@ struct ExecCallInfo {
 template <class Visitor>
 void fields(Visitor& visit, ExecCallInfo& info) {
     visit.required("callId", info.call_id);
+    visit.optional("environment", info.environment);
     visit.required("state", info.state);
     visit.required("argv", info.argv);
     visit.optional("processId", info.process_id);
+}
+
+struct ExecListParams {
+    std::optional<std::string> environment = {}; // absent: all of them
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecListParams& params) {
+    visit.optional("environment", params.environment);
 }
 
 struct ExecListResult {
@@ -277,11 +294,13 @@ void fields(Visitor& visit, ExecListResult& result) {
 }
 
 struct ExecTerminateAllParams {
+    std::optional<std::string> environment = {}; // absent: all of them
     std::optional<std::uint64_t> grace_ms = {};
 };
 
 template <class Visitor>
 void fields(Visitor& visit, ExecTerminateAllParams& params) {
+    visit.optional("environment", params.environment);
     visit.optional("graceMs", params.grace_ms);
 }
 
@@ -303,6 +322,7 @@ enum class ExecMode : std::uint8_t {
 struct ExecBeginEvent {
     std::string call_id = {};
     std::string process_id = {};
+    std::optional<std::string> environment = {}; // as in ExecResult
     ExecMode mode = ExecMode::shell;
     std::vector<std::string> argv = {};
     std::string program = {};
@@ -318,6 +338,7 @@ template <class Visitor>
 void fields(Visitor& visit, ExecBeginEvent& event) {
     visit.required("callId", event.call_id);
     visit.required("processId", event.process_id);
+    visit.optional("environment", event.environment);
     visit.required("mode", event.mode);
     visit.required("argv", event.argv);
     visit.required("program", event.program);
@@ -382,6 +403,7 @@ enum class ExecStatus : std::uint8_t {
 struct ExecEndEvent {
     std::string call_id = {};
     std::string process_id = {};
+    std::optional<std::string> environment = {}; // as in ExecResult
     std::vector<std::string> argv = {};
     std::string workdir = {};
     ExecMode mode = ExecMode::shell;
@@ -402,12 +424,14 @@ struct ExecEndEvent {
     std::optional<std::string> sandbox_hint = {};
     std::optional<std::vector<std::string>> limit_hits = {};
     Usage usage = {};
+    std::optional<ExecFailure> failure = {}; // it can no longer be reached, so nobody knows its end
 };
 
 template <class Visitor>
 void fields(Visitor& visit, ExecEndEvent& event) {
     visit.required("callId", event.call_id);
     visit.required("processId", event.process_id);
+    visit.optional("environment", event.environment);
     visit.required("argv", event.argv);
     visit.required("workdir", event.workdir);
     visit.required("mode", event.mode);
@@ -428,6 +452,7 @@ void fields(Visitor& visit, ExecEndEvent& event) {
     visit.optional("sandboxHint", event.sandbox_hint);
     visit.optional("limitHits", event.limit_hits);
     visit.required("usage", event.usage);
+    visit.optional("failure", event.failure);
 }
 
 } // namespace ew::protocol

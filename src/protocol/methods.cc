@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 40> served = {{
+constexpr std::array<NamedMethod, 41> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -50,6 +50,7 @@ constexpr std::array<NamedMethod, 40> served = {{
     {"fs/watchMissing", Method::fs_watch_missing},
     {"environment/info", Method::environment_info},
     {"environment/status", Method::environment_status},
+    {"environment/list", Method::environment_list},
     {"initialize", Method::initialize},
     {"shutdown", Method::shutdown},
 }};
@@ -72,7 +73,7 @@ std::optional<Method> method_named(std::string_view name) {
 
 bool takes_no_params(Method method) {
     return method == Method::environment_info || method == Method::environment_status ||
-           method == Method::process_list || method == Method::exec_list ||
+           method == Method::environment_list || method == Method::process_list ||
            method == Method::approvals_list || method == Method::shutdown;
 }
 
@@ -95,6 +96,8 @@ int code_of(ErrorKind kind) {
     case ErrorKind::read_only:
     case ErrorKind::disk_full:
     case ErrorKind::io_failed:
+    case ErrorKind::environment_unavailable:
+    case ErrorKind::environment_lost:
     case ErrorKind::internal: return -32603;
     case ErrorKind::invalid_request:
     case ErrorKind::not_initialized:
@@ -149,6 +152,8 @@ std::string_view name_of(ErrorKind kind) {
     case ErrorKind::changed: return "changed";
     case ErrorKind::unknown_handle: return "unknownHandle";
     case ErrorKind::handle_exists: return "handleExists";
+    case ErrorKind::environment_unavailable: return "environmentUnavailable";
+    case ErrorKind::environment_lost: return "environmentLost";
     case ErrorKind::internal: return "internal";
     }
     return "internal";

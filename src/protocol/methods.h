@@ -50,6 +50,7 @@ enum class Method : std::uint8_t {
     fs_watch_missing,
     environment_info,
     environment_status,
+    environment_list,
     initialize,
     shutdown,
     reserved, // a name of the protocol that this version does not serve

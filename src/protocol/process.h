@@ -321,7 +321,8 @@ enum class ProcessState : std::uint8_t { starting, running, exited, closed };
 
 struct ProcessInfo {
     std::string process_id = {};
-    std::int64_t pid = 0;
+    std::optional<std::string> environment = {}; // where it runs; absent: on this machine
+    std::int64_t pid = 0;                        // 0 elsewhere
     std::vector<std::string> argv = {};
     std::string cwd = {};
     bool tty = false;
@@ -336,6 +337,7 @@ struct ProcessInfo {
 template <class Visitor>
 void fields(Visitor& visit, ProcessInfo& info) {
     visit.required("processId", info.process_id);
+    visit.optional("environment", info.environment);
     visit.required("pid", info.pid);
     visit.required("argv", info.argv);
     visit.required("cwd", info.cwd);

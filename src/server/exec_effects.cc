@@ -103,6 +103,7 @@ std::unique_ptr<ExecProcess> ExecService::record_of(std::uint64_t serial, const 
     exec->call = serial;
     exec->begin.call_id = call.call_id;
     exec->begin.process_id = id;
+    exec->begin.environment = call.plan.environment_id;
     exec->begin.mode = call.plan.mode;
     exec->begin.argv = call.plan.argv;
     exec->begin.program = call.plan.program;

@@ -137,6 +137,7 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
     request.kind = kind;
     request.argv = call.plan.argv;
     request.program = call.plan.program;
+    request.environment = call.plan.environment_id;
     request.workdir = call.plan.workdir;
     request.reason = call.ruling.judgement.reason;
     request.justification = call.params.justification;

@@ -20,6 +20,7 @@
 namespace ew::server {
 
 struct ExecPlan {
+    std::optional<std::string> environment_id = {}; // where it runs; absent: on this machine
     protocol::ExecMode mode = protocol::ExecMode::shell;
     std::vector<std::string> argv; // as the program sees it
     std::string program;           // the absolute path that runs, symlinks resolved

@@ -81,6 +81,7 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
     protocol::ExecResult result;
     result.call_id = exec.begin.call_id;
     result.chunk_id = new_chunk_id();
+    result.environment = exec.begin.environment;
     result.wall_time_ms = millis(now - wait.since);
     result.yield_time_ms = wait.terms.yield_ms;
     result.timings.approval_ms = exec.approval_ms;
@@ -165,6 +166,7 @@ protocol::ExecEndEvent outcome_of(const Process& process) {
     protocol::ExecEndEvent end;
     end.call_id = exec.begin.call_id;
     end.process_id = process.id;
+    end.environment = exec.begin.environment;
     end.argv = exec.begin.argv;
     end.workdir = exec.begin.workdir;
     end.mode = exec.begin.mode;

@@ -4,6 +4,7 @@
 
 #include "core/utf8.h"
 #include "sandbox/refusal.h"
+#include "server/environment_choice.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
 #include "server/sandbox_request.h"
@@ -249,49 +250,68 @@ void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
 }
 
 void ExecService::handle(Reply reply, const protocol::ExecTerminateAllParams& params) {
+    Result<EnvironmentFilter> filter =
+        EnvironmentFilter::of(session_.settings(), params.environment);
+    if (!filter) return reply.fail(filter.error());
     protocol::ExecTerminateAllResult result;
     processes_.for_each([&](Process& process) {
         if (!process.exec || process.is_closed) return;
+        if (!filter->takes(process.exec->begin.environment)) return;
         if (!process.exit) result.terminated.push_back(process.id);
         processes_.end(process, params.grace_ms.value_or(process.grace_ms));
     });
     reply.send(result);
 }
 
-void ExecService::list(Reply reply) {
+protocol::ExecProcessInfo ExecService::info_of(Process& process) {
+    const protocol::ExecBeginEvent& begin = process.exec->begin;
+    protocol::ExecProcessInfo info;
+    info.process_id = process.id;
+    info.call_id = begin.call_id;
+    info.environment = begin.environment;
+    info.argv = begin.argv;
+    info.workdir = begin.workdir;
+    info.tty = process.is_tty();
+    info.started_at_ms = process.started_at_ms;
+    info.unread_bytes = process.exec->unread.size(process.log);
+    info.descendants = process.backend->descendants(process);
+    if (!process.exit_is_logged) return info;
+    info.state = protocol::ExecProcessState::exited;
+    const protocol::ExecEndEvent end = outcome_of(process);
+    info.exit_code = end.exit_code;
+    info.signal = end.signal;
+    return info;
+}
+
+protocol::ExecCallInfo ExecService::info_of(const Call& call) {
+    protocol::ExecCallInfo info;
+    info.call_id = call.call_id;
+    info.environment = call.plan.environment_id;
+    info.state = static_cast<protocol::ExecCallState>(call.state.index());
+    info.argv = call.plan.argv;
+    const Process* const process = processes_.find(call.process);
+    if (process != nullptr) info.process_id = process->id;
+    return info;
+}
+
+void ExecService::handle(Reply reply, const protocol::ExecListParams& params) {
+    Result<EnvironmentFilter> filter =
+        EnvironmentFilter::of(session_.settings(), params.environment);
+    if (!filter) return reply.fail(filter.error());
     protocol::ExecListResult result;
     processes_.refresh();
     processes_.for_each([&](Process& process) {
         if (!process.exec || !process.exec->is_begun) return;
-        const protocol::ExecBeginEvent& begin = process.exec->begin;
-        protocol::ExecProcessInfo& info = result.processes.emplace_back();
-        info.process_id = process.id;
-        info.call_id = begin.call_id;
-        info.argv = begin.argv;
-        info.workdir = begin.workdir;
-        info.tty = process.is_tty();
-        info.started_at_ms = process.started_at_ms;
-        info.unread_bytes = process.exec->unread.size(process.log);
-        info.descendants = process.backend->descendants(process);
-        if (!process.exit_is_logged) return;
-        info.state = protocol::ExecProcessState::exited;
-        const protocol::ExecEndEvent end = outcome_of(process);
-        info.exit_code = end.exit_code;
-        info.signal = end.signal;
+        if (filter->takes(process.exec->begin.environment))
+            result.processes.push_back(info_of(process));
     });
     std::sort(result.processes.begin(), result.processes.end(), [](const auto& a, const auto& b) {
         return a.started_at_ms != b.started_at_ms ? a.started_at_ms < b.started_at_ms
                                                   : a.process_id < b.process_id;
     });
-    for (const auto& entry : calls_) {
-        const Call& call = entry.second;
-        protocol::ExecCallInfo& info = result.calls.emplace_back();
-        info.call_id = call.call_id;
-        info.state = static_cast<protocol::ExecCallState>(call.state.index());
-        info.argv = call.plan.argv;
-        Process* const process = processes_.find(call.process);
-        if (process != nullptr) info.process_id = process->id;
-    }
+    for (const auto& entry : calls_)
+        if (filter->takes(entry.second.plan.environment_id))
+            result.calls.push_back(info_of(entry.second));
     reply.send(result);
 }
 

@@ -40,7 +40,7 @@ public:
     void handle(Reply reply, protocol::ExecCommandParams params);
     void handle(Reply reply, const protocol::ExecWriteParams& params);
     void handle(Reply reply, const protocol::ExecTerminateAllParams& params);
-    void list(Reply reply);
+    void handle(Reply reply, const protocol::ExecListParams& params);
 
     // How an answer to this call is to look.
     WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
@@ -102,6 +102,10 @@ private:
 
     using Event = core::exec_call::Event;
     using Step = core::exec_call::Step;
+
+    // requests
+    protocol::ExecProcessInfo info_of(Process& process);
+    protocol::ExecCallInfo info_of(const Call& call);
 
     // calls
     Result<void> check(const protocol::ExecCommandParams& params) const;

@@ -288,6 +288,7 @@ void ProcessService::list(Reply reply) {
         using protocol::ProcessState;
         protocol::ProcessInfo& info = result.processes.emplace_back();
         info.process_id = process->id;
+        if (process->exec) info.environment = process->exec->begin.environment;
         info.pid = process->leader();
         info.argv = process->request.argv;
         info.cwd = process->request.directory;

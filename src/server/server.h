@@ -96,6 +96,7 @@ private:
     void configure(Reply reply, const json::Value* params);
     void tell_environment(Reply reply, const json::Value* params);
     void tell_status(Reply reply, const json::Value* params);
+    void list_environments(Reply reply, const json::Value* params);
 
     void serve_bulk();
     void serve_urgent();

@@ -2,7 +2,10 @@
 
 #include "protocol/decode.h"
 #include "protocol/methods.h"
+#include "server/environment_choice.h"
 #include "server/server.h"
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -36,7 +39,7 @@ Server::Handler Server::handler_of(protocol::Method method) {
     case Method::exec_write_stdin: return &Server::pass_on<ExecWriteParams, &Server::exec_>;
     case Method::exec_terminate_all:
         return &Server::pass_on<ExecTerminateAllParams, &Server::exec_>;
-    case Method::exec_list: return &Server::list<&Server::exec_>;
+    case Method::exec_list: return &Server::pass_on<ExecListParams, &Server::exec_>;
     // A program that exec/command started is a process like any other.
     case Method::exec_terminate: return &Server::pass_on<TerminateParams, &Server::processes_>;
     case Method::exec_signal: return &Server::pass_on<SignalParams, &Server::processes_>;
@@ -65,6 +68,7 @@ Server::Handler Server::handler_of(protocol::Method method) {
     case Method::session_configure: return &Server::configure;
     case Method::environment_info: return &Server::tell_environment;
     case Method::environment_status: return &Server::tell_status;
+    case Method::environment_list: return &Server::list_environments;
     case Method::initialize: return &Server::initialize;
     case Method::shutdown: return &Server::shut_down;
     case Method::reserved: break;
@@ -77,6 +81,15 @@ void Server::run_command(Reply reply, const json::Value* params) {
     Result<protocol::ExecCommandParams> decoded =
         protocol::decode<protocol::ExecCommandParams>(params);
     if (!decoded) return reply.fail(decoded.error());
+    Result<const config::Environment*> environment =
+        chosen_environment(session_.settings(), decoded->environment);
+    if (!environment) return reply.fail(environment.error());
+    if (*environment != nullptr)
+        return reply.fail({ErrorKind::environment_unavailable,
+                           fmt::format("environment '{}' cannot be reached: this version runs "
+                                       "commands on this machine only",
+                                       (*environment)->id),
+                           "environment \"local\" is this machine"});
     Result<std::optional<patch::PatchCall>> call = patch_in(*decoded);
     if (!call) return reply.fail(call.error());
     if (*call)
@@ -115,6 +128,16 @@ void Server::tell_environment(Reply reply, const json::Value* /*none*/) {
 
 void Server::tell_status(Reply reply, const json::Value* /*none*/) {
     reply.send(protocol::EnvironmentStatus{});
+}
+
+void Server::list_environments(Reply reply, const json::Value* /*none*/) {
+    protocol::EnvironmentListResult result = environment_list(session_.settings());
+    protocol::EnvironmentEntry& here = result.environments.front();
+    here.shell = session_.environment().shell;
+    processes_->for_each([&](const Process& process) {
+        if (process.is_running()) ++here.processes;
+    });
+    reply.send(result);
 }
 
 } // namespace ew::server

@@ -3,6 +3,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "protocol/approval.h"
+#include "protocol/environment.h"
 #include "protocol/exec.h"
 #include "protocol/files.h"
 #include "protocol/framing.h"
@@ -106,6 +107,9 @@ EXECWARD_NAME(Empty);
 EXECWARD_NAME(EntryPath);
 EXECWARD_NAME(EnvPolicy);
 EXECWARD_NAME(EnvironmentInfo);
+EXECWARD_NAME(EnvironmentEntry);
+EXECWARD_NAME(EnvironmentListResult);
+EXECWARD_NAME(EnvironmentServer);
 EXECWARD_NAME(EnvironmentStatus);
 EXECWARD_NAME(ErrorData);
 EXECWARD_NAME(ExecAttemptEvent);
@@ -115,6 +119,7 @@ EXECWARD_NAME(ExecCommandParams);
 EXECWARD_NAME(ExecEndEvent);
 EXECWARD_NAME(ExecFailure);
 EXECWARD_NAME(ExecInteractionEvent);
+EXECWARD_NAME(ExecListParams);
 EXECWARD_NAME(ExecListResult);
 EXECWARD_NAME(ExecOutputDeltaEvent);
 EXECWARD_NAME(ExecProcessInfo);
@@ -463,16 +468,18 @@ public:
             TerminateParams, ResizeParams, CancelParams>(read);
         add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
             SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
-        add<ExecCommandParams, ExecWriteParams, ExecTerminateAllParams, AdditionalPermissions,
-            NetworkPermission, FileSystemPermission, Settings, GranularSettings, ApprovalAnswer,
-            ApprovalsRevokeParams, ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
+        add<ExecCommandParams, ExecWriteParams, ExecListParams, ExecTerminateAllParams,
+            AdditionalPermissions, NetworkPermission, FileSystemPermission, Settings,
+            GranularSettings, ApprovalAnswer, ApprovalsRevokeParams, ApprovalsGrantParams,
+            PolicyExplainParams, RuleInput>(read);
         add<ReadFileParams, WriteFileParams, CreateDirectoryParams, GetMetadataParams,
             CanonicalizeParams, ReadDirectoryParams, WalkParams, WalkOptions, RemoveParams,
             CopyParams, OpenParams, ReadBlockParams, WriteBlockParams, CloseParams,
             WatchMissingParams, PatchCheckParams, PatchApplyParams>(read);
-        add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus, StartResult,
-            OutputChunk, Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult,
-            OutputEvent, ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
+        add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus,
+            EnvironmentListResult, EnvironmentEntry, EnvironmentServer, StartResult, OutputChunk,
+            Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult, OutputEvent,
+            ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
         add<ExecResult, Timings, Confinement, Denial, ExecFailure, ExecListResult, ExecProcessInfo,
             ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
             ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
@@ -523,8 +530,8 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "exec.h", "files.h", "patch.h", "patched_file.h", "process.h", "sandbox.h",
-          "session.h"}) {
+         {"approval.h", "environment.h", "exec.h", "files.h", "patch.h", "patched_file.h",
+          "process.h", "sandbox.h", "session.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
