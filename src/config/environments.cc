@@ -17,7 +17,6 @@ namespace {
 using toml::Problem;
 using toml::Table;
 using toml::TableReader;
-using toml::Value;
 
 constexpr std::string_view tables = "environments";
 
