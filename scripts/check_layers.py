@@ -25,7 +25,8 @@ MAY_INCLUDE = {
     "transcript": LOW,
     "config": LOW,
     "keeper": {"os", "base"},
-    "server": MIDDLE | LOW,
+    "backend": {"protocol"} | LOW,
+    "server": {"backend"} | MIDDLE | LOW,
     "cli": {"server", "keeper"} | MIDDLE | LOW,
     "main": {"cli", "server", "keeper"} | MIDDLE | LOW,
 }

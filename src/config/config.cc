@@ -84,9 +84,14 @@ public:
     }
 
     void operator()(const Setting& setting, std::vector<Environment>& value) {
-        if (top_.value(setting.name) == nullptr) return;
+        const bool has_other_name = has_environments_in(variables_name);
+        if (top_.value(setting.name) == nullptr && !has_other_name) return;
         given_.push_back(setting.full_name());
-        value = read_environments(top_, file_, problems_);
+        const std::string_view name = has_other_name ? variables_name : setting.name;
+        value = read_environments(top_, name, file_, problems_);
+        if (has_other_name && top_.value(setting.name) != nullptr)
+            top_.complain(setting.name,
+                          "says the same as [[environment]]; one of the names has to go");
     }
 
     // What single values cannot tell, and the keys that mean nothing.
@@ -128,14 +133,16 @@ private:
         return found != nullptr ? *found : nothing_;
     }
 
-    // Who means [[environments]] may well write [[environment]].
-    const Table& find_variables() {
-        constexpr std::string_view name = "environment";
+    // [[environment]] is another name of [[environments]], where there is no table [environment].
+    static constexpr std::string_view variables_name = "environment";
+
+    bool has_environments_in(std::string_view name) {
         const toml::Value* const value = top_.value(name);
-        const bool is_array = value != nullptr && std::holds_alternative<toml::Array>(value->is);
-        if (!is_array) return find(top_, name);
-        top_.complain(name, "is the table of variables; where commands run are [[environments]]");
-        return nothing_;
+        return value != nullptr && std::holds_alternative<toml::Array>(value->is);
+    }
+
+    const Table& find_variables() {
+        return has_environments_in(variables_name) ? nothing_ : find(top_, variables_name);
     }
 
     void check_default_environment(const Config& config) {

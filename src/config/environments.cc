@@ -18,8 +18,6 @@ using toml::Problem;
 using toml::Table;
 using toml::TableReader;
 
-constexpr std::string_view tables = "environments";
-
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
 }
@@ -49,8 +47,9 @@ bool is_id(const std::string& text) {
 // Reads one table.
 class Reader {
 public:
-    Reader(const Table& table, std::string_view file, std::vector<Problem>& problems)
-        : reader_(table, file, problems, tables) {}
+    Reader(const Table& table, std::string_view name, std::string_view file,
+           std::vector<Problem>& problems)
+        : name_(name), reader_(table, file, problems, name) {}
 
     Environment read() {
         Environment environment;
@@ -111,7 +110,7 @@ private:
         for (std::size_t i = 0; i < found->size(); ++i)
             if (!is_good((*found)[i]))
                 reader_.complain(array->items[i].place,
-                                 fmt::format("key '{}.{}': expected {}", tables, name, expected));
+                                 fmt::format("key '{}.{}': expected {}", name_, name, expected));
         return std::move(*found);
     }
 
@@ -144,6 +143,7 @@ private:
         timeout = Millis(static_cast<std::int64_t>(std::ceil(wanted)));
     }
 
+    std::string_view name_; // of the tables
     TableReader reader_;
 };
 
@@ -164,17 +164,17 @@ void read_variables(const Table& table, TableReader& reader, core::Variables& ou
     }
 }
 
-std::vector<Environment> read_environments(TableReader& top, std::string_view file,
-                                           std::vector<Problem>& problems) {
+std::vector<Environment> read_environments(TableReader& top, std::string_view name,
+                                           std::string_view file, std::vector<Problem>& problems) {
     std::vector<Environment> environments;
     std::vector<toml::Place> places; // of their ids
-    for (const Table* table : top.tables(tables)) {
+    for (const Table* table : top.tables(name)) {
         if (environments.size() == most_environments) {
-            top.complain(table->place, fmt::format("key '{}': there are more than {}", tables,
-                                                   most_environments));
+            top.complain(table->place,
+                         fmt::format("key '{}': there are more than {}", name, most_environments));
             break;
         }
-        Reader reader(*table, file, problems);
+        Reader reader(*table, name, file, problems);
         Environment environment = reader.read();
         for (std::size_t i = 0; i < environments.size() && !environment.id.empty(); ++i) {
             if (environments[i].id != environment.id) continue;

@@ -32,6 +32,11 @@ enum class Source : std::uint8_t {
     patch, // an errand of a patch
     file_clearing,
     file_watch, // something happened where a file is missing
+    // Of the program that leads to another environment: its start, its stdout, stderr and stdin.
+    environment_start,
+    environment_output,
+    environment_error,
+    environment_input,
 };
 
 struct Token {

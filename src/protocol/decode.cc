@@ -265,6 +265,7 @@ json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
         return {};
     }
     if (!out.mode) return json::Mismatch{"permissions", "to be present, or mode"};
+    if (out.private_tmp) return excluded("privateTmp", "mode");
     return out.is_disabled() ? json::Outcome() : check_mode(out);
 }
 

@@ -15,10 +15,10 @@ namespace ew::protocol {
 
 enum class EnvironmentEntryState : std::uint8_t {
     local,    // this machine
-    idle,     // nothing has needed it yet, or its connection was ended
+    idle,     // nothing has needed it yet
     starting, // its program runs and has not answered yet
     ready,
-    failed, // the last try to reach it
+    failed, // the last try to reach it, or its connection was lost
 };
 
 // The server that answers there.

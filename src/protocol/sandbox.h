@@ -234,6 +234,9 @@ struct SandboxRequest {
 
     std::optional<Enforcement> enforcement = {};
     std::optional<bool> report_writes = {};
+    // /tmp is empty, writable, and gone afterwards, whatever entries say about it. A mode says so
+    // by itself.
+    std::optional<bool> private_tmp = {};
 
     bool is_disabled() const {
         if (permissions) return permissions->type == PermissionsType::disabled;
@@ -260,6 +263,7 @@ void fields(Visitor& visit, SandboxRequest& request) {
     visit.optional("enforceManagedNetwork", request.enforce_managed_network);
     visit.optional("enforcement", request.enforcement);
     visit.optional("reportWrites", request.report_writes);
+    visit.optional("privateTmp", request.private_tmp);
 }
 
 } // namespace ew::protocol

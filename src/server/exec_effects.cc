@@ -3,6 +3,7 @@
 #include "server/exec_results.h"
 #include "server/exec_service.h"
 #include "server/notify.h"
+#include "server/remote_plan.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,8 @@ void ExecService::audit(const Call& call, std::string_view event, std::string de
     row.decided_by = call.ruling.decided_by;
     row.rule = call.ruling.rule;
     row.detail = std::move(detail);
+    if (call.plan.remote)
+        row.detail.insert(0, fmt::format("environment {}: ", call.plan.remote->environment));
     gate_.audit(std::move(row));
 }
 
@@ -52,9 +55,12 @@ void ExecService::audit_start(const Call& call, const Attempt& attempt,
     row.decision = json::name_of(core::Decision::allow);
     row.decided_by = attempt.decided_by;
     row.rule = attempt.rule.value_or("");
-    row.detail = fmt::format(
-        "process {}, attempt {}, sandbox: {}{}{}", process, call.attempts, text_of(confinement),
-        is_confined && !more.empty() ? ", and it may " : "", is_confined ? more : "");
+    const std::string where =
+        call.plan.remote ? fmt::format("environment {}, ", call.plan.remote->environment) : "";
+    row.detail =
+        fmt::format("{}process {}, attempt {}, sandbox: {}{}{}", where, process, call.attempts,
+                    text_of(confinement), is_confined && !more.empty() ? ", and it may " : "",
+                    is_confined ? more : "");
     gate_.audit(std::move(row));
 }
 
@@ -103,7 +109,7 @@ std::unique_ptr<ExecProcess> ExecService::record_of(std::uint64_t serial, const 
     exec->call = serial;
     exec->begin.call_id = call.call_id;
     exec->begin.process_id = id;
-    exec->begin.environment = call.plan.environment_id;
+    exec->begin.environment = call.plan.environment_id();
     exec->begin.mode = call.plan.mode;
     exec->begin.argv = call.plan.argv;
     exec->begin.program = call.plan.program;
@@ -130,7 +136,12 @@ void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Star
     ProcessService::Launch launch;
     launch.request =
         spawn_request(call.plan, attempt.is_harmless, call.params.stdin_text.has_value());
-    launch.sandbox = confined_start(call.plan, attempt.reach);
+    if (call.plan.remote) {
+        launch.backend = &remote_;
+        launch.elsewhere = remote_start(call.plan, attempt.reach);
+    } else {
+        launch.sandbox = confined_start(call.plan, attempt.reach);
+    }
     launch.timeout_ms = call.params.timeout_ms.value_or(0);
     protocol::ExecAttemptEvent told;
     told.call_id = call.call_id;
@@ -193,7 +204,9 @@ void ExecService::carry_out(std::uint64_t, Call& call, const effect::AnswerRefus
 
 void ExecService::carry_out(std::uint64_t, Call& call, const effect::AnswerFailed& failed) {
     audit(call, "failure", failed.error.message);
-    call.reply.send(make_failure(call.call_id, failed.error, call.terms));
+    protocol::ExecResult result = make_failure(call.call_id, failed.error, call.terms);
+    result.environment = call.plan.environment_id();
+    call.reply.send(result);
 }
 
 void ExecService::carry_out(std::uint64_t, Call& call, const effect::AnswerCancelled& cancelled) {

@@ -23,6 +23,8 @@ void ExecService::on_news() {
         process->exec->has_news = false;
         if (!process->is_starting()) look_at(*process);
     }
+    for (const RemoteBackend::News& news : remote_.take_news())
+        begin_waiting(news);
     for (const ProcessService::FailedStart& failed : processes_.take_failed_starts()) {
         tell_called_off(failed.call);
         deliver(failed.call, event::StartFailed{failed.error});
@@ -54,6 +56,8 @@ void ExecService::look_at(Process& process) {
 void ExecService::audit_end(const Process& process) {
     const ExecProcess& exec = *process.exec;
     const std::vector<protocol::Denial> denials = process.denials();
+    const std::string where =
+        exec.begin.environment ? fmt::format("environment {}, ", *exec.begin.environment) : "";
     if (!denials.empty()) {
         store::AuditRow row;
         row.call = exec.begin.call_id;
@@ -62,15 +66,16 @@ void ExecService::audit_end(const Process& process) {
         row.directory = exec.begin.workdir;
         row.decision = fmt::format("{}", process.denial_count());
         row.decided_by = "sandbox";
-        row.detail = fmt::format("process {}: {}", process.id, summary_of(denials));
+        row.detail = fmt::format("{}process {}: {}", where, process.id, summary_of(denials));
         gate_.audit(std::move(row));
     }
     store::AuditRow row;
     row.call = exec.begin.call_id;
     row.event = "exit";
     row.decision = fmt::format("{}", outcome_of(process).exit_code);
-    row.detail = fmt::format("process {} after {} ms, sandbox: {}", process.id,
+    row.detail = fmt::format("{}process {} after {} ms, sandbox: {}", where, process.id,
                              process.exit->usage.wall_ms, text_of(exec.begin.sandbox));
+    if (process.exit->failure) row.detail += fmt::format(", {}", process.exit->failure->message);
     gate_.audit(std::move(row));
 }
 
@@ -146,7 +151,8 @@ event::Ended ExecService::judge_end(const Process& process) {
     });
     ended.refusals = has_network ? Refusals::network : Refusals::some;
     if (!may_run_again(call.state, ended.refusals)) return ended;
-    call.widening = widening_for(denials);
+    // What would have to be looked at is not here.
+    if (!call.plan.remote) call.widening = widening_for(denials);
     if (call.widening) {
         call.allowed_by = gate_.take_approval(
             approval_key(call.plan, call.params, again(call, Bounds::widened)), call.plan);

@@ -33,7 +33,10 @@ ApprovalKind kind_of(const ExecPlan& plan) {
 }
 
 // What is allowed beyond the sandbox of the session.
-void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& more) {
+void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& more,
+                     bool is_here) {
+    if (!is_here && !(more.read.empty() && more.write.empty()))
+        notes.emplace_back("Links there are followed: where these paths lead was not looked at.");
     if (more.network) notes.emplace_back("It may use the network, all of it.");
     for (const std::string& path : more.read)
         notes.push_back(fmt::format("It may read {}.", core::visible(path)));
@@ -55,10 +58,12 @@ void add_denied_reads(std::vector<std::string>& notes, const sandbox::Policy& po
 
 // What allowing what was refused means.
 void add_reach_of(std::vector<std::string>& notes,
-                  const std::optional<sandbox::Additions>& widening) {
+                  const std::optional<sandbox::Additions>& widening, bool is_here) {
     if (!widening) {
         notes.emplace_back(
-            "Nothing narrower than running it outside the sandbox would allow that.");
+            is_here
+                ? "Nothing narrower than running it outside the sandbox would allow that."
+                : "What would allow just that in another environment cannot be told from here.");
         return;
     }
     if (widening->network)
@@ -76,6 +81,10 @@ void add_reach_of(std::vector<std::string>& notes,
 // What a person must know that the command does not show.
 std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, const ExecPlan& plan) {
     std::vector<std::string> notes;
+    if (plan.remote)
+        notes.push_back(fmt::format("It runs in the environment {}, which is reached by: {}",
+                                    core::visible(plan.remote->environment),
+                                    core::shell_quoted(plan.remote->reached_by)));
     if (request.kind == ApprovalKind::escalation) {
         notes.emplace_back("It runs outside the sandbox.");
         if (plan.policy) add_denied_reads(notes, *plan.policy);
@@ -84,7 +93,8 @@ std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, cons
         notes.emplace_back("It gets a terminal: nothing typed into it later is asked about.");
     if (plan.is_login)
         notes.emplace_back("It is a login shell: start-up files of the user run first.");
-    if (request.kind == ApprovalKind::permissions) add_permissions(notes, plan.reach.additions);
+    if (request.kind == ApprovalKind::permissions)
+        add_permissions(notes, plan.reach.additions, !plan.remote);
     if (!request.sandbox.missing.empty())
         notes.push_back(fmt::format("The sandbox cannot keep all its promises here: {}.",
                                     fmt::join(request.sandbox.missing, ", ")));
@@ -137,7 +147,7 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
     request.kind = kind;
     request.argv = call.plan.argv;
     request.program = call.plan.program;
-    request.environment = call.plan.environment_id;
+    request.environment = call.plan.environment_id();
     request.workdir = call.plan.workdir;
     request.reason = call.ruling.judgement.reason;
     request.justification = call.params.justification;
@@ -180,7 +190,7 @@ void ExecService::add_evidence(const Call& call, protocol::ApprovalRequest& requ
         notes.push_back(
             fmt::format("{} more were refused.", request.denials.size() - notes.size()));
     notes.emplace_back("It would run again from its beginning: what it has done is not undone.");
-    add_reach_of(notes, call.widening);
+    add_reach_of(notes, call.widening, !call.plan.remote);
     if (call.plan.policy) add_denied_reads(notes, *call.plan.policy);
 }
 
@@ -219,8 +229,8 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
         question->widening = call.widening;
         question->widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));
     }
-    question->project = session_.project();
-    question->workspace_root = gate_.root_of(call.plan.workdir);
+    question->project = call.plan.remote ? "" : session_.project();
+    question->workspace_root = gate_.root_of(call.plan);
     question->request = request_for(call, kind);
     question->request.approval_id = question->id;
     const Millis timeout = session_.settings().config.approval_timeout;

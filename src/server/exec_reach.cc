@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <utility>
 
 namespace ew::server {
@@ -41,8 +42,11 @@ std::optional<std::string> canonical(const std::string& path) {
     return base == "/" ? rest : base + rest;
 }
 
+using Resolver = std::optional<std::string> (*)(const std::string& path);
+
 Result<std::vector<std::string>> resolved(const std::vector<std::string>& wanted,
-                                          const std::string& workdir, std::string_view member) {
+                                          const std::string& workdir, std::string_view member,
+                                          Resolver resolve) {
     std::vector<std::string> paths;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const std::string& path = wanted[i];
@@ -50,7 +54,7 @@ Result<std::vector<std::string>> resolved(const std::vector<std::string>& wanted
         const bool is_whole = path.find('\0') == std::string::npos;
         std::optional<std::string> real;
         if (is_whole)
-            real = canonical(path.front() == '/' ? path : fmt::format("{}/{}", workdir, path));
+            real = resolve(path.front() == '/' ? path : fmt::format("{}/{}", workdir, path));
         const std::string name = fmt::format("additionalPermissions.fileSystem.{}[{}]", member, i);
         if (!real)
             return Error{ErrorKind::invalid_params,
@@ -91,16 +95,35 @@ std::optional<std::string> place_to_write(const protocol::Denial& denial) {
     return real;
 }
 
-} // namespace
-
-Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& wanted,
-                                        const std::string& workdir) {
+Result<sandbox::Additions> additions_by(const protocol::AdditionalPermissions& wanted,
+                                        const std::string& workdir, Resolver resolve) {
     sandbox::Additions additions;
     additions.network = wanted.network && wanted.network->enabled;
     if (!wanted.file_system) return additions;
-    additions.read = TRY(resolved(wanted.file_system->read, workdir, "read"));
-    additions.write = TRY(resolved(wanted.file_system->write, workdir, "write"));
+    additions.read = TRY(resolved(wanted.file_system->read, workdir, "read", resolve));
+    additions.write = TRY(resolved(wanted.file_system->write, workdir, "write", resolve));
     return additions;
+}
+
+} // namespace
+
+std::optional<std::string> path_as_written(const std::string& path) {
+    const std::filesystem::path written = path;
+    const bool has_parent_step = std::find(written.begin(), written.end(), "..") != written.end();
+    if (has_parent_step || path.find('\0') != std::string::npos) return std::nullopt;
+    std::string normal = written.lexically_normal().string();
+    if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+    return normal;
+}
+
+Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& wanted,
+                                        const std::string& workdir) {
+    return additions_by(wanted, workdir, canonical);
+}
+
+Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
+                                                const std::string& workdir) {
+    return additions_by(wanted, workdir, path_as_written);
 }
 
 bool are_where_they_were(const sandbox::Additions& additions) {

@@ -45,25 +45,9 @@ Result<std::string> resolve_directory(const std::optional<std::string>& wanted,
     return result;
 }
 
-bool is_login_call(const ExecCommandParams& params, const ExecPlace& place) {
-    return params.command && params.login.value_or(place.settings.config.login_shell);
-}
-
-Result<std::vector<std::string>> argv_of(const ExecCommandParams& params, const ExecPlace& place) {
-    if (params.command.has_value() == params.argv.has_value())
-        return Error{ErrorKind::invalid_params, "command: expected exactly one of command and argv",
-                     "command is a script for the shell, argv a program with its arguments",
-                     "command"};
-    if (params.argv) {
-        if (params.shell || params.login)
-            return Error{ErrorKind::invalid_params,
-                         "shell: expected to be absent with argv, which no shell runs", "",
-                         params.shell ? "shell" : "login"};
-        return *params.argv;
-    }
-    os::ShellProgram shell = place.login_shell;
-    if (params.shell) shell = TRY(os::find_shell(params.shell));
-    return os::shell_argv(shell, is_login_call(params, place), *params.command);
+Result<os::ShellProgram> shell_of(const ExecCommandParams& params, const ExecPlace& place) {
+    if (!params.command || !params.shell) return place.login_shell;
+    return os::find_shell(params.shell);
 }
 
 // What the session confines it to, and what the call asks for beyond that.
@@ -99,30 +83,49 @@ std::vector<std::string> words_of(const sandbox::Policy& policy) {
     return words;
 }
 
+} // namespace
+
 ExecMode mode_of(const ExecCommandParams& params) {
     if (params.argv) return ExecMode::direct;
     return params.tty ? ExecMode::interactive_shell : ExecMode::shell;
 }
 
-} // namespace
+Result<std::vector<std::string>> argv_of(const ExecCommandParams& params,
+                                         const os::ShellProgram& shell, bool is_login) {
+    if (params.command.has_value() == params.argv.has_value())
+        return Error{ErrorKind::invalid_params, "command: expected exactly one of command and argv",
+                     "command is a script for the shell, argv a program with its arguments",
+                     "command"};
+    if (params.command) return os::shell_argv(shell, is_login, *params.command);
+    if (params.shell || params.login)
+        return Error{ErrorKind::invalid_params,
+                     "shell: expected to be absent with argv, which no shell runs", "",
+                     params.shell ? "shell" : "login"};
+    if (params.argv->front().empty())
+        return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
+                     "argv[0]"};
+    return *params.argv;
+}
 
-Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& place) {
-    ExecPlan plan;
-    plan.mode = mode_of(params);
-    plan.argv = TRY(argv_of(params, place));
-    plan.is_login = is_login_call(params, place);
-    plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
-    plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
-                                              place.session_tag, params.env);
+void add_own_variables(ExecPlan& plan, const ExecCommandParams& params) {
     for (const auto& variable : params.env) {
         if (core::is_inert_variable(variable.first, variable.second)) continue;
         plan.own_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
         plan.has_risky_variable |= core::is_risky_variable(variable.first);
     }
     std::sort(plan.own_variables.begin(), plan.own_variables.end());
-    if (plan.argv.front().empty())
-        return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
-                     "argv[0]"};
+}
+
+Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& place) {
+    ExecPlan plan;
+    plan.mode = mode_of(params);
+    plan.is_login = params.command && params.login.value_or(place.settings.config.login_shell);
+    const os::ShellProgram shell = TRY(shell_of(params, place));
+    plan.argv = TRY(argv_of(params, shell, plan.is_login));
+    plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
+    plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
+                                              place.session_tag, params.env);
+    add_own_variables(plan, params);
     if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
     TRY(plan_confinement(plan, params, place));
     return plan;
@@ -183,6 +186,11 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
     writer.required("environment", plan.own_variables);
     if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
     writer.optional("stdin", params.stdin_text);
+    if (plan.remote) {
+        writer.required("elsewhere", plan.remote->environment);
+        writer.required("reachedBy", plan.remote->reached_by);
+        writer.required("surroundings", plan.remote->surroundings);
+    }
     writer.end();
     // It may hold secrets, and is only compared.
     return core::sha256(out.view());

@@ -19,13 +19,25 @@
 
 namespace ew::server {
 
+// Of a plan for another environment.
+struct RemotePlan {
+    std::string environment;               // its id
+    std::vector<std::string> reached_by;   // the program that leads there, with its arguments
+    std::vector<std::string> surroundings; // of that program: its directory, variables set for it
+    std::vector<std::string> workspace_roots;
+    std::string shell;                  // the one that the server there calls its own
+    bool is_execward = false;           // the server there is one
+    bool confines = false;              // it can
+    protocol::EnvPolicy inherited = {}; // of its variables
+};
+
 struct ExecPlan {
-    std::optional<std::string> environment_id = {}; // where it runs; absent: on this machine
     protocol::ExecMode mode = protocol::ExecMode::shell;
     std::vector<std::string> argv; // as the program sees it
-    std::string program;           // the absolute path that runs, symlinks resolved
-    std::string workdir;           // absolute, symlinks resolved
-    bool is_login = false;         // a login shell
+    // Absolute, symlinks resolved. In another environment as it is written.
+    std::string program; // that runs
+    std::string workdir;
+    bool is_login = false; // a login shell
     core::ExecEnvironment environment;
     // What the call sets that may change what programs do, as NAME=value, sorted.
     std::vector<std::string> own_variables;
@@ -36,7 +48,13 @@ struct ExecPlan {
     core::SandboxMode sandbox_mode = core::SandboxMode::danger_full_access;
     std::optional<sandbox::Policy> policy;
     sandbox::Context context;
-    Reach reach; // what the call asks for beyond the policy
+    Reach reach;                      // what the call asks for beyond the policy
+    std::optional<RemotePlan> remote; // it is to run in another environment
+
+    // As messages tell it.
+    std::optional<std::string> environment_id() const {
+        return remote ? std::optional(remote->environment) : std::nullopt;
+    }
 };
 
 // Where a call happens.
@@ -46,6 +64,15 @@ struct ExecPlace {
     std::string_view session_tag;
     std::vector<std::string> hidden; // from every sandbox: see hidden_places()
 };
+
+protocol::ExecMode mode_of(const protocol::ExecCommandParams& params);
+
+// `shell` runs a script. Errors: invalid_params.
+Result<std::vector<std::string>> argv_of(const protocol::ExecCommandParams& params,
+                                         const os::ShellProgram& shell, bool is_login);
+
+// The variables that the call sets.
+void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params);
 
 // All but the program. Errors: invalid_params (also for a path of additionalPermissions);
 // spawn_not_found if there is no such directory.

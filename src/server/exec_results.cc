@@ -32,6 +32,15 @@ std::optional<std::string> signal_of(const Process& process) {
     return std::string(os::signal_name(process.exit->signal));
 }
 
+protocol::ExecFailure failure_of(const Error& error) {
+    protocol::ExecFailure failure;
+    failure.kind = protocol::name_of(error.kind);
+    failure.message = error.message;
+    if (!error.hint.empty()) failure.hint = error.hint;
+    if (!error.path.empty()) failure.path = error.path;
+    return failure;
+}
+
 // Its terminal takes lines and does not show them: a program asks for a password.
 bool hides_input(const Process& process) {
     const std::optional<os::LineMode> mode = process.backend->line_mode(process);
@@ -95,7 +104,7 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
     exec.unread = core::OutputView(process.log.end());
     result.sandbox = exec.begin.sandbox;
     result.denials = process.denials();
-    if (process.sandbox) result.denial_count = process.denial_count();
+    if (process.is_confined()) result.denial_count = process.denial_count();
     result.notice = wait.notice;
     result.timed_out = process.timed_out;
     result.state = protocol::ExecState::running;
@@ -103,9 +112,13 @@ protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoi
         result.state = protocol::ExecState::completed;
         result.exit_code = code_of(process);
         result.signal = signal_of(process);
-        result.usage = process.exit->usage;
+        if (process.exit->is_usage_known) result.usage = process.exit->usage;
         result.sandbox_hint = process.exit->sandbox_hint;
         if (!process.exit->limit_hits.empty()) result.limit_hits = process.exit->limit_hits;
+        if (process.exit->failure) {
+            result.state = protocol::ExecState::failed;
+            result.failure = failure_of(*process.exit->failure);
+        }
     } else {
         result.process_id = process.id;
         if (hides_input(process)) result.state = protocol::ExecState::input_needed;
@@ -137,17 +150,14 @@ protocol::ExecResult make_failure(const std::string& call_id, const Error& error
                                   const WaitTerms& terms) {
     protocol::ExecResult result = make_answer(call_id, error.message, not_started_code, terms);
     result.state = protocol::ExecState::failed;
-    result.failure.emplace();
-    result.failure->kind = protocol::name_of(error.kind);
-    result.failure->message = error.message;
-    if (!error.hint.empty()) result.failure->hint = error.hint;
-    if (!error.path.empty()) result.failure->path = error.path;
+    result.failure = failure_of(error);
     add_model_text(result, terms, TimePoint::duration(0));
     return result;
 }
 
 bool has_failed_by_itself(const Process& process) {
     constexpr std::array<int, 4> orders = {SIGHUP, SIGINT, SIGKILL, SIGTERM};
+    if (process.exit->failure) return false;
     const std::int64_t code = process.exit->code;
     const bool was_told_to = std::any_of(orders.begin(), orders.end(), [&](int signal) {
         return code == 128 + signal; // also how shells say it
@@ -179,10 +189,11 @@ protocol::ExecEndEvent outcome_of(const Process& process) {
     end.duration_ms = process.exit->usage.wall_ms;
     end.sandbox = exec.begin.sandbox;
     end.denials = process.denials();
-    if (process.sandbox) end.denial_count = process.denial_count();
+    if (process.is_confined()) end.denial_count = process.denial_count();
     end.sandbox_hint = process.exit->sandbox_hint;
     if (!process.exit->limit_hits.empty()) end.limit_hits = process.exit->limit_hits;
     end.usage = process.exit->usage;
+    if (process.exit->failure) end.failure = failure_of(*process.exit->failure);
     return end;
 }
 

@@ -1,13 +1,11 @@
-// The requests, and the way of a call from event to effect. What effects do is in exec_effects;
-// what processes bring about in exec_progress.
+// The requests about processes, and the way of a call from event to effect. How it begins is in
+// exec_begin; what effects do in exec_effects; what processes bring about in exec_progress.
 #include "server/exec_service.h"
 
 #include "core/utf8.h"
-#include "sandbox/refusal.h"
 #include "server/environment_choice.h"
 #include "server/exec_results.h"
 #include "server/notify.h"
-#include "server/sandbox_request.h"
 
 #include <fmt/format.h>
 
@@ -16,156 +14,12 @@
 namespace ew::server {
 
 namespace exec_call = core::exec_call;
-using core::SandboxPermissions;
-using protocol::ExecCommandParams;
 
 namespace {
 
 constexpr std::string_view interrupt_key = "\x03";
 
-std::uint64_t clamped(std::uint64_t wanted, Millis least, Millis most) {
-    return std::clamp(wanted, static_cast<std::uint64_t>(least.count()),
-                      static_cast<std::uint64_t>(most.count()));
-}
-
 } // namespace
-
-WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
-    const config::Config& config = session_.settings().config;
-    WaitTerms terms;
-    terms.yield_ms = clamped(
-        params.yield_time_ms.value_or(static_cast<std::uint64_t>(config.default_yield.count())),
-        config.min_yield, config.max_yield);
-    terms.quiet_ms = params.quiet_ms;
-    terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
-                                config.max_output_tokens);
-    terms.format = params.format;
-    return terms;
-}
-
-WaitTerms ExecService::terms_of(const protocol::ExecWriteParams& params) const {
-    const config::Config& config = session_.settings().config;
-    const bool is_poll = params.chars.empty() && !params.close_stdin;
-    const Millis usual = is_poll ? config.min_poll : config.write_yield;
-    WaitTerms terms;
-    if (!params.no_timeout)
-        terms.yield_ms =
-            clamped(params.yield_time_ms.value_or(static_cast<std::uint64_t>(usual.count())),
-                    is_poll ? config.min_poll : config.min_yield,
-                    is_poll ? config.max_poll : config.max_yield);
-    terms.quiet_ms = params.quiet_ms;
-    terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
-                                config.max_output_tokens);
-    terms.format = params.format;
-    return terms;
-}
-
-Result<void> ExecService::check(const ExecCommandParams& params) const {
-    const bool has_more = params.additional_permissions.has_value();
-    const bool wants_more =
-        params.sandbox_permissions == SandboxPermissions::with_additional_permissions;
-    if (has_more != wants_more)
-        return Error{ErrorKind::invalid_params,
-                     "additionalPermissions: expected exactly with sandboxPermissions "
-                     "\"withAdditionalPermissions\"",
-                     "", "additionalPermissions"};
-    if (calls_.size() < most_calls) return {};
-    return Error{ErrorKind::limit,
-                 fmt::format("{} calls wait for their answer already", most_calls),
-                 "wait for answers, or cancel calls"};
-}
-
-// Of what the policy promises. Empty as long as it is not known what can be enforced here.
-sandbox::GuaranteeSet ExecService::missing_for(const sandbox::Policy& policy) const {
-    const sandbox::Machine* const machine = host_.machine();
-    if (machine == nullptr) return {};
-    return sandbox::needed_by(policy) - sandbox::given_by(*machine, policy.network);
-}
-
-// As far as it can be told before the start.
-protocol::Confinement ExecService::expected_confinement(const ExecPlan& plan,
-                                                        const Reach& reach) const {
-    protocol::Confinement confinement;
-    const std::optional<ConfinedStart> start = confined_start(plan, reach);
-    if (!start) return confinement;
-    const sandbox::GuaranteeSet missing = missing_for(start->policy);
-    for (const sandbox::Guarantee guarantee : missing.list())
-        confinement.missing.emplace_back(sandbox::name_of(guarantee));
-    // Required, it is there in full or nothing runs.
-    const bool is_there = start->policy.enforcement == sandbox::Enforcement::require ||
-                          !(sandbox::needed_by(start->policy) - missing).empty();
-    if (is_there) confinement.type = protocol::SandboxType::linux_seccomp;
-    return confinement;
-}
-
-// Nobody is asked about what cannot be run.
-std::optional<Error> ExecService::hindrance(const ExecPlan& plan) const {
-    const std::optional<ConfinedStart> start = confined_start(plan, plan.reach);
-    if (!start || start->policy.enforcement != sandbox::Enforcement::require) return std::nullopt;
-    const sandbox::GuaranteeSet missing = missing_for(start->policy);
-    if (missing.empty()) return std::nullopt;
-    return sandbox::refusal(*host_.machine(), missing);
-}
-
-exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const {
-    const config::Config& config = session_.settings().config;
-    exec_call::Verdict verdict;
-    if (plan.policy && session_.answers_questions())
-        verdict.retry = exec_call::retry_rule(config.approval_policy, config.granular);
-    if (plan.reach.permissions == SandboxPermissions::require_escalated)
-        verdict.bounds = exec_call::Bounds::none;
-    const std::string& reason = ruling.judgement.reason;
-    if (ruling.decision != core::Decision::forbidden) {
-        if (std::optional<Error> error = hindrance(plan)) {
-            verdict.refusal = std::move(*error);
-            return verdict;
-        }
-    }
-    switch (ruling.decision) {
-    case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
-    case core::Decision::forbidden:
-        verdict.refusal = {ErrorKind::denied, fmt::format("the command was not run: {}", reason),
-                           "policy/explain tells what decided"};
-        break;
-    case core::Decision::prompt:
-        if (session_.answers_questions()) {
-            verdict.kind = exec_call::Verdict::Kind::ask;
-            break;
-        }
-        verdict.refusal = {
-            ErrorKind::denied,
-            fmt::format("the command was not run: it needs a person's approval ({}), and the "
-                        "client cannot ask: it did not declare capabilities.approvals",
-                        reason),
-            "allow it by a rule or a stored approval, or use a client that answers questions"};
-    }
-    return verdict;
-}
-
-void ExecService::handle(Reply reply, ExecCommandParams params) {
-    if (Result<void> fine = check(params); !fine) return reply.fail(fine.error());
-    const std::string call_id = params.call_id.value_or(reply.call_id());
-    const WaitTerms terms = terms_of(params);
-    Result<ExecPlan> plan =
-        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag(),
-                           hidden_places(session_.setup().paths, session_.database())});
-    if (!plan && plan.error().kind == ErrorKind::invalid_params) return reply.fail(plan.error());
-    Error missing = plan ? Error{} : plan.error();
-    if (plan)
-        if (Result<void> found = find_program(*plan); !found) missing = found.error();
-    if (!missing.message.empty()) return reply.send(make_failure(call_id, missing, terms));
-
-    if (plan->policy) host_.need(now_);
-    const bool is_confined = expected_confinement(*plan, {}).type != protocol::SandboxType::none;
-    Gate::Ruling ruling = gate_.rule_on(*plan, params, is_confined);
-    const exec_call::Verdict verdict = verdict_on(ruling, *plan);
-    const std::uint64_t serial = ++last_call_;
-    const auto at =
-        calls_.emplace(serial, Call{std::move(reply), std::move(params), call_id, std::move(*plan),
-                                    std::move(ruling), terms, exec_call::state::Answered{}});
-    take(serial, at.first->second, exec_call::begin(verdict));
-    work();
-}
 
 // The only place that changes the state of a call. Effects do not come back here: what they bring
 // about waits in events_.
@@ -286,11 +140,21 @@ protocol::ExecProcessInfo ExecService::info_of(Process& process) {
 protocol::ExecCallInfo ExecService::info_of(const Call& call) {
     protocol::ExecCallInfo info;
     info.call_id = call.call_id;
-    info.environment = call.plan.environment_id;
+    info.environment = call.plan.environment_id();
     info.state = static_cast<protocol::ExecCallState>(call.state.index());
     info.argv = call.plan.argv;
     const Process* const process = processes_.find(call.process);
     if (process != nullptr) info.process_id = process->id;
+    return info;
+}
+
+// What will run is not known yet.
+protocol::ExecCallInfo ExecService::info_of(const WaitingCall& call) {
+    protocol::ExecCallInfo info;
+    info.call_id = call.params.call_id.value_or(call.reply.call_id());
+    info.environment = call.environment;
+    info.state = protocol::ExecCallState::starting;
+    info.argv = call.params.argv.value_or(std::vector{call.params.command.value_or("")});
     return info;
 }
 
@@ -310,8 +174,10 @@ void ExecService::handle(Reply reply, const protocol::ExecListParams& params) {
                                                   : a.process_id < b.process_id;
     });
     for (const auto& entry : calls_)
-        if (filter->takes(entry.second.plan.environment_id))
+        if (filter->takes(entry.second.plan.environment_id()))
             result.calls.push_back(info_of(entry.second));
+    for (const WaitingCall& call : waiting_)
+        if (filter->takes(call.environment)) result.calls.push_back(info_of(call));
     reply.send(result);
 }
 
@@ -320,6 +186,13 @@ bool ExecService::cancel(const json::Id& id) {
         if (entry.second.reply.id() != id) continue;
         const bool ends = entry.second.params.on_cancel == protocol::OnCancel::terminate;
         deliver(entry.first, exec_call::event::Cancelled{ends});
+        return true;
+    }
+    const auto waiting = std::find_if(waiting_.begin(), waiting_.end(),
+                                      [&](const auto& call) { return call.reply.id() == id; });
+    if (waiting != waiting_.end()) {
+        waiting->reply.fail({ErrorKind::cancelled, "the call was cancelled; nothing was started"});
+        waiting_.erase(waiting);
         return true;
     }
     bool found = false;
@@ -343,6 +216,9 @@ bool ExecService::cancel(const json::Id& id) {
 void ExecService::refuse_all(const Error& error) {
     while (std::optional<Question> question = questions_.take_any())
         refuse(*question, error);
+    for (WaitingCall& call : waiting_)
+        call.reply.fail(error);
+    waiting_.clear();
 }
 
 bool ExecService::has_ends_to_tell() {

@@ -11,6 +11,7 @@
 #include "server/outbox.h"
 #include "server/process_service.h"
 #include "server/questions.h"
+#include "server/remote_backend.h"
 #include "server/reply.h"
 #include "server/sandbox_host.h"
 #include "server/session.h"
@@ -28,14 +29,28 @@ class ExecService {
 public:
     static constexpr std::size_t most_calls = 256; // of exec/command, not answered
     static constexpr std::size_t most_waits = 8;   // of exec/writeStdin, on one process
+    static constexpr std::size_t most_tries = 3;   // to connect an environment, for one call
     static constexpr std::uint64_t first_id = 1000;
     // What a descendant holds back is waited for: by an answer, and by exec/end.
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
 
-    ExecService(const Session& session, Gate& gate, ProcessService& processes, SandboxHost& host,
-                Outbox& outbox)
-        : session_(session), gate_(gate), processes_(processes), host_(host), outbox_(outbox) {}
+    struct Parts {
+        const Session& session;
+        Gate& gate;
+        ProcessService& processes;
+        SandboxHost& host;
+        RemoteBackend& remote;
+        Outbox& outbox;
+    };
+
+    explicit ExecService(const Parts& parts)
+        : session_(parts.session),
+          gate_(parts.gate),
+          processes_(parts.processes),
+          host_(parts.host),
+          remote_(parts.remote),
+          outbox_(parts.outbox) {}
 
     void handle(Reply reply, protocol::ExecCommandParams params);
     void handle(Reply reply, const protocol::ExecWriteParams& params);
@@ -54,7 +69,7 @@ public:
     // Refuses what is being asked about.
     void abort_questions();
 
-    // Brings calls up to date with what happened to processes.
+    // Brings calls up to date with what happened to processes and environments.
     void on_news();
 
     void set_now(TimePoint now) { now_ = now; }
@@ -91,6 +106,15 @@ private:
         std::string allowed_by = {};
     };
 
+    // A call whose environment is being connected.
+    struct WaitingCall {
+        Reply reply;
+        protocol::ExecCommandParams params;
+        std::string environment;
+        std::uint64_t connection = 0; // that it has waited for last
+        std::size_t tries = 0;        // to connect it
+    };
+
     // How a program is started.
     struct Attempt {
         std::string reason = {};
@@ -106,9 +130,17 @@ private:
     // requests
     protocol::ExecProcessInfo info_of(Process& process);
     protocol::ExecCallInfo info_of(const Call& call);
+    static protocol::ExecCallInfo info_of(const WaitingCall& call);
 
     // calls
     Result<void> check(const protocol::ExecCommandParams& params) const;
+    void begin_there(WaitingCall call);
+    void begin_call(Reply reply, protocol::ExecCommandParams params, ExecPlan plan);
+    void begin_waiting(const RemoteBackend::News& news);
+    // `environment`: where it was to run; absent: on this machine.
+    void fail_call(Reply reply, const protocol::ExecCommandParams& params, const Error& error,
+                   const std::optional<std::string>& environment) const;
+    std::vector<WaitingCall> take_waiting(const RemoteBackend::News& news);
     core::exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const;
     std::optional<Error> hindrance(const ExecPlan& plan) const;
     sandbox::GuaranteeSet missing_for(const sandbox::Policy& policy) const;
@@ -175,8 +207,10 @@ private:
     Gate& gate_;
     ProcessService& processes_;
     SandboxHost& host_;
+    RemoteBackend& remote_;
     Outbox& outbox_;
     TimePoint now_ = clock_now();
+    std::vector<WaitingCall> waiting_;
     std::map<std::uint64_t, Call> calls_;             // by serial
     std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
     std::uint64_t last_call_ = 0;

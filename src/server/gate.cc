@@ -35,9 +35,13 @@ core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandP
     if (params.prefix_rule) question.requested_prefix = *params.prefix_rule;
     question.has_risky_environment = plan.has_risky_variable;
     question.has_utf8_locale = has_utf8_locale(plan);
+    question.workdir = plan.workdir;
+    if (plan.remote) { // what its programs and links are, nobody here knows
+        question.workspace_roots = plan.remote->workspace_roots;
+        return question;
+    }
     question.program = plan.program;
     question.workspace_roots = settings.workspace_roots;
-    question.workdir = plan.workdir;
     question.stays_inside = [roots = settings.workspace_roots](std::string_view path) {
         const std::optional<std::string> real = os::real_path(std::string(path));
         return real && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
@@ -58,11 +62,17 @@ void say_who_allowed(Gate::Ruling& ruling) {
     }
 }
 
-// What an approval reaches beyond the session's sandbox, for the list of approvals.
+// Where an approval counts, if not on this machine, and what it reaches beyond the session's
+// sandbox: for the list of approvals.
 std::string reach_of(const Question& question, bool is_widened) {
-    if (question.request.kind == ApprovalKind::escalation) return "outside the sandbox";
-    if (!is_widened && question.request.kind != ApprovalKind::permissions) return {};
-    return fmt::format("in the sandbox, and it may also {}",
+    std::string reach;
+    if (question.request.environment)
+        reach = fmt::format("in the environment {}", *question.request.environment);
+    const std::string_view separator = reach.empty() ? "" : ", ";
+    if (question.request.kind == ApprovalKind::escalation)
+        return fmt::format("{}{}outside the sandbox", reach, separator);
+    if (!is_widened && question.request.kind != ApprovalKind::permissions) return reach;
+    return fmt::format("{}{}in the sandbox, and it may also {}", reach, separator,
                        described(question.widening.value_or(sandbox::Additions{})));
 }
 
@@ -147,14 +157,20 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question
     places.workspace_roots = session_.settings().workspace_roots;
     places.temporary_directories.push_back(session_.environment().temp_dir.native);
     const os::TrustedPrograms trusted(places);
-    const auto is_trusted = [&](std::string_view word) { return trusted.is_trusted(word); };
+    const auto is_trusted = [&](std::string_view word) {
+        // There, only the shell of which the server says that it is one.
+        return plan.remote ? word == plan.remote->shell : trusted.is_trusted(word);
+    };
     if (only_rules != nullptr) return core::judge(question, *only_rules, is_trusted);
 
     refresh_rules();
     std::vector<core::PrefixRule>& rules = rules_->rules.rules;
     const std::size_t from_files = rules.size();
-    Result<std::vector<core::PrefixRule>> granted =
-        book().rules(session_.id(), project_for(plan), store::Moment::now().wall, *rules_);
+    // What a person has allowed to begin so for a session or project was meant for this machine.
+    Result<std::vector<core::PrefixRule>> granted = std::vector<core::PrefixRule>();
+    if (!plan.remote)
+        granted =
+            book().rules(session_.id(), project_for(plan), store::Moment::now().wall, *rules_);
     if (granted)
         rules.insert(rules.end(), granted->begin(), granted->end());
     else
@@ -166,6 +182,7 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question
 
 // What was approved for a project counts for calls in it. Empty: this one is not.
 std::string Gate::project_for(const ExecPlan& plan) const {
+    if (plan.remote) return {};
     return core::is_at_or_below(plan.workdir, session_.project()) ? session_.project()
                                                                   : std::string();
 }
@@ -200,6 +217,7 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
                                const core::RuleSet* only_rules) {
     Ruling ruling;
     ruling.judgement = judge(plan, question_about(plan, params, settings, is_confined), only_rules);
+    if (plan.remote) ruling.judgement.proposed_prefix.clear();
     ruling.decision = ruling.judgement.decision;
     ruling.key = approval_key(plan, params, plan.reach);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
@@ -231,9 +249,11 @@ Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandPara
     return ruling;
 }
 
-std::string Gate::root_of(const std::string& directory) const {
-    for (const std::string& root : session_.settings().workspace_roots)
-        if (core::is_at_or_below(directory, root)) return root;
+std::string Gate::root_of(const ExecPlan& plan) const {
+    const std::vector<std::string>& roots =
+        plan.remote ? plan.remote->workspace_roots : session_.settings().workspace_roots;
+    for (const std::string& root : roots)
+        if (core::is_at_or_below(plan.workdir, root)) return root;
     return {};
 }
 
@@ -252,7 +272,7 @@ std::vector<ApprovalChoice> Gate::choices(const ExecPlan& plan, const Ruling& ru
     offer(approved, {}, "run it this once");
     offer(approved_for_session, ApprovalScope::directory,
           "allow exactly this command in this directory, for this session");
-    if (!root_of(plan.workdir).empty())
+    if (!root_of(plan).empty())
         offer(approved_for_session, ApprovalScope::workspace,
               "allow exactly this command anywhere in the workspace, for this session");
     if (is_in_project)
@@ -289,7 +309,7 @@ Gate::retry_choices(const ExecPlan& plan, const std::optional<sandbox::Additions
         offer_widened(ApprovalScope::directory,
                       "; so from now on for exactly this command in this directory, for this "
                       "session");
-        if (!root_of(plan.workdir).empty())
+        if (!root_of(plan).empty())
             offer_widened(ApprovalScope::workspace,
                           "; so from now on for exactly this command anywhere in the workspace, "
                           "for this session");
@@ -358,8 +378,11 @@ void Gate::keep(const Question& question, const protocol::ApprovalAnswer& answer
     decision.decision = json::name_of(answer.decision);
     decision.decided_by = "client";
     if (answer.scope) decision.detail = json::name_of(*answer.scope);
+    if (question.request.environment)
+        decision.detail += fmt::format("{}environment {}", decision.detail.empty() ? "" : ", ",
+                                       *question.request.environment);
     if (answer.reason)
-        decision.detail += fmt::format("{}{}", answer.scope ? ": " : "", *answer.reason);
+        decision.detail += fmt::format("{}{}", decision.detail.empty() ? "" : ": ", *answer.reason);
     const bool is_to_be_remembered =
         answer.decision == ApprovalDecision::approved_for_session ||
         answer.decision == ApprovalDecision::approved_with_prefix_rule ||

@@ -61,7 +61,7 @@ public:
     retry_choices(const ExecPlan& plan, const std::optional<sandbox::Additions>& widening) const;
 
     // The workspace root that a directory is in; empty: in none.
-    std::string root_of(const std::string& directory) const;
+    std::string root_of(const ExecPlan& plan) const;
 
     // A row of the audit, written later in a batch. Its time and session are filled in.
     void audit(store::AuditRow row);

@@ -53,7 +53,15 @@ public:
     void on_start_report(std::uint64_t serial);
     void on_output(std::uint64_t serial, std::size_t stream, std::size_t budget);
     void on_input_room(std::uint64_t serial);
-    void on_children();
+
+    // A child that has ended and is no program of a process: its wait status.
+    struct Stranger {
+        pid_t pid = 0;
+        int status = 0;
+    };
+
+    // Reaps all that have ended.
+    std::vector<Stranger> on_children();
     void on_machine();
     void on_supervisor(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);

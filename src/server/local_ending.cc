@@ -24,6 +24,7 @@ constexpr int look_again_share = 10;
 
 std::vector<std::int64_t> pids_of(const std::vector<os::ProcessIdentity>& processes) {
     std::vector<std::int64_t> pids;
+    pids.reserve(processes.size());
     for (const os::ProcessIdentity& process : processes)
         pids.push_back(process.pid);
     return pids;

@@ -61,7 +61,8 @@ void LocalBackend::on_clearing(std::uint64_t serial) {
     processes_.settle(*process);
 }
 
-void LocalBackend::on_children() {
+std::vector<LocalBackend::Stranger> LocalBackend::on_children() {
+    std::vector<Stranger> strangers;
     for (;;) {
         int status = 0;
         rusage usage = {};
@@ -70,10 +71,13 @@ void LocalBackend::on_children() {
         families_.forget(pid);
         if (Process* const process = processes_.table().find_leader(pid))
             on_exit(*process, status, usage);
+        else
+            strangers.push_back({pid, status});
     }
     processes_.table().for_each([&](Process& process) {
         if (process.backend == this && process.ending) continue_ending(process);
     });
+    return strangers;
 }
 
 void LocalBackend::on_exit(Process& process, int status, const rusage& usage) {

@@ -143,6 +143,20 @@ void OutputPump::commit(Process& process, core::Stream stream, std::size_t count
     process.typed_burst += count;
 }
 
+std::size_t OutputPump::append(Process& process, core::Stream stream, std::string_view bytes,
+                               TimePoint now) {
+    std::size_t taken = 0;
+    while (taken < bytes.size() && process.log.has_room()) {
+        OutputLog::Space space = process.log.space(stream, bytes.size() - taken);
+        const std::size_t count = space.size[0] + space.size[1];
+        for (std::size_t i = 0, at = taken; i < space.size.size(); at += space.size[i++])
+            (void)bytes.copy(space.at[i], space.size[i], at);
+        commit(process, stream, count, now);
+        taken += count;
+    }
+    return taken;
+}
+
 void OutputPump::discard(OutputStream& stream, Process& process, std::size_t index) {
     std::array<char, 64 << 10> nowhere;
     const os::IoResult result = os::read_some(stream.fd.get(), nowhere.data(), nowhere.size());

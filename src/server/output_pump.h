@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace ew::server {
 
@@ -36,8 +37,10 @@ public:
     // Reads what is there, at most `budget` bytes of the stream. True: there may be more.
     bool read(Process& process, std::size_t index, std::size_t budget, TimePoint now);
 
-    // `count` bytes of output have been put into the space that the log gave (OutputLog::space()).
-    void commit(Process& process, core::Stream stream, std::size_t count, TimePoint now);
+    // Puts output of a process in another environment into its log. Returns how many bytes of it
+    // have found room.
+    std::size_t append(Process& process, core::Stream stream, std::string_view bytes,
+                       TimePoint now);
 
     // Adds messages for everything undelivered, as far as there is room. True: for some of it.
     bool deliver(Process& process, TimePoint now);
@@ -65,6 +68,7 @@ private:
         bool has_ended;
     };
 
+    void commit(Process& process, core::Stream stream, std::size_t count, TimePoint now);
     bool is_interactive(const Process& process, TimePoint now) const;
     void classify(Process& process, TimePoint now);
     void set_bulk(Process& process, bool is_bulk);

@@ -11,6 +11,7 @@
 #include "protocol/process.h"
 #include "server/confinement.h"
 #include "server/exec_process.h"
+#include "server/remote_process.h"
 #include "server/reply.h"
 
 #include <sys/resource.h>
@@ -63,6 +64,9 @@ struct Exit {
     protocol::Usage usage = {};
     std::optional<std::string> sandbox_hint = {}; // in its output, that the sandbox stopped it
     std::vector<std::string> limit_hits = {};     // names of the limits that ended it
+    // The connection to where it runs was lost: the code, -1, says nothing.
+    std::optional<Error> failure = {};
+    bool is_usage_known = true; // else only the wall time is
 };
 
 // The end of bubblewrap came before the news of whether the program ran.
@@ -116,16 +120,25 @@ struct Process {
     // bubblewrap, which waits outside.
     pid_t leader() const { return sandbox && sandbox->leader() != 0 ? sandbox->leader() : pid; }
 
+    bool is_confined() const {
+        return sandbox || (remote && remote->confinement.type != protocol::SandboxType::none);
+    }
+
     // What its sandbox was and refused. Nothing of an unconfined process.
     protocol::Confinement confinement() const {
+        if (remote) return remote->confinement;
         return sandbox ? sandbox->to_wire() : protocol::Confinement{};
     }
 
     std::vector<protocol::Denial> denials() const {
+        if (remote) return remote->denials;
         return sandbox ? sandbox->denials() : std::vector<protocol::Denial>{};
     }
 
-    std::uint64_t denial_count() const { return sandbox ? sandbox->denial_count() : 0; }
+    std::uint64_t denial_count() const {
+        if (remote) return remote->denial_count;
+        return sandbox ? sandbox->denial_count() : 0;
+    }
 
     // Known once the exit is told.
     std::optional<std::string> sandbox_hint() const {
@@ -172,6 +185,8 @@ struct Process {
     std::optional<Error> start_failure; // told once its sandbox is cleared away
     bool may_start_again = false;       // instead of that
     std::size_t start_tries = 1;        // as far as they have begun
+
+    std::unique_ptr<RemoteProcess> remote; // null: it runs on this machine
 
     // life
     std::uint64_t grace_ms = 0;

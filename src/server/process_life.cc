@@ -173,6 +173,14 @@ void ProcessService::finish_ending(Process& process, const std::vector<std::int6
     settle(process);
 }
 
+void ProcessService::fail_ending(Process& process, const Error& error) {
+    Ending ending = std::move(*process.ending);
+    process.ending.reset();
+    for (Ending::Waiter& waiter : ending.waiters)
+        waiter.reply.fail(error);
+    settle(process);
+}
+
 void ProcessService::check_timers(Process& process) {
     if (is_due(process.timeout_at, now_)) {
         process.timeout_at.reset();

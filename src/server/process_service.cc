@@ -83,7 +83,7 @@ void ProcessService::handle(Reply reply, protocol::StartParams params) {
 }
 
 Result<void> ProcessService::check_selection(const Launch& launch) const {
-    const bool is_confined = launch.sandbox || launch.is_confined_elsewhere;
+    const bool is_confined = launch.sandbox || (launch.elsewhere && launch.elsewhere->sandbox);
     if (settings_.selection == SandboxSelection::require && !is_confined)
         return Error{ErrorKind::denied,
                      "the process was not started: this server starts none without a sandbox",
@@ -108,6 +108,10 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                      "end one with process/terminate; process/list shows them"};
     process->request = std::move(launch.request);
     if (launch.sandbox) process->sandbox = std::make_unique<Confinement>(*launch.sandbox);
+    if (launch.elsewhere) {
+        process->remote = std::make_unique<RemoteProcess>();
+        process->remote->order = std::move(*launch.elsewhere);
+    }
     if (Result<void> begun = backend.begin(*process); !begun) {
         Error error = std::move(begun.error());
         table_.remove(*process);
@@ -191,8 +195,9 @@ void ProcessService::answer_read(Process& process, Reply reply,
     result.timed_out = process.timed_out;
     if (process.exit_is_logged) {
         result.exit_code = process.exit->code;
+        if (process.exit->failure) result.failure = process.exit->failure->message;
         if (process.exit->signal != 0) result.signal = os::signal_name(process.exit->signal);
-        result.usage = process.exit->usage;
+        if (process.exit->is_usage_known) result.usage = process.exit->usage;
         add_sandbox_report(result, process);
     }
     reply.send(result);

@@ -71,8 +71,8 @@ public:
         std::uint64_t timeout_ms = 0; // 0: none
         std::optional<Reply> reply = {};
         std::unique_ptr<ExecProcess> exec = {};
-        Backend* backend = nullptr;         // null: this machine
-        bool is_confined_elsewhere = false; // by the backend
+        Backend* backend = nullptr;                // null: this machine
+        std::optional<RemoteStart> elsewhere = {}; // what that backend needs
     };
 
     struct FailedStart {
@@ -157,6 +157,9 @@ public:
 
     // The tree has ended, but for `survivors`.
     void finish_ending(Process& process, const std::vector<std::int64_t>& survivors);
+
+    // Nobody knows whether it has.
+    void fail_ending(Process& process, const Error& error);
 
     OutputPump& pump() { return pump_; }
 

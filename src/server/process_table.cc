@@ -89,7 +89,7 @@ std::size_t ProcessTable::live_count() const {
 std::vector<pid_t> ProcessTable::leaders() const {
     std::vector<pid_t> pids;
     for (const auto& place : places_)
-        if (place && !place->exit) pids.push_back(place->pid);
+        if (place && place->pid > 0 && !place->exit) pids.push_back(place->pid);
     return pids;
 }
 

@@ -7,7 +7,7 @@ namespace ew::server {
 
 // A guess, as clients of the older protocol expect it: a program that succeeded was not denied.
 inline bool looks_denied(const Process& process) {
-    return process.sandbox && process.exit && process.exit->code != 0 &&
+    return process.is_confined() && process.exit && process.exit->code != 0 &&
            (process.denial_count() > 0 || process.exit->sandbox_hint);
 }
 
@@ -15,7 +15,7 @@ inline bool looks_denied(const Process& process) {
 template <class Message>
 void add_sandbox_report(Message& message, const Process& process) {
     if (!process.exit->limit_hits.empty()) message.limit_hits = process.exit->limit_hits;
-    if (!process.sandbox) return;
+    if (!process.is_confined()) return;
     message.sandbox_denied = looks_denied(process);
     message.denials = process.denials();
     message.denial_count = process.denial_count();

@@ -140,7 +140,12 @@ sandbox::Policy policy_in(const protocol::PermissionProfile& profile) {
 }
 
 sandbox::Policy policy_in(const SandboxRequest& request) {
-    if (request.permissions) return policy_in(*request.permissions);
+    if (request.permissions) {
+        sandbox::Policy policy = policy_in(*request.permissions);
+        policy.has_private_tmp = request.private_tmp.value_or(false) &&
+                                 policy.file_system == sandbox::FileSystem::restricted;
+        return policy;
+    }
     sandbox::Policy policy;
     if (request.policy)
         policy = sandbox::policy_of(request.policy->type, options_of(*request.policy));

@@ -96,8 +96,10 @@ int Server::run(pid_t keeper) {
                                                         local.journal},
                                            poller_, outbox_, local_->sandbox_host());
     gate_ = std::make_unique<Gate>(session_, outbox_);
-    exec_ = std::make_unique<ExecService>(session_, *gate_, *processes_, local_->sandbox_host(),
-                                          outbox_);
+    remote_ =
+        std::make_unique<RemoteBackend>(session_, *processes_, poller_, outbox_, local.open_files);
+    exec_ = std::make_unique<ExecService>(ExecService::Parts{
+        session_, *gate_, *processes_, local_->sandbox_host(), *remote_, outbox_});
     patches_ =
         std::make_unique<PatchService>(PatchParts{session_, *gate_, *files_, outbox_, poller_});
     if (session_.answers_questions()) gate_->begin_session();
@@ -165,6 +167,7 @@ void Server::set_now() {
 void Server::on_time() {
     if (!processes_) return;
     local_->on_time();
+    remote_->on_time();
     processes_->on_time(now_);
     files_->on_time(now_);
     exec_->on_news();
@@ -203,12 +206,18 @@ void Server::dispatch(os::Token token) {
     case os::Source::file_clearing: return files_->on_clearing(token.serial);
     case os::Source::patch: return patches_->on_errand(token.serial);
     case os::Source::file_watch: return files_->on_watch();
+    case os::Source::environment_start: return remote_->on_start_report(token.serial);
+    case os::Source::environment_output: return remote_->on_output(token.serial);
+    case os::Source::environment_error: return remote_->on_error_text(token.serial);
+    case os::Source::environment_input: return remote_->on_input_room(token.serial);
     }
 }
 
 void Server::on_signals() {
     const os::Signals::Taken taken = signals_.take();
-    if (taken.child && processes_) local_->on_children();
+    if (taken.child && processes_)
+        for (const LocalBackend::Stranger child : local_->on_children())
+            remote_->on_reaped(child.pid, child.status);
     if (taken.ending == 0) return;
     log::info("server", "ending on {}", os::signal_name(taken.ending));
     begin_ending(128 + taken.ending);
@@ -307,7 +316,8 @@ void Server::handle_notification(const Message& message) {
         Result<protocol::CancelParams> params =
             protocol::decode<protocol::CancelParams>(message.params);
         if (params && (processes_->cancel(params->id) || exec_->cancel(params->id) ||
-                       files_->cancel(params->id) || patches_->cancel(params->id)))
+                       files_->cancel(params->id) || patches_->cancel(params->id) ||
+                       remote_->cancel(params->id)))
             return;
         return log::info("server", "$/cancelRequest names no waiting request");
     }
@@ -344,6 +354,7 @@ void Server::finish_turn() {
     outbox_.flush();
     if (processes_) {
         if (processes_->deliver_pending()) outbox_.flush();
+        if (remote_->resume()) outbox_.flush();
         processes_->pause_or_resume_bulk();
     }
     // The client has taken everything: there may be more, and no event will say so.
@@ -367,7 +378,7 @@ void Server::finish_turn() {
 
 void Server::begin_ending(int status) {
     if (ending_) return;
-    ending_ = Ending{status, now_ + ending_time, now_ + file_ending_time, {}};
+    ending_ = Ending{status, now_ + ending_time, now_ + polite_time, {}};
     if (!exec_) return;
     local_->refuse_waiting(
         {ErrorKind::shutting_down, "the command was not run: the server is ending"});
@@ -375,19 +386,24 @@ void Server::begin_ending(int status) {
     patches_->refuse_all(
         {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
     exec_->on_news();
+    remote_->close_all();
 }
 
 void Server::continue_ending() {
     if (!processes_ || (ending_->kill_again && !is_due(ending_->kill_again, now_))) return;
     files_->end_idle();
-    if (files_->has_work() && now_ < ending_->files_deadline) {
-        ending_->kill_again = std::min(now_ + kill_again_time, ending_->files_deadline);
+    if (files_->has_work() && now_ < ending_->polite_deadline) {
+        ending_->kill_again = std::min(now_ + kill_again_time, ending_->polite_deadline);
         return;
     }
     files_->refuse_all({ErrorKind::shutting_down, "the server is ending"});
     std::vector<pid_t> spared = files_->clearing_processes();
     const std::vector<pid_t> errands = patches_->errands();
     spared.insert(spared.end(), errands.begin(), errands.end());
+    if (now_ < ending_->polite_deadline) {
+        const std::vector<pid_t> programs = remote_->programs();
+        spared.insert(spared.end(), programs.begin(), programs.end());
+    }
     local_->kill_everything(spared);
     ending_->kill_again = now_ + kill_again_time;
 }
@@ -411,6 +427,7 @@ std::optional<TimePoint> Server::next_deadline() {
     if (processes_) {
         next = earlier(next, processes_->next_deadline());
         next = earlier(next, local_->next_deadline());
+        next = earlier(next, remote_->next_deadline());
         next = earlier(next, exec_->next_deadline());
         next = earlier(next, files_->next_deadline());
         next = earlier(next, patches_->next_deadline());

@@ -15,6 +15,7 @@
 #include "server/outbox.h"
 #include "server/patch_service.h"
 #include "server/process_service.h"
+#include "server/remote_backend.h"
 #include "server/session.h"
 
 #include <sys/types.h>
@@ -38,8 +39,9 @@ class Server {
 public:
     // An ending server waits this long for its children to go and for the client to take the rest.
     static constexpr Millis ending_time{1000};
-    // Of these, what was asked of fs/* has this long before everything is killed.
-    static constexpr Millis file_ending_time{500};
+    // Of these, what was asked of fs/* and the servers of other environments have this long before
+    // everything is killed.
+    static constexpr Millis polite_time{500};
 
     // `recorder` may be null; it outlives the server.
     Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
@@ -60,7 +62,7 @@ private:
     struct Ending {
         int status = 0;
         TimePoint deadline;
-        TimePoint files_deadline;
+        TimePoint polite_deadline;
         std::optional<TimePoint> kill_again;
     };
 
@@ -122,6 +124,7 @@ private:
     // These exist in the worker.
     std::unique_ptr<ProcessService> processes_;
     std::unique_ptr<LocalBackend> local_;
+    std::unique_ptr<RemoteBackend> remote_;
     std::unique_ptr<FileService> files_;
     std::unique_ptr<Gate> gate_;
     std::unique_ptr<ExecService> exec_;

@@ -84,14 +84,14 @@ void Server::run_command(Reply reply, const json::Value* params) {
     Result<const config::Environment*> environment =
         chosen_environment(session_.settings(), decoded->environment);
     if (!environment) return reply.fail(environment.error());
-    if (*environment != nullptr)
-        return reply.fail({ErrorKind::environment_unavailable,
-                           fmt::format("environment '{}' cannot be reached: this version runs "
-                                       "commands on this machine only",
-                                       (*environment)->id),
-                           "environment \"local\" is this machine"});
     Result<std::optional<patch::PatchCall>> call = patch_in(*decoded);
     if (!call) return reply.fail(call.error());
+    if (*call && *environment != nullptr)
+        return reply.fail({ErrorKind::environment_unavailable,
+                           fmt::format("the patch was not applied: patches are applied on this "
+                                       "machine only, not in '{}'",
+                                       (*environment)->id),
+                           "change the files there with commands", "environment"});
     if (*call)
         return patches_->handle(std::move(reply), *decoded, std::move(**call),
                                 exec_->terms_of(*decoded));
@@ -131,12 +131,8 @@ void Server::tell_status(Reply reply, const json::Value* /*none*/) {
 }
 
 void Server::list_environments(Reply reply, const json::Value* /*none*/) {
-    protocol::EnvironmentListResult result = environment_list(session_.settings());
-    protocol::EnvironmentEntry& here = result.environments.front();
-    here.shell = session_.environment().shell;
-    processes_->for_each([&](const Process& process) {
-        if (process.is_running()) ++here.processes;
-    });
+    protocol::EnvironmentListResult result = remote_->list();
+    result.environments.front().shell = session_.environment().shell; // this machine
     reply.send(result);
 }
 

@@ -19,16 +19,6 @@ protocol::GranularSettings to_wire(const core::GranularFlags& flags) {
             flags.mcp_elicitations};
 }
 
-protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy) {
-    protocol::EnvPolicy wire;
-    wire.inherit = static_cast<protocol::Inherit>(policy.inherit);
-    wire.ignore_default_excludes = policy.ignore_default_excludes;
-    wire.exclude = policy.exclude;
-    wire.set = policy.set;
-    wire.include_only = policy.include_only;
-    return wire;
-}
-
 template <class T>
 void take(T& setting, const std::optional<T>& change) {
     if (change) setting = *change;
@@ -70,6 +60,16 @@ protocol::ConfinementSettings to_wire(const config::Confinement& confinement) {
 }
 
 } // namespace
+
+protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy) {
+    protocol::EnvPolicy wire;
+    wire.inherit = static_cast<protocol::Inherit>(policy.inherit);
+    wire.ignore_default_excludes = policy.ignore_default_excludes;
+    wire.exclude = policy.exclude;
+    wire.set = policy.set;
+    wire.include_only = policy.include_only;
+    return wire;
+}
 
 bool SessionSettings::is_confining() const {
     return config.sandbox == core::SandboxMode::read_only ||

@@ -27,5 +27,6 @@ struct SessionSettings {
 void apply(SessionSettings& settings, const protocol::Settings& changes);
 
 protocol::Settings to_wire(const SessionSettings& settings);
+protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy);
 
 } // namespace ew::server

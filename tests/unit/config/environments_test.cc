@@ -219,10 +219,20 @@ TEST_CASE("what is no list of tables is a mistake") {
     CHECK(parsed("environments = []").environments.empty());
 }
 
-TEST_CASE("who writes [[environment]] is told the name") {
-    CHECK(mistakes("[[environment]]\nid = \"box\"\nprogram = \"ssh\"") ==
-          "c.toml:1:1: key 'environment': is the table of variables; where commands run are "
-          "[[environments]]");
+TEST_CASE("[[environment]] is another name") {
+    const Config config = parsed("default_environment = \"box\"\n"
+                                 "[[environment]]\nid = \"box\"\nprogram = \"ssh\"\n"
+                                 "[[environment]]\nid = \"other\"\nprogram = \"ssh\"");
+    REQUIRE(config.environments.size() == 2);
+    CHECK(config.environments[1].id == "other");
+    CHECK(mistakes("[[environment]]\nid = \"box\"\nprogram = \"ssh\"\nargs = [3]")
+              .starts_with("c.toml:4:9: key 'environment.args"));
+    CHECK(mistakes("[[environment]]\nid = \"a\"\nprogram = \"ssh\"\n"
+                   "[[environments]]\nid = \"b\"\nprogram = \"ssh\"")
+              .find("key 'environments': says the same as [[environment]]") != std::string::npos);
+    CHECK(parsed("[environment]\ninherit = \"core\"\n[[environments]]\nid = \"b\"\n"
+                 "program = \"ssh\"")
+              .environments.size() == 1);
 }
 
 TEST_CASE("all mistakes of all environments are told, in the order of the file") {

@@ -1,0 +1,100 @@
+#include "backend/peer_messages.h"
+
+#include "core/display.h"
+#include "core/text.h"
+#include "json/reader.h"
+#include "protocol/methods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ew::backend {
+
+namespace {
+
+struct PeerErrorData {
+    std::optional<std::string> kind = {};
+    std::optional<std::string> hint = {};
+    std::optional<std::string> path = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, PeerErrorData& data) {
+    visit.optional("kind", data.kind);
+    visit.optional("hint", data.hint);
+    visit.optional("path", data.path);
+}
+
+struct PeerError {
+    std::string message = {};
+    std::optional<PeerErrorData> data = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, PeerError& error) {
+    visit.required("message", error.message);
+    visit.optional("data", error.data);
+}
+
+ErrorKind kind_named(std::string_view name, ErrorKind otherwise) {
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(ErrorKind::internal); ++i)
+        if (protocol::name_of(static_cast<ErrorKind>(i)) == name) return static_cast<ErrorKind>(i);
+    return otherwise;
+}
+
+} // namespace
+
+template <class Struct>
+Result<Struct> read_message(const json::Value* value) {
+    Struct message;
+    json::Outcome wrong = json::Mismatch{"", "an object"};
+    if (value != nullptr) wrong = json::read_value(value->element, message, {});
+    if (!wrong) return message;
+    return Error{ErrorKind::invalid_params,
+                 fmt::format("{}: expected {}", wrong->path, wrong->expected)};
+}
+
+template Result<PeerStarted> read_message(const json::Value*);
+template Result<PeerOutput> read_message(const json::Value*);
+template Result<PeerExited> read_message(const json::Value*);
+template Result<protocol::ClosedEvent> read_message(const json::Value*);
+template Result<PeerReadResult> read_message(const json::Value*);
+template Result<PeerWritten> read_message(const json::Value*);
+template Result<PeerTerminated> read_message(const json::Value*);
+
+std::string shown(std::string_view text) {
+    constexpr std::size_t longest = 2000; // bytes
+    return core::visible(core::lossy(text.substr(0, longest)));
+}
+
+void make_fit_to_show(PeerEnd& end) {
+    constexpr std::size_t most_denials = 256;
+    const auto clean = [](std::optional<std::string>& text) {
+        if (text) text = shown(*text);
+    };
+    if (!end.denial_count) end.denial_count = end.denials.size();
+    end.denials.resize(std::min(end.denials.size(), most_denials));
+    for (protocol::Denial& denial : end.denials) {
+        denial.kind = shown(denial.kind);
+        for (std::optional<std::string>* text :
+             {&denial.operation, &denial.target, &denial.program, &denial.rule, &denial.allow})
+            clean(*text);
+    }
+    clean(end.sandbox_hint);
+    for (std::string& limit : end.limit_hits)
+        limit = shown(limit);
+}
+
+Error error_of(const json::Value* value, ErrorKind otherwise) {
+    Result<PeerError> read = read_message<PeerError>(value);
+    if (!read) return {otherwise, "it answered with an error that cannot be read"};
+    Error error = {otherwise, shown(read->message)};
+    if (!read->data) return error;
+    error.kind = kind_named(read->data->kind.value_or(""), otherwise);
+    error.hint = shown(read->data->hint.value_or(""));
+    error.path = shown(read->data->path.value_or(""));
+    return error;
+}
+
+} // namespace ew::backend

@@ -1,0 +1,50 @@
+// What a process in another environment is besides its entry in the table: how it was ordered, what
+// has come of it out of order, and what the server there told of its confinement.
+#pragma once
+
+#include "backend/ordered_events.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "protocol/process.h"
+#include "protocol/sandbox.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::server {
+
+// What a start there needs beside the SpawnRequest, whose variables are laid over the inherited
+// ones. Without a sandbox it is not to be confined.
+struct RemoteStart {
+    std::string environment = {}; // its id
+    protocol::EnvPolicy inherited = {};
+    std::optional<protocol::SandboxRequest> sandbox = {};
+};
+
+// What it is called there. A serial number is never used twice, and a server keeps ids for a while.
+inline std::string id_there(std::uint64_t serial) {
+    return fmt::format("{}", serial);
+}
+
+struct RemoteProcess {
+    RemoteStart order = {};
+    std::uint64_t connection = 0; // that its start was sent over; 0: it was not yet
+    bool is_writing = false;      // input was sent and not accepted yet
+    std::uint64_t writes = 0;     // so many were sent
+
+    backend::OrderedEvents events = {};
+    bool is_held_up = false;                 // the log has no room for what is there
+    std::optional<TimePoint> gap_since = {}; // something is missing
+    bool is_reading = false;                 // it was asked for
+    std::optional<Error> loss = {};          // the connection has ended: nothing more will come
+
+    protocol::Confinement confinement = {};
+    std::vector<protocol::Denial> denials = {};
+    std::uint64_t denial_count = 0;
+};
+
+} // namespace ew::server
