@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -137,25 +138,35 @@ def environments_are_shown_as_they_can_be_written(scene):
     check('    { id = "pod", program = "/bin/kubectl" },\n' in printed, printed)
 
 
+def page(name):
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "..", "..", "docs", name), encoding="utf-8") as file:
+        return file.read()
+
+
 @test
 def every_key_of_an_environment_is_documented(scene):
-    here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "..", "..", "docs", "configuration.md"), encoding="utf-8") as file:
-        text = file.read()
     path = scene.file("c.toml", 'environments = [{ id = "box", program = "ssh" }]\n')
     for key in settings_of(shown(scene, "--config", path))["environments"]["value"][0]:
-        check("\n| `%s` |" % key in text, "docs/configuration.md lacks a row about " + key)
+        row = "\n| `%s` |" % key
+        check(row in page("environments.md"), "docs/environments.md lacks a row about " + key)
 
 
 @test
 def every_setting_is_documented(scene):
-    here = os.path.dirname(os.path.abspath(__file__))
-    path = os.path.join(here, "..", "..", "docs", "configuration.md")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
     for name, setting in settings_of(shown(scene)).items():
         row = "| `%s` | `%s` |" % (name, json.dumps(setting["default"], ensure_ascii=False))
-        check(row in text, "docs/configuration.md lacks a row that begins with: " + row)
+        lacks = "docs/configuration.md lacks a row that begins with: " + row
+        check(row in page("configuration.md"), lacks)
+
+
+@test
+def the_examples_of_the_pages_are_files_of_settings(scene):
+    for name in ("configuration.md", "environments.md"):
+        blocks = re.findall(r"^```toml\n(.*?)^```$", page(name), re.DOTALL | re.MULTILINE)
+        check(blocks, "no examples in docs/" + name)
+        for number, text in enumerate(blocks):
+            shown(scene, "--config", scene.file("%s.%d.toml" % (name, number), text))
 
 
 @test

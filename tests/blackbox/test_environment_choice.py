@@ -150,9 +150,12 @@ def nothing_runs_here_that_was_to_run_elsewhere(scene):
     patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new\n+text\n*** End Patch\nEOF\n"
     server = server_with(scene, 'default_environment = "box"\n' + nowhere)
     for params in ({}, {"environment": "box"}):
-        for what in ("touch new", ["touch", "new"], patch):
-            error = server.exec_refused(what, "environmentUnavailable", -32603, **params)
-            check("box" in error["message"], error["message"])
+        for what in ("touch new", ["touch", "new"]):
+            failure = server.exec(what, **params)["failure"]
+            equal(failure["kind"], "environmentUnavailable", "failure")
+            check("box" in failure["message"], failure["message"])
+        error = server.exec_refused(patch, "environmentUnavailable", -32603, **params)
+        check("box" in error["message"], error["message"])
     check(not os.path.exists(os.path.join(server.home.project, "new")), "it ran here")
     equal(server.output_of("ls", environment="local"), "", "files")
 

@@ -1,0 +1,1047 @@
+"""Commands in an environment: programs on another machine, behind a server of execward or of Codex.
+
+What goes wrong there is in test_environment_losses.py. The other side is a real server, or a fake
+that speaks as one of the others does and refuses what that one would refuse; both run on this machine.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support.client import PYTHON, brief, check, decoded, equal, eventually, file_uri
+from support.exec import Home, always, denied, exec_server, ran
+from support.peer import (
+    Execward,
+    Peer,
+    completed,
+    entries,
+    entry_of,
+    failed,
+    rests,
+    running,
+    server_with,
+    states,
+    token,
+    wait_gone,
+    wait_state,
+)
+from support.programs import SAYS_ITS_SIZE, SAYS_SIGNALS
+from support.runner import main, test
+
+SANDBOXED = "linuxSeccomp"
+SESSION = "approvedForSession"
+BASH = {"name": "bash", "path": "/bin/bash"}
+KINDS = ("real", "codex", "old")
+# Events of a program that ends with 3, and the text of all of it.
+PLAY = [
+    ["stdout", "one\n"],
+    ["stderr", "two\n"],
+    ["stdout", "three\n"],
+    ["exited", 3],
+    ["closed"],
+]
+TEXT = "one\ntwo\nthree\n"
+
+
+def box(scene, kind, **options):
+    """A server, and its environment "box" of this kind."""
+    if kind == "real":
+        there = Execward(scene, "box")
+    else:
+        there = Peer(scene, dialect="codex-old" if kind == "old" else kind)
+        if kind == "old":  # it says nothing about itself
+            there.settings["workspace_roots"] = [there.directory]
+    return server_with(scene, there, **options), there
+
+
+def fake(scene, dialect="codex", **script):
+    """A server, and its environment "box", which does as the script says."""
+    there = Peer(scene, dialect=dialect, **script)
+    return server_with(scene, there), there
+
+
+def with_each(*kinds):
+    """Makes a test for each kind of environment: its name, and the kind."""
+
+    def make(function):
+        for kind in kinds:
+
+            def one(scene, kind=kind):
+                function(scene, kind)
+
+            one.__name__ = "%s_%s" % (function.__name__, kind)
+            test(one)
+        return function
+
+    return make
+
+
+def place(there):
+    """The directory in which commands run there."""
+    return there.directory if isinstance(there, Peer) else there.home.project
+
+
+def resting(server, scene, name="rests", **params):
+    """Starts such a program in the box; returns its process id and its word."""
+    word = token(scene, name)
+    process_id = server.left_running(rests(word), environment="box", **params)
+    server.wait_delta(process_id, "up")
+    return process_id, word
+
+
+def until(path, then):
+    return "echo begun; until test -e %s; do sleep 0.02; done; %s" % (path, then)
+
+
+def trouble(server, message_id):
+    """The call must not have run, and failed as a result or as an error: its kind and message."""
+    message = server.reply(message_id)
+    if "error" in message:
+        return message["error"]["data"]["kind"], message["error"]["message"]
+    result = message["result"]
+    equal(result["state"], "failed", "state of %s" % brief(result, 400))
+    return result["failure"]["kind"], result["failure"]["message"]
+
+
+def names_the_box(value):
+    """As a word: directories of tests have it within one."""
+    return re.search(r"\bbox\b", json.dumps(value))
+
+
+def cannot(server, method, **params):
+    """The request must fail because the other side knows nothing of the kind."""
+    server.refused(method, params, kind="environmentUnavailable")
+
+
+# One command
+
+
+@with_each(*KINDS, "execward")
+def a_command_runs_there_and_all_that_tells_of_it_names_the_place(scene, kind):
+    server, there = box(scene, kind)
+    script = "echo out; echo err >&2; pwd; exit 3"
+    result = server.exec(["/bin/sh", "-c", script], environment="box", callId="c")
+    equal(sorted(completed(result, 3).split()), sorted(["out", "err", place(there)]), "output")
+    equal(result["environment"], "box", "environment of the answer")
+
+    program = server.wait_end_of_call("c")
+    for event in (program.begin, program.end):
+        equal((event["environment"], event["workdir"]), ("box", place(there)), "where it ran")
+    equal((program.end["status"], program.end["exitCode"]), ("failed", 3), "status and code")
+    equal(program.end["stderr"], "err\n", "stderr")
+    equal(program.end["stdout"].split(), ["out", place(there)], "stdout")
+    check("failure" not in program.end, "a failure: %s" % program.end)
+    events = ["exec/attempt", "exec/begin", "exec/outputDelta", "exec/end"]
+    equal(server.events_of("c"), events, "events")
+
+
+@with_each("real", "codex")
+def a_script_is_run_by_the_shell_of_the_environment(scene, kind):
+    server, _ = box(scene, kind)
+    result = server.exec("echo $0; cd /; pwd", environment="box", callId="c")
+    shell = "/bin/bash" if kind == "real" else "/bin/sh"
+    equal(completed(result).split(), [shell, "/"], "output")
+    equal(server.program_of_call("c").begin["argv"][0], shell, "shell")
+
+
+@test
+def without_a_word_about_shells_a_script_is_run_by_bin_sh(scene):
+    server, _ = box(scene, "old")
+    equal(completed(server.exec("echo $0", environment="box")), "/bin/sh\n", "output")
+
+
+@with_each("real", "codex")
+def a_directory_is_relative_to_the_root_there(scene, kind):
+    server, there = box(scene, kind)
+    os.mkdir(os.path.join(place(there), "sub"))
+    for asked, found in (("sub", place(there) + "/sub"), ("/", "/"), ("", place(there))):
+        result = server.exec(["/bin/pwd"], environment="box", workdir=asked)
+        equal(completed(result), found + "\n", "directory for %r" % asked)
+
+
+@test
+def directories_may_have_any_name(scene):
+    path = os.path.realpath(scene.path()) + "/Caf\u00e9 100% #1?"
+    os.mkdir(path)
+    server, _ = fake(scene, cwd=path)
+    result = server.exec(["/bin/pwd"], environment="box", callId="c")
+    equal(completed(result), path + "\n", "directory")
+    equal(server.program_of_call("c").begin["workdir"], path, "directory of exec/begin")
+
+
+@with_each("real", "codex")
+def the_first_configured_root_is_where_commands_run(scene, kind):
+    root = os.path.realpath(scene.path())
+    there = Execward(scene, "box") if kind == "real" else Peer(scene, dialect=kind)
+    there.settings["workspace_roots"] = [root, "/srv/other"]
+    server = server_with(scene, there)
+    equal(completed(server.exec(["/bin/pwd"], environment="box")), root + "\n", "directory")
+
+
+@with_each(*KINDS)
+def a_program_that_is_not_there_is_a_failed_start(scene, kind):
+    server, _ = box(scene, kind)
+    result = server.exec(["/no/such/program"], environment="box")
+    failed(result, "spawnFailed" if kind == "old" else "spawnNotFound")
+    equal(result["environment"], "box", "environment")
+    equal(completed(server.exec(["/bin/echo", "on"], environment="box")), "on\n", "the next one")
+
+
+@test
+def on_this_machine_nothing_speaks_of_an_environment(scene):
+    server, there = fake(scene)
+    for number, params in enumerate(({}, {"environment": "local"})):
+        result = server.exec("echo here", callId=str(number), **params)
+        equal(completed(result), "here\n", "output")
+        program = server.wait_end_of_call(str(number))
+        for part in (result, program.begin, program.end):
+            check("environment" not in part, "an environment in %s" % brief(part, 400))
+    equal(there.begun(), [], "starts of the environment")
+
+
+@test
+def the_default_environment_is_for_calls_that_name_none(scene):
+    there = Peer(scene)
+    server = server_with(scene, there, config='default_environment = "box"\n')
+    equal(server.exec(["/bin/pwd"])["output"], there.directory + "\n", "without a name")
+    here = server.exec(["/bin/pwd"], environment="local")
+    equal(here["output"], server.home.project + "\n", "local")
+    check("environment" not in here, "an environment of this machine")
+    defaults = {found["id"]: found["isDefault"] for found in entries(server)}
+    equal(defaults, {"local": False, "box": True}, "isDefault")
+
+
+@test
+def local_is_a_name_for_the_default_as_well(scene):
+    server = server_with(scene, Peer(scene), config='default_environment = "local"\n')
+    check("environment" not in server.exec("true"), "an environment of this machine")
+
+
+@test
+def an_unknown_environment_is_a_wrong_parameter(scene):
+    server, there = fake(scene)
+    for name in ("bax", "Box", ""):
+        error = server.exec_refused("true", "invalidParams", -32602, environment=name)
+        equal(error["data"]["path"], "environment", "path for %r" % name)
+    equal(there.begun(), [], "starts of the environment")
+
+
+@test
+def without_environments_there_is_this_machine_alone(scene):
+    server = exec_server(scene)
+    equal([(e["id"], e["state"]) for e in entries(server)], [("local", "local")], "environments")
+    server.exec_refused("true", "invalidParams", environment="box")
+
+
+@test
+def variables_are_as_on_this_machine_and_nothing_of_it_goes_there(scene):
+    there = Peer(scene)
+    server = server_with(scene, there, env={"ONLY_HERE": "a value of this machine"})
+    script = "echo $NO_COLOR $TERM $EXECWARD_EXEC $MINE"
+    result = server.exec(script, environment="box", env={"MINE": "set by the call"})
+    equal(completed(result), "1 dumb 1 set by the call\n", "output")
+    start = there.sent("process/start")[0]
+    sent = json.dumps([start["env"], start["envPolicy"]])
+    check("a value of this machine" not in sent and "ONLY_HERE" not in sent, "sent: %s" % sent)
+
+
+@test
+def its_program_is_started_as_configured(scene):
+    there = Peer(scene, settings={"env": {"NAME": "its value"}, "cwd": scene.path()})
+    there.command = [os.path.basename(there.command[0]), *there.command[1:]]
+    server = server_with(scene, there, env={"PATH": os.path.dirname(PYTHON) + ":/usr/bin:/bin"})
+    completed(server.exec("true", environment="box"))
+    (begun,) = [note for note in there.log() if "begun" in note]
+    equal(begun["environment"].get("NAME"), "its value", "variable")
+    equal(begun["directory"], os.path.realpath(scene.path()), "directory")
+    found = entry_of(server, "box")
+    equal((found["program"], found["args"]), (there.command[0], there.command[1:]), "as listed")
+
+
+@test
+def calls_at_once_share_one_start_of_the_environment(scene):
+    server, there = fake(scene)
+    ids = [server.exec_later(["/bin/echo", str(n)], environment="box") for n in range(6)]
+    for number, message_id in enumerate(ids):
+        equal(completed(server.result(message_id)), "%d\n" % number, "output")
+    equal(len(there.begun()), 1, "starts of the environment")
+
+
+# A program that goes on
+
+
+@with_each(*KINDS)
+def polls_get_what_comes_later(scene, kind):
+    server, _ = box(scene, kind)
+    gate = scene.path("gate")
+    argv = ["/bin/sh", "-c", until(gate, "echo later; exit 5")]
+    process_id = server.left_running(argv, environment="box")
+    server.wait_delta(process_id, "begun")
+    scene.file("gate")
+    result = server.last_answer(process_id)
+    equal((result["exitCode"], result["environment"]), (5, "box"), "code and environment")
+    check(result["output"].endswith("later\n"), "output %r" % result["output"])
+    equal(server.wait_end(process_id).end["aggregatedOutput"], "begun\nlater\n", "all output")
+
+
+@with_each(*KINDS)
+def one_can_type_into_a_terminal_there(scene, kind):
+    server, _ = box(scene, kind)
+    argv = ["/bin/sh", "-c", "read line; echo got $line; test -t 0 && echo terminal"]
+    process_id = server.left_running(argv, environment="box", tty=True)
+    result = server.last_answer(process_id, "hello\n")
+    check("got hello\r\nterminal\r\n" in result["output"], "output %r" % result["output"])
+    equal(server.wait_end(process_id).interactions, ["hello\n"], "interactions")
+
+
+@with_each("real", "codex")
+def ctrl_c_interrupts_with_pipes_and_in_a_terminal(scene, kind):
+    server, _ = box(scene, kind)
+    for tty in (False, True):
+        process_id, word = resting(server, scene, "tty-%s" % tty, tty=tty)
+        result = server.last_answer(process_id, "\x03")
+        check(result["exitCode"] != 0, "exit code of tty=%s" % tty)
+        wait_gone(word)
+
+
+@with_each("real", "execward")
+def a_terminal_there_can_be_resized(scene, kind):
+    server, _ = box(scene, kind)
+    argv = [PYTHON, "-S", "-c", SAYS_ITS_SIZE]
+    size = {"rows": 30, "cols": 90}
+    process_id = server.left_running(argv, environment="box", tty=True, size=size)
+    server.wait_delta(process_id, "ready")
+    for method, rows in (("exec/resize", 40), ("process/resize", 50)):
+        params = {"processId": process_id, "size": {"rows": rows, "cols": 100}}
+        server.call(method, params)
+        server.wait_delta(process_id, "%d 100" % rows)
+    server.call("exec/terminate", {"processId": process_id})
+
+
+@with_each("real")
+def the_first_size_of_a_terminal_goes_there(scene, kind):
+    server, _ = box(scene, kind)
+    size = {"rows": 30, "cols": 90}
+    result = server.exec(["stty", "size"], environment="box", tty=True, size=size)
+    equal(completed(result), "30 90\r\n", "size")
+
+
+@test
+def codex_has_no_resize_and_no_signals_but_interrupt(scene):
+    server, _ = fake(scene)
+    argv = [PYTHON, "-S", "-c", SAYS_SIGNALS]
+    process_id = server.left_running(argv, environment="box", tty=True)
+    server.wait_delta(process_id, "ready")
+    for layer in ("exec", "process"):
+        size = {"rows": 50, "cols": 100}
+        cannot(server, layer + "/resize", processId=process_id, size=size)
+        cannot(server, layer + "/signal", processId=process_id, signal="usr1")
+    server.call("exec/signal", {"processId": process_id, "signal": "interrupt"})
+    server.wait_delta(process_id, "got SIGINT")
+    server.call("exec/terminate", {"processId": process_id})
+
+
+@with_each("real", "execward")
+def signals_go_there(scene, kind):
+    server, _ = box(scene, kind)
+    argv = [PYTHON, "-S", "-c", SAYS_SIGNALS]
+    process_id = server.left_running(argv, environment="box")
+    server.wait_delta(process_id, "ready")
+    for layer, name, said in (("exec", "usr1", "USR1"), ("process", "terminate", "TERM")):
+        server.call(layer + "/signal", {"processId": process_id, "signal": name})
+        server.wait_delta(process_id, "got SIG" + said)
+    server.call("exec/terminate", {"processId": process_id})
+    equal(server.wait_end(process_id).end["exitCode"], 137, "exit code")
+
+
+@with_each(*KINDS, "execward")
+def terminate_ends_the_program_there(scene, kind):
+    server, _ = box(scene, kind)
+    for method in ("exec/terminate", "process/terminate"):
+        process_id, word = resting(server, scene, method.replace("/", "-"))
+        waiting = server.stdin_later(process_id, noTimeout=True)
+        equal(server.call(method, {"processId": process_id})["running"], True, "running")
+        wait_gone(word)
+        completed(server.result(waiting), 137)
+        end = server.wait_end(process_id).end
+        equal((end["exitCode"], end["environment"]), (137, "box"), "end")
+        equal(server.call(method, {"processId": process_id})["running"], False, "running")
+
+
+@with_each("real")
+def a_grace_is_given_there(scene, kind):
+    server, _ = box(scene, kind)
+    script = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+    process_id = server.left_running(["/bin/sh", "-c", script], environment="box")
+    server.wait_delta(process_id, "up")
+    server.call("exec/terminate", {"processId": process_id, "graceMs": 20000})
+    end = server.wait_end(process_id).end
+    equal((end["exitCode"], end["stdout"]), (0, "up\nbye\n"), "end")
+
+
+@with_each("real", "codex")
+def a_time_limit_is_kept_there(scene, kind):
+    server, _ = box(scene, kind)
+    word = token(scene, "limited")
+    result = server.exec(rests(word), environment="box", timeoutMs=500, yieldTimeMs=30000)
+    equal((result["exitCode"], result["timedOut"]), (124, True), "end")
+    equal(result["output"], "up\n", "output")
+    wait_gone(word)
+
+
+@with_each("real", "codex")
+def process_read_has_the_bytes_of_a_program_there(scene, kind):
+    server, _ = box(scene, kind)
+    argv = ["/bin/sh", "-c", r"printf 'caf\303\251 \377\n'; exec sleep 600"]
+    process_id = server.left_running(argv, environment="box")
+    server.wait_delta(process_id, "\n")
+    read = server.read(process_id)
+    data = b"".join(decoded(chunk["chunk"]) for chunk in read["chunks"])
+    equal(data, b"caf\xc3\xa9 \xff\n", "bytes")
+    equal((read["exited"], read["failure"]), (False, None), "state")
+    server.terminate(process_id)
+    server.wait_end(process_id)
+    read = server.read(process_id, afterSeq=read["nextSeq"] - 1, waitMs=20000)
+    equal((read["exited"], read["exitCode"]), (True, 137), "state after the end")
+
+
+@with_each("real", "execward")
+def stdin_is_typed_and_closed_there(scene, kind):
+    server, _ = box(scene, kind)
+    result = server.exec(["cat"], environment="box", stdin="some\ntext")
+    equal(completed(result), "some\ntext", "output")
+
+
+@with_each(*KINDS)
+def the_end_of_input_can_be_typed_into_a_terminal_there(scene, kind):
+    server, _ = box(scene, kind)
+    process_id = server.left_running(["cat"], environment="box", tty=True)
+    result = server.stdin(process_id, "text\n", closeStdin=True, yieldTimeMs=30000)
+    equal(completed(result), "text\r\ntext\r\n", "output")
+
+
+@test
+def codex_cannot_close_a_pipe_so_a_text_for_one_is_refused_before_the_start(scene):
+    server, there = fake(scene)
+    failed(server.exec(["cat"], environment="box", stdin="text"), "environmentUnavailable")
+    equal(there.sent("process/start"), [], "starts")
+    result = server.exec(["cat"], environment="box", stdin="text\n", tty=True)
+    equal(completed(result), "text\r\ntext\r\n", "in a terminal")
+
+
+@with_each("real", "codex")
+def cancelling_keeps_or_ends_the_program_as_the_call_says(scene, kind):
+    server, _ = box(scene, kind)
+    for what in ("keep", "terminate"):
+        word = token(scene, what)
+        message_id = server.exec_later(
+            rests(word), environment="box", onCancel=what, yieldTimeMs=30000, callId=what
+        )
+        process_id = server.program_of_call(what).begin["processId"]
+        server.wait_delta(process_id, "up")
+        server.notify("$/cancelRequest", {"id": message_id})
+        error = server.error(message_id, kind="cancelled")
+        if what == "keep":
+            equal(error["data"]["processId"], process_id, "process that goes on")
+            check(running(word), "it was ended")
+            server.call("exec/terminate", {"processId": process_id})
+        server.wait_end(process_id)
+        wait_gone(word)
+
+
+# Lists
+
+
+@with_each("real", "codex")
+def lists_name_the_environment_and_can_be_of_one(scene, kind):
+    server, _ = box(scene, kind)
+    here = server.left_running("sleep 600")
+    process_id, _ = resting(server, scene)
+    for name, expected in ((None, [here, process_id]), ("box", [process_id]), ("local", [here])):
+        params = {} if name is None else {"environment": name}
+        listed = server.call("exec/list", params)["processes"]
+        equal([found["processId"] for found in listed], expected, "list of %s" % name)
+    listed = {entry["processId"]: entry for entry in server.call("exec/list")["processes"]}
+    equal(listed[process_id]["environment"], "box", "environment")
+    check("environment" not in listed[here], "an environment of this machine")
+    info = server.entry(process_id)
+    equal((info["environment"], info["pid"]), ("box", 0), "environment and pid in process/list")
+    check(server.entry(here)["pid"] > 0, "no pid of a process of this machine")
+    server.call("exec/terminateAll")
+
+
+@with_each("real", "codex")
+def terminate_all_can_be_of_one_environment(scene, kind):
+    server, _ = box(scene, kind)
+    here = server.left_running("sleep 600")
+    process_id, word = resting(server, scene)
+    ended = server.call("exec/terminateAll", {"environment": "box"})["terminated"]
+    equal(ended, [process_id], "terminated")
+    wait_gone(word)
+    equal(server.listed(here)["state"], "running", "state of the one here")
+    process_id, word = resting(server, scene, "other")
+    ended = server.call("exec/terminateAll", {"environment": "local"})["terminated"]
+    equal(ended, [here], "terminated")
+    server.wait_end(here)
+    check(running(word), "it was ended")
+    equal(server.call("exec/terminateAll")["terminated"], [process_id], "terminated")
+    wait_gone(word)
+
+
+@test
+def a_call_that_waits_is_listed_with_its_environment(scene):
+    gate = scene.path("gate")
+    server, _ = fake(scene, fates=[{"at": "process/start", "do": "hold", "until": gate}])
+    message_id = server.exec_later("true", environment="box", callId="c")
+    eventually(lambda: "c" in server.waiting_calls(), "the call in the list")
+    call = server.waiting_calls()["c"]
+    equal((call["state"], call["environment"]), ("starting", "box"), "state and environment")
+    scene.file("gate")
+    completed(server.result(message_id))
+
+
+# States
+
+
+@test
+def an_environment_is_idle_until_it_is_used_and_then_ready(scene):
+    server, there = fake(scene, "execward")
+    equal(states(server), {"local": "local", "box": "idle"}, "states")
+    equal(entries(server)[0]["id"], "local", "the first one")
+    equal(there.begun(), [], "starts")
+    process_id, _ = resting(server, scene)
+    found = entry_of(server, "box")
+    equal((found["state"], found["processes"]), ("ready", 1), "state and processes")
+    equal(found["server"], {"name": "execward", "version": "9.8.7"}, "server")
+    equal((found["cwd"], found["shell"]["path"]), (there.directory, "/bin/sh"), "what it said")
+    check("failure" not in found, "a failure: %s" % found)
+    server.call("exec/terminate", {"processId": process_id})
+    server.wait_end(process_id)
+    equal(entry_of(server, "box")["processes"], 0, "processes")
+
+
+@test
+def an_environment_is_starting_until_it_has_answered(scene):
+    gate = scene.path("gate")
+    server, there = fake(scene, fates=[{"at": "initialize", "do": "hold", "until": gate}])
+    message_id = server.exec_later("echo slowly", environment="box")
+    wait_state(server, "box", "starting")
+    equal(server.output_of("echo here"), "here\n", "meanwhile")
+    scene.file("gate")
+    equal(completed(server.result(message_id)), "slowly\n", "output")
+    equal(states(server)["box"], "ready", "state")
+    equal(len(there.begun()), 1, "starts")
+
+
+@test
+def a_failed_environment_is_started_again_by_the_next_call(scene):
+    server, there = fake(scene, fates=[{"at": "begin", "do": "exit", "status": 9}])
+    failed(server.exec("true", environment="box"), "environmentUnavailable")
+    found = entry_of(server, "box")
+    equal(found["state"], "failed", "state")
+    check(re.search(r"\b9\b", found["failure"]), "failure %r" % found["failure"])
+    there.tell()
+    equal(completed(server.exec("echo up", environment="box")), "up\n", "output")
+    found = entry_of(server, "box")
+    equal((found["state"], found.get("failure")), ("ready", None), "state")
+
+
+@with_each("real", "codex")
+def whether_it_can_confine_is_listed(scene, kind):
+    server, _ = box(scene, kind)
+    completed(server.exec("true", environment="box"))
+    check("confines" in entry_of(server, "box"), "confines is absent")
+
+
+@test
+def one_of_the_first_servers_is_known_not_to_confine(scene):
+    server, _ = box(scene, "old")
+    completed(server.exec(["true"], environment="box"))
+    equal(entry_of(server, "box")["confines"], False, "confines")
+
+
+# Approvals
+
+
+def asking(scene, **options):
+    """A server that asks, and an environment in which everything has the same name as here."""
+    home = Home(scene)
+    there = Peer(scene, cwd=home.project, shell=BASH)
+    return server_with(scene, there, home=home, policy="untrusted", **options), there
+
+
+def asks(server, what, answer="denied", **params):
+    """The call must be asked about; returns the question and the id of the call."""
+    message_id = server.exec_later(what, **params)
+    question = server.question_about(message_id)
+    check(question, "no question about %s %s" % (what, params))
+    server.answer(question, answer)
+    return question, message_id
+
+
+def runs_unasked(server, what, **params):
+    before = len(server.questions)
+    completed(server.exec(what, **params))
+    equal(len(server.questions), before, "questions about %s %s" % (what, params))
+
+
+@test
+def a_question_names_the_environment_and_nothing_runs_before_the_answer(scene):
+    server, there = asking(scene)
+    message_id = server.exec_later("touch made", environment="box")
+    question = server.question()
+    equal(question["environment"], "box", "environment")
+    equal(question["workdir"], server.home.project, "workdir")
+    check(names_the_box(question["display"]), "the person is not told where")
+    equal(there.sent("process/start"), [], "starts")
+    server.answer(question, "approved")
+    ran(server, message_id)
+    check(os.path.exists(server.home.project + "/made"), "it did not run")
+
+
+@test
+def a_question_about_this_machine_names_no_environment(scene):
+    server, _ = asking(scene)
+    question, message_id = asks(server, "touch made")
+    check("environment" not in question.params, "an environment of this machine")
+    denied(server, message_id)
+
+
+@test
+def what_is_denied_is_not_started_there(scene):
+    server, there = asking(scene)
+    _, message_id = asks(server, "touch made", environment="box")
+    denied(server, message_id)
+    equal(there.sent("process/start"), [], "starts")
+    equal(server.events, [], "events")
+
+
+@test
+def a_rule_forbids_there_too(scene):
+    home = Home(scene)
+    home.rules('[[rule]]\nprefix = ["touch"]\ndecision = "forbidden"\n')
+    there = Peer(scene)
+    server = server_with(scene, there, home=home)
+    denied(server, server.exec_later("touch made", environment="box"))
+    equal(there.sent("process/start"), [], "starts")
+
+
+@test
+def a_client_that_cannot_ask_is_refused_there_too(scene):
+    there = Peer(scene)
+    server = server_with(scene, there, policy="untrusted", approvals=False)
+    denied(server, server.exec_later("touch made", environment="box"))
+    equal(there.sent("process/start"), [], "starts")
+
+
+@test
+def nothing_there_is_known_to_be_harmless(scene):
+    server, _ = asking(scene)
+    runs_unasked(server, ["ls"])
+    _, message_id = asks(server, ["ls"], environment="box")
+    denied(server, message_id)
+
+
+@test
+def an_approval_for_this_machine_does_not_count_there(scene):
+    server, _ = asking(scene)
+    _, message_id = asks(server, "touch made", SESSION)
+    ran(server, message_id)
+    runs_unasked(server, "touch made")
+    _, message_id = asks(server, "touch made", environment="box")
+    denied(server, message_id)
+
+
+@test
+def an_approval_for_an_environment_counts_there_alone(scene):
+    home = Home(scene)
+    boxes = [Peer(scene, name, cwd=home.project, shell=BASH) for name in ("box", "other")]
+    server = server_with(scene, *boxes, home=home, policy="untrusted")
+    _, message_id = asks(server, "touch made", SESSION, environment="box")
+    ran(server, message_id)
+    runs_unasked(server, "touch made", environment="box")
+    for params in ({}, {"environment": "other"}):
+        _, message_id = asks(server, "touch made", **params)
+        denied(server, message_id)
+
+
+@test
+def the_same_question_about_two_places_is_two_questions(scene):
+    server, _ = asking(scene)
+    ids = [server.exec_later("touch made"), server.exec_later("touch made", environment="box")]
+    questions = [server.question() for _ in ids]
+    places = {question.params.get("environment") for question in questions}
+    equal(places, {None, "box"}, "environments")
+    for question in questions:
+        server.answer(question, "denied")
+    for message_id in ids:
+        denied(server, message_id)
+
+
+@test
+def the_audit_here_tells_of_commands_there(scene):
+    server, _ = asking(scene)
+    _, message_id = asks(server, "touch made", "approved", environment="box")
+    ran(server, message_id)
+    _, message_id = asks(server, "touch other", environment="box")
+    denied(server, message_id)
+    equal(server.end(), 0, "exit status")
+    rows = server.home.audit()
+    events = [row["event"] for row in rows]
+    expected = ["question", "decision", "start", "exit", "question", "decision", "refusal"]
+    equal(sorted(events), sorted(expected), "events")
+    for row in rows:
+        if row["event"] in ("start", "decision"):
+            check(names_the_box(row), "a row that does not tell where: %s" % row)
+
+
+# Confinement
+
+
+def confining(scene, there, **options):
+    options.setdefault("sandbox", "workspace-write")
+    return server_with(scene, there, policy="on-failure", **options)
+
+
+@contextlib.contextmanager
+def elsewhere():
+    """A directory that is no workspace, and not in /tmp, of which a sandbox has its own."""
+    path = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def writable(sandbox):
+    """What the entries of a sandbox of Codex's form let be written."""
+    entries_of_it = sandbox["permissions"]["file_system"].get("entries", [])
+    return [entry["path"] for entry in entries_of_it if entry["access"] == "write"]
+
+
+@test
+def codex_is_sent_the_sandbox_in_its_own_form_with_the_roots_there(scene):
+    there = Peer(scene)
+    server = confining(scene, there)
+    result = server.exec("true", environment="box", callId="c")
+    completed(result)
+    sandbox = there.sent("process/start")[0]["sandbox"]
+    permissions = sandbox["permissions"]
+    equal((permissions["type"], permissions["network"]), ("managed", "restricted"), "permissions")
+    equal(permissions["file_system"]["type"], "restricted", "files")
+    check(writable(sandbox), "nothing can be written: %s" % sandbox)
+    context = sandbox.get("policyContext") or sandbox
+    equal(context["workspaceRoots"], [file_uri(there.directory)], "roots")
+    check(server.home.path not in json.dumps(sandbox), "a path of this machine: %s" % sandbox)
+
+
+@test
+def all_configured_roots_are_in_the_sandbox(scene):
+    there = Peer(scene)
+    there.settings["workspace_roots"] = [there.directory, "/srv/more of it"]
+    server = confining(scene, there)
+    completed(server.exec("true", environment="box"))
+    sandbox = there.sent("process/start")[0]["sandbox"]
+    context = sandbox.get("policyContext") or sandbox
+    roots = [file_uri(root) for root in there.settings["workspace_roots"]]
+    equal(context["workspaceRoots"], roots, "roots")
+
+
+@test
+def execward_is_sent_a_sandbox_without_a_path_of_this_machine(scene):
+    there = Peer(scene, dialect="execward")
+    server = confining(scene, there)
+    equal(server.exec("true", environment="box")["sandbox"]["type"], SANDBOXED, "sandbox")
+    sandbox = there.sent("process/start")[0]["sandbox"]
+    check(server.home.path not in json.dumps(sandbox), "a path of this machine: %s" % sandbox)
+
+
+@test
+def the_reported_confinement_is_told(scene):
+    server = confining(scene, Peer(scene))
+    result = server.exec("true", environment="box", callId="c")
+    equal(result["sandbox"]["type"], SANDBOXED, "sandbox of the answer")
+    program = server.wait_end_of_call("c")
+    for event in (program.begin, program.end):
+        equal(event["sandbox"]["type"], SANDBOXED, "sandbox of an event")
+    attempts = [p["confinement"] for m, p in server.events if m == "exec/attempt"]
+    equal(attempts, [SANDBOXED], "attempts")
+
+
+@test
+def without_confinement_no_sandbox_is_sent(scene):
+    server, there = fake(scene)
+    equal(server.exec("true", environment="box")["sandbox"]["type"], "none", "sandbox")
+    sandbox = there.sent("process/start")[0].get("sandbox")
+    check(not sandbox or sandbox["permissions"]["type"] == "disabled", "sandbox: %s" % sandbox)
+
+
+@test
+def the_network_of_the_session_is_in_the_sandbox(scene):
+    there = Peer(scene)
+    server = confining(scene, there, settings={"confinement": {"networkAccess": True}})
+    completed(server.exec("true", environment="box"))
+    sandbox = there.sent("process/start")[0]["sandbox"]
+    equal(sandbox["permissions"]["network"], "enabled", "network")
+
+
+@test
+def a_sandbox_of_the_environment_is_instead_of_the_sessions(scene):
+    strict = Peer(scene, "strict", settings={"sandbox": "read-only"})
+    free = Peer(scene, "free", settings={"sandbox": "danger-full-access"})
+    home = Home(scene)
+    home.config(strict.config() + free.config())
+    server = exec_server(scene, home=home, policy="on-failure", sandbox="workspace-write")
+    equal(server.exec("true", environment="strict")["sandbox"]["type"], SANDBOXED, "strict")
+    sandbox = strict.sent("process/start")[0]["sandbox"]
+    places = [path for path in writable(sandbox) if path["type"] != "special"]
+    kinds = {path["value"]["kind"] for path in writable(sandbox) if path["type"] == "special"}
+    check(not places and not kinds & {"root", "project_roots"}, "writable: %s" % sandbox)
+    equal(server.exec("true", environment="free")["sandbox"]["type"], "none", "free")
+
+
+@test
+def a_real_server_confines_a_command_to_the_workspace_there(scene):
+    there = Execward(scene, "box")
+    server = confining(scene, there)
+    with elsewhere() as outside:
+        script = "echo in > inside; echo out > %s/made; cat inside" % outside
+        result = server.exec(script, environment="box")
+        check("in\n" in result["output"], "output %r" % result["output"])
+        equal(os.listdir(outside), [], "files outside")
+    equal(result["sandbox"]["type"], SANDBOXED, "sandbox")
+    check(os.path.exists(place(there) + "/inside"), "nothing was written inside")
+
+
+@test
+def a_real_server_keeps_read_only(scene):
+    there = Execward(scene, "box", sandbox="read-only")
+    server = confining(scene, there)
+    result = server.exec("echo x > made", environment="box")
+    check(result["exitCode"] != 0 and not os.path.exists(place(there) + "/made"), "it wrote")
+    equal(result["sandbox"]["type"], SANDBOXED, "sandbox")
+
+
+@test
+def one_that_does_not_report_confinement_is_sent_nothing_to_confine(scene):
+    server, there = box(scene, "old", sandbox="workspace-write", policy="on-failure")
+    message_id = server.exec_later(["touch", "made"], environment="box")
+    kind, message = trouble(server, message_id)
+    equal(kind, "sandboxUnavailable", "kind")
+    check(names_the_box(message), "message %r" % message)
+    equal(there.sent("process/start"), [], "starts")
+
+
+def is_ended_and_failed(scene, sandbox_type):
+    there = Peer(scene, sandbox_type=sandbox_type)
+    server = confining(scene, there)
+    word = token(scene, "unconfined")
+    kind, _ = trouble(server, server.exec_later(rests(word), environment="box", yieldTimeMs=30000))
+    equal(kind, "sandboxUnavailable", "kind")
+    there.wait_sent("process/terminate")
+    there.program()
+    wait_gone(word)
+    equal(server.call("exec/list")["calls"], [], "calls")
+
+
+@test
+def a_program_that_runs_unconfined_against_orders_is_ended(scene):
+    is_ended_and_failed(scene, "none")
+
+
+@test
+def a_program_that_runs_who_knows_how_is_ended(scene):
+    is_ended_and_failed(scene, None)
+
+
+@test
+def leaving_the_sandbox_there_is_asked_about(scene):
+    there = Peer(scene)
+    server = server_with(scene, there, policy="on-request", sandbox="workspace-write")
+    escalated = {"sandboxPermissions": "requireEscalated", "justification": "why not"}
+    message_id = server.exec_later("true", environment="box", **escalated)
+    question = server.question()
+    equal((question["kind"], question["environment"]), ("escalation", "box"), "question")
+    server.answer(question, "approved")
+    ran(server, message_id)
+    sandbox = there.sent("process/start")[0].get("sandbox")
+    check(not sandbox or sandbox["permissions"]["type"] == "disabled", "sandbox: %s" % sandbox)
+
+
+@test
+def paths_for_a_wider_sandbox_are_those_of_the_environment(scene):
+    there = Peer(scene)
+    server = server_with(
+        scene, there, policy="on-request", sandbox="workspace-write", answer=always("approved")
+    )
+    more = {
+        "sandboxPermissions": "withAdditionalPermissions",
+        "additionalPermissions": {"fileSystem": {"write": ["/srv/nowhere/here"]}},
+    }
+    completed(server.exec("true", environment="box", **more))
+    sandbox = there.sent("process/start")[0]["sandbox"]
+    check("file:///srv/nowhere/here" in json.dumps(writable(sandbox)), "writable: %s" % sandbox)
+
+
+# Order
+
+
+def is_in_order(scene, play=PLAY, text=TEXT, code=3, **script):
+    """Whatever comes in which order: the text and the end are those of the play."""
+    server, _ = fake(scene, play=play, **script)
+    for call in ("first", "second"):
+        result = server.exec(["prog"], environment="box", callId=call, yieldTimeMs=30000)
+        equal(completed(result, code), text, "output of %s" % call)
+        program = server.wait_end_of_call(call)
+        equal(program.text(), text, "deltas of %s" % call)
+        parts = {"stdout": "", "stderr": ""}
+        for stream, part in (event for event in play if event[0] in parts):
+            parts[stream] += part
+        for name, part in parts.items():
+            wanted = part.encode("utf-8", "surrogateescape").decode()
+            equal(program.end[name], wanted, "%s of %s" % (name, call))
+        equal((program.end["exitCode"], program.end["omittedBytes"]), (code, 0), "end")
+    equal(len(server.programs_by_id), 2, "programs")
+
+
+@test
+def output_in_order_is_told_in_order(scene):
+    is_in_order(scene)
+
+
+@test
+def output_may_come_before_the_answer_of_the_start(scene):
+    is_in_order(scene, disorder=["output before reply"])
+
+
+@test
+def the_close_may_come_before_the_exit(scene):
+    is_in_order(scene, disorder=["closed first"])
+
+
+@test
+def all_may_be_shuffled(scene):
+    lines = ["%d\n" % number for number in range(400)]
+    play = [["stdout", line] for line in lines] + [["exited", 0], ["closed"]]
+    is_in_order(scene, play, "".join(lines), 0, disorder=["shuffled", "output before reply"])
+
+
+@test
+def what_comes_twice_is_told_once(scene):
+    is_in_order(scene, disorder=["twice"])
+
+
+@test
+def what_comes_again_later_is_told_once(scene):
+    is_in_order(scene, disorder=["backwards"])
+
+
+@test
+def news_of_strangers_are_ignored(scene):
+    is_in_order(scene, disorder=["strangers"])
+
+
+@test
+def all_disorders_at_once_are_set_right(scene):
+    disorder = ["output before reply", "closed first", "shuffled", "twice", "backwards"]
+    is_in_order(scene, disorder=[*disorder, "strangers"], withheld=[2])
+
+
+@test
+def the_exit_may_have_a_number_before_the_output(scene):
+    play = [["exited", 3], *PLAY[:3], ["closed"]]
+    is_in_order(scene, play)
+
+
+@test
+def characters_may_be_cut_anywhere(scene):
+    play = [["stdout", "caf\udcc3"], ["stdout", "\udca9\n"], ["exited", 0], ["closed"]]
+    is_in_order(scene, play, "café\n", 0)
+
+
+def gap(seqs):
+    """A test of notifications that never come."""
+
+    def one(scene):
+        is_in_order(scene, withheld=seqs)
+
+    one.__name__ = "a_gap_at_%s_is_filled_by_reading" % "_".join(map(str, seqs))
+    test(one)
+
+
+for numbers in ([1], [2], [3], [2, 3], [1, 2, 3], [4], [2, 4]):
+    gap(numbers)
+
+
+@test
+def a_close_that_never_comes_holds_nothing_up(scene):
+    is_in_order(scene, withheld=[5])
+
+
+@test
+def a_gap_in_a_program_that_goes_on_is_filled(scene):
+    play = [["stdout", "one\n"], ["stdout", "two\n"], ["stdout", "three\n"]]
+    server, _ = fake(scene, play=play, withheld=[2])
+    process_id = server.left_running(["prog"], environment="box")
+    program = server.wait_delta(process_id, "three\n")
+    equal(program.text(), TEXT, "deltas")
+    server.call("exec/terminate", {"processId": process_id})
+    equal(server.wait_end(process_id).end["exitCode"], 137, "exit code")
+
+
+@test
+def what_nobody_has_any_more_is_left_out_and_the_rest_is_told(scene):
+    server, _ = fake(scene, play=PLAY, withheld=[2], evicted=2)
+    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
+    output = completed(result, 3)
+    check(output.startswith("one\n") and output.endswith("three\n"), "output %r" % output)
+    equal(server.wait_end_of_call("c").end["exitCode"], 3, "exit code")
+
+
+@test
+def an_exit_without_a_code_is_no_success(scene):
+    server, _ = fake(scene, play=PLAY, disorder=["no exit code"])
+    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
+    check(result["exitCode"] in (3, -1), "exit code in %s" % brief(result, 400))
+    end = server.wait_end_of_call("c").end
+    equal((end["status"], end["aggregatedOutput"]), ("failed", TEXT), "end")
+
+
+@test
+def output_that_cannot_be_decoded_is_read_again_or_the_call_fails(scene):
+    server, _ = fake(scene, play=PLAY, disorder=["bad base64"])
+    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
+    server.wait_end_of_call("c")
+    if result["state"] == "completed":
+        equal(completed(result, 3), TEXT, "output")
+    else:
+        failed(result, "environmentLost")
+
+
+@test
+def starts_may_be_answered_in_another_order(scene):
+    server, _ = fake(scene, "execward", starts_at_once=3)
+    words = ("a", "b", "c")
+    ids = [server.exec_later(["/bin/echo", word], environment="box") for word in words]
+    for word, message_id in zip(words, ids):
+        equal(completed(server.result(message_id)), word + "\n", "output")
+
+
+@test
+def a_banner_before_the_first_answer_is_skipped(scene):
+    banner = "Last login: yesterday\n\n  *** Be {nice}! ***\r\n[1] mail\n\"hello\"\n"
+    is_in_order(scene, fates=[{"at": "begin", "do": "say", "text": banner}])
+
+
+@test
+def lines_that_are_no_messages_are_skipped_later_too(scene):
+    is_in_order(scene, fates=[{"at": "output", "do": "say", "text": "warning: {odd}\n"}])
+
+
+if __name__ == "__main__":
+    main()

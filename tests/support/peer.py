@@ -1,0 +1,224 @@
+"""An environment whose exec-server is played by peer_server.py: what it is told, and what it saw.
+
+A script has these members, all optional:
+
+    dialect          "codex" (as Codex's exec-server now), "codex-old" (as its first versions) or
+                     "execward"
+    cwd, shell       what it says about itself; the directory is the test's own unless given
+    play             events in place of a program, for each start: ["stdout", "text"], ["exited", 3],
+                     ["closed"]; members that the exit has besides may follow its status
+    disorder         a list of: "output before reply", "closed first", "shuffled", "twice",
+                     "backwards", "strangers", "no exit code", "bad base64"
+    withheld         seqs that only process/read gives back
+    evicted          process/read has nothing up to this seq
+    sandbox_type     what each start is answered with; None: the member is absent
+    missing          what the sandbox lacks, as execward says it
+    starts_at_once   starts are answered when there are so many, the last one first
+    ignores_signals  only the end of its input and SIGKILL end it
+    fates            what happens at which point, see below
+
+A fate is {"at": POINT, "do": WHAT, "from": N, "to": M}: from the Nth time to the Mth, else from the first
+and to the last. Points: "begin", a method that it is sent, "started" (a start has been answered),
+"output" (some has been sent). What:
+
+    exit (status, stderr, last: the end of its stdout)     close (its stdout)
+    hang (no answer)      hold (no answer until the file `until` exists)      error (error)
+    block (it reads no more)      freeze (it neither reads nor writes)      do it silently
+    say (text)      long (mib: a line of so many)
+    deafen (close its stdin and do nothing more)
+    ask (requests for ever, whose ids have the given size; it reads no more)
+"""
+
+import json
+import os
+
+from support.client import (
+    PYTHON,
+    SERVER_MARK,
+    carriers,
+    check,
+    command_line,
+    equal,
+    eventually,
+    every_pid,
+    kill_quietly,
+)
+from support.exec import Home, exec_server
+
+# Says so, and does nothing until it is ended. One process: what a fake leaves behind when it is
+# killed is its programs' children.
+RESTS = """
+import os, time
+os.write(1, b"up\\n")
+while True:
+    time.sleep(60)
+"""
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_server.py")
+
+
+def toml(value):
+    if isinstance(value, dict):
+        return "{ %s }" % ", ".join("%s = %s" % (toml(k), toml(v)) for k, v in value.items())
+    return json.dumps(value)
+
+
+def entry(name, program, *arguments, **settings):
+    """One of the environments in config.toml."""
+    settings = {"id": name, "program": program, "args": list(arguments), **settings}
+    lines = ["%s = %s" % (key, toml(value)) for key, value in settings.items()]
+    return "\n".join(["[[environments]]", *lines, ""])
+
+
+class Peer:
+    """A fake that is ready to be configured. The runner checks after the test that it was never sent
+    anything that its like would refuse."""
+
+    def __init__(self, scene, name="box", settings=None, relay=(), **script):
+        self.name, self.settings, self.mark = name, settings or {}, scene.mark
+        self.directory = scene.path("peer-" + name)
+        os.makedirs(self.directory)
+        self.directory = os.path.realpath(self.directory)
+        self.script_path = scene.path(name + ".json")
+        self.log_path = scene.path(name + ".log")
+        self.command = [*relay, PYTHON, SERVER, self.script_path]
+        self.may_refuse = False
+        self.tell(**script)
+        scene.servers.append(self)
+
+    def tell(self, **script):
+        """What it does from its next start on."""
+        script = {"log": self.log_path, "cwd": self.directory, **script}
+        new = self.script_path + ".new"
+        with open(new, "w") as file:
+            json.dump(script, file)
+        os.rename(new, self.script_path)
+
+    def config(self, **settings):
+        return entry(self.name, *self.command, **{**self.settings, **settings})
+
+    # What it saw
+
+    def log(self):
+        if not os.path.exists(self.log_path):
+            return []
+        with open(self.log_path, "rb") as file:
+            return [json.loads(line) for line in file.read().split(b"\n")[:-1]]
+
+    def notes(self, kind):
+        return [note[kind] for note in self.log() if kind in note]
+
+    def sent(self, method):
+        """Params of what the server has sent it, by method."""
+        return [m.get("params") for m in self.notes("in") if m.get("method") == method]
+
+    def begun(self):
+        """Its pids, one for each time that it was started."""
+        return self.notes("begun")
+
+    def wait_sent(self, method, count=1):
+        eventually(lambda: len(self.sent(method)) >= count, "%s to %s" % (method, self.name))
+        return self.sent(method)[count - 1]
+
+    def wait_fate(self):
+        eventually(lambda: self.notes("fate"), "the fate of %s" % self.name)
+
+    def program(self, count=1):
+        """Waits for a program that it has started; returns the pid."""
+        return eventually(
+            lambda: [note["pid"] for note in self.log() if "spawned" in note][count - 1 : count],
+            "a program of %s" % self.name,
+        )[0]
+
+    def kill(self):
+        kill_quietly(self.begun()[-1])
+
+    # What the runner does with everything in scene.servers
+
+    child = property(lambda self: self)
+
+    def poll(self):
+        return 0
+
+    def verify(self):
+        if not self.may_refuse:
+            equal(self.notes("problem"), [], "what %s was sent and would refuse" % self.name)
+
+    def discard(self):
+        for pid in carriers(self.mark, SERVER_MARK):
+            if self.script_path in command_line(pid):
+                kill_quietly(pid)
+
+
+class Execward:
+    """A second, real server as an environment, in a home of its own."""
+
+    def __init__(self, scene, name="there", relay=(), **settings):
+        self.name, self.home = name, Home(scene, "home-" + name)
+        self.command = [*relay, *scene.command]
+        home = self.home.environment()
+        self.settings = {"cwd": self.home.project, "env": home, **settings}
+
+    def config(self, **settings):
+        return entry(self.name, *self.command, **{**self.settings, **settings})
+
+
+def server_with(scene, *environments, config="", **options):
+    """A server that knows these environments."""
+    home = options.pop("home", None) or Home(scene)
+    home.config(config + "\n".join(environment.config() for environment in environments))
+    return exec_server(scene, home=home, **options)
+
+
+def states(server):
+    return {entry["id"]: entry["state"] for entry in entries(server)}
+
+
+def entries(server):
+    return server.call("environment/list")["environments"]
+
+
+def entry_of(server, name):
+    return next(found for found in entries(server) if found["id"] == name)
+
+
+def wait_state(server, name, state):
+    return eventually(
+        lambda: (found := entry_of(server, name))["state"] == state and found,
+        "state %s of %s" % (state, name),
+    )
+
+
+def token(scene, name):
+    """A word for command lines that no other process has."""
+    return "%s-%s" % (name, scene.mark[:12])
+
+
+def rests(word):
+    """A program that says "up" and rests, with this word in its command line."""
+    return [PYTHON, "-S", "-c", RESTS, word]
+
+
+def running(word):
+    """Living processes with this in their command line."""
+    return [pid for pid in every_pid() if word in command_line(pid) and pid != os.getpid()]
+
+
+def wait_gone(word):
+    eventually(lambda: not running(word), "the end of %s" % word)
+
+
+def failed(result, kind, *words):
+    """A call that failed so, with these words in its message; returns the message."""
+    failure = result.get("failure") or {}
+    equal((result["state"], failure.get("kind")), ("failed", kind), "state, kind of %s" % result)
+    equal(result["exitCode"], -1, "exit code")
+    for word in words:
+        check(word in failure["message"], "%r is not in %r" % (word, failure["message"]))
+    return failure["message"]
+
+
+def completed(result, code=0):
+    equal(
+        (result["state"], result.get("exitCode")), ("completed", code), "state, code of %s" % result
+    )
+    return result["output"]
