@@ -25,6 +25,7 @@ AT_ONCE = 2
 TIMEOUT_SECONDS = 300
 SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
 NODE_MODULES = "EXECWARD_NODE_MODULES"  # where test_examples finds vscode-jsonrpc
+CODEX = "EXECWARD_CODEX"  # the codex of test_environment_transcripts
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
 DOCTEST_COUNT = re.compile(r"^\[doctest\] test cases:.*?(\d+) passed \|\s*(\d+) failed")
@@ -86,7 +87,7 @@ def is_sanitized(build):
 def environment(build, scratch):
     """Ours, without settings of execward, and with state and configuration kept apart."""
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith("EXECWARD_") or name in (SLACK, NODE_MODULES)}
+           if not name.startswith("EXECWARD_") or name in (SLACK, NODE_MODULES, CODEX)}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["XDG_CONFIG_HOME"] = f"{scratch}/config"
     env["XDG_STATE_HOME"] = f"{scratch}/state"

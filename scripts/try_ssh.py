@@ -1,4 +1,5 @@
-"""Runs `execward serve` over ssh to an sshd of its own, and drops the connection in every way.
+"""Runs `execward serve` over ssh to an sshd of its own, and drops the connection in every way: for a
+client that starts ssh, and for an execward whose commands run in such an environment.
 
 usage: scripts/try_ssh.py EXECWARD
 
@@ -43,6 +44,9 @@ from support.client import (
     wait_at_rest,
     within,
 )
+from support.exec import Home, exec_server
+from support.peer import completed, entry, entry_of, failed, rests, token, wait_gone
+from support.runner import Scene
 
 RUN_DIRECTORY = "/run/sshd"  # sshd refuses to run as root without it
 END_SECONDS = 15  # within this after a drop, everything on the other side has ended
@@ -221,14 +225,16 @@ def everything_of(server):
     ]
 
 
-def session_of(server):
-    """The sshd process that holds the pipes of the server."""
-    pid = next(own for own in carriers(server.mark, SERVER_MARK) if own != server.pid)
-    while pid > 1:
-        if command_line(pid).startswith("sshd"):
-            return pid
-        pid = int(stat_of(pid)[1])
-    raise Failure("the server is not below an sshd")
+def session_of(host, server):
+    """The process of our sshd that holds the pipes of the server there."""
+    for pid in carriers(server.mark, SERVER_MARK):
+        above = []
+        while pid > 1 and pid != host.child.pid:
+            above.append(pid)
+            pid = int(stat_of(pid)[1])
+        if pid == host.child.pid:
+            return next(own for own in above if command_line(own).startswith("sshd"))
+    raise Failure("no server is below our sshd")
 
 
 # A connection that is used
@@ -282,7 +288,7 @@ def terminate_client(host, server):
 
 
 def kill_session(host, server):
-    kill_quietly(session_of(server))
+    kill_quietly(session_of(host, server))
 
 
 def close_input(host, server):
@@ -298,7 +304,7 @@ def close_input_unread(host, server):
 
 def fall_silent(host, server):
     """No packet comes any more, as when a machine loses its network. sshd has to notice."""
-    session = session_of(server)
+    session = session_of(host, server)
     kill_quietly(server.pid, signal.SIGSTOP)
     eventually(lambda: not is_alive(session), "sshd that gives up")
 
@@ -341,10 +347,86 @@ def drop(host, way, terminal="-T"):
     return took
 
 
+# A server here whose commands run there
+
+
+@contextlib.contextmanager
+def environment(host):
+    """A server with the host as its environment "box"."""
+    mark = uuid.uuid4().hex
+    work = tempfile.mkdtemp(prefix="work-", dir=host.directory)
+    scene = Scene([host.execward, "serve"], work, mark)
+    home = Home(scene)
+    home.config(entry("box", *host.command(), workspace_roots=[work]))
+    try:
+        server = exec_server(scene, home=home)
+        yield server, scene
+        scene.finish()
+        eventually(lambda: not host.sessions(), "the end of sshd's session", within(END_SECONDS))
+    finally:
+        scene.discard()
+        sweep(mark)
+
+
+def runs_there(host):
+    with environment(host) as (server, scene):
+        argv = ["/bin/sh", "-c", "echo one; read line; echo got $line; exit 3"]
+        process_id = server.left_running(argv, environment="box", tty=True)
+        server.wait_delta(process_id, "one\r\n")
+        result = server.last_answer(process_id, "hello\n")
+        equal((result["exitCode"], result["environment"]), (3, "box"), "code and environment")
+        check("got hello\r\n" in result["output"], "output %r" % result["output"])
+        equal(entry_of(server, "box")["state"], "ready", "state")
+        session_of(host, server)  # it is there that this ran
+
+
+def kill_ssh(host, server, number=signal.SIGKILL):
+    own = carriers(server.mark, SERVER_MARK)
+    kill_quietly(next(pid for pid in own if command_line(pid).startswith("ssh ")), number)
+
+
+def lose(host, way, *words):
+    """The words are in the reason. Returns how long it took until the program had gone."""
+    with environment(host) as (server, scene):
+        word = token(scene, "rests")
+        message_id = server.exec_later(rests(word), environment="box", yieldTimeMs=30000)
+        server.wait(lambda: server.programs_by_id, "the begin of the program")
+        (process_id,) = server.programs_by_id
+        server.wait_delta(process_id, "up\n")
+
+        way(host, server)
+        began = time.monotonic()
+        reason = failed(server.result(message_id), "environmentLost", *words)
+        check(PROFILE not in reason, "a greeting is no reason: " + reason)
+        end = server.wait_end(process_id).end
+        equal((end["status"], end["exitCode"]), ("failed", -1), "status and code of exec/end")
+        wait_gone(word)
+        took = time.monotonic() - began
+        eventually(lambda: not host.sessions(), "the end of sshd's session", within(END_SECONDS))
+
+        equal(completed(server.exec(["/bin/echo", "again"], environment="box")), "again\n", "output")
+        print("#   the reason: " + reason)
+        return took
+
+
+def leave(host):
+    """The client of the server here goes away."""
+    with environment(host) as (server, scene):
+        word = token(scene, "rests")
+        process_id = server.left_running(rests(word), environment="box")
+        server.wait_delta(process_id, "up\n")
+        began = time.monotonic()
+        equal(server.end(), 0, "exit status")
+        wait_gone(word)
+        return time.monotonic() - began
+
+
 SCENES = {
     "process/start and exec/command answer over ssh": answers_over_ssh,
     "fs/readFile and fs/writeFile carry every byte": carries_files,
     "a banner and a profile that talks on stderr do not disturb": is_not_disturbed_by_greetings,
+    "a server here runs commands in an environment behind ssh": runs_there,
+    "programs in an environment end when the client here has gone": leave,
 }
 DROPS = {
     "SIGKILL of the ssh client": kill_client,
@@ -355,6 +437,13 @@ DROPS = {
     "a client that falls silent, with ClientAliveInterval": fall_silent,
 }
 
+# By what: the way, and a word of the reason that the call gets.
+LOSSES = {
+    "SIGKILL of the ssh client": (kill_ssh, "SIGKILL"),
+    "SIGTERM to the ssh client": (lambda *who: kill_ssh(*who, signal.SIGTERM), ""),
+    "SIGKILL of the sshd process of the session": (kill_session, "255"),
+}
+
 
 def run(host):
     """Returns how many checks failed."""
@@ -362,6 +451,10 @@ def run(host):
     checks += [
         ("everything ends after " + name, lambda way=way: drop(host, way))
         for name, way in DROPS.items()
+    ]
+    checks += [
+        ("a call in an environment ends after %s" % name, lambda loss=loss: lose(host, *loss))
+        for name, loss in LOSSES.items()
     ]
     if host.user.pw_uid == 0:  # only then can sshd give a terminal to the user
         checks.append(
