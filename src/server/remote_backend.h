@@ -148,6 +148,7 @@ private:
     template <class Params>
     void forward(Process& process, Reply reply, std::string_view method, const Params& params);
     void drain(Process& process);
+    bool drain_all(Process& process);
     bool drain_events(Process& process);
     bool drain_one(Process& process, backend::Event& event);
     void note_end(Process& process, backend::PeerEnd end);

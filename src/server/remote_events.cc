@@ -245,11 +245,11 @@ std::string RemoteBackend::on_notification(RemoteEnvironment& environment, const
 void RemoteBackend::drain(Process& process) {
     RemoteProcess& remote = *process.remote;
     if (process.is_starting()) return; // its answer comes first
-    bool is_held_up = drain_events(process);
-    while (is_held_up) {
-        processes_.settle(process); // makes room if the client takes it
-        if (!process.log.has_room()) break;
-        is_held_up = drain_events(process);
+    bool is_held_up = drain_all(process);
+    // What is missing in between will not come any more.
+    while (remote.loss && !is_held_up && remote.events.has_gap()) {
+        remote.lost_pieces += remote.events.skip_gap();
+        is_held_up = drain_all(process);
     }
     remote.is_held_up = is_held_up;
     if (is_held_up && !remote.loss) {
@@ -261,14 +261,19 @@ void RemoteBackend::drain(Process& process) {
         remote.gap_since.reset();
     else if (!remote.gap_since)
         remote.gap_since = processes_.now();
-    if (remote.loss && !is_held_up && !process.is_closed) {
-        if (remote.events.has_gap()) { // what is missing in between will not come any more
-            tell_lost_output(process, remote.events.skip_gap());
-            return drain(process);
-        }
-        note_loss(process);
-    }
+    if (const std::uint64_t lost = std::exchange(remote.lost_pieces, 0); lost > 0)
+        tell_lost_output(process, lost);
+    if (remote.loss && !is_held_up && !process.is_closed) note_loss(process);
     processes_.settle(process);
+}
+
+// True: there is more than the log has room for, as far as the client takes it.
+bool RemoteBackend::drain_all(Process& process) {
+    while (drain_events(process)) {
+        processes_.settle(process);
+        if (!process.log.has_room()) return true;
+    }
+    return false;
 }
 
 // True: there is more than the log has room for.
@@ -297,7 +302,7 @@ bool RemoteBackend::drain_one(Process& process, Event& event) {
         note_end(process, *end);
         processes_.settle(process); // behind it more output may come
     } else if (const backend::Lost* const lost = std::get_if<backend::Lost>(&event)) {
-        tell_lost_output(process, lost->count);
+        process.remote->lost_pieces += lost->count;
     } else {
         process.is_output_open = false;
     }
@@ -369,8 +374,7 @@ void RemoteBackend::read_gap(Process& process) {
 void RemoteBackend::give_up_gap(Process& process) {
     process.remote->is_reading = false;
     process.remote->gap_since.reset();
-    if (process.remote->events.has_gap())
-        tell_lost_output(process, process.remote->events.skip_gap());
+    process.remote->lost_pieces += process.remote->events.skip_gap();
     drain(process);
 }
 

@@ -39,6 +39,7 @@ struct RemoteProcess {
     backend::OrderedEvents events = {};
     bool is_held_up = false;                 // the log has no room for what is there
     std::optional<TimePoint> gap_since = {}; // something is missing
+    std::uint64_t lost_pieces = 0;           // that were not told yet
     bool is_reading = false;                 // it was asked for
     std::optional<Error> loss = {};          // the connection has ended: nothing more will come
 
