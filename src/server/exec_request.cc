@@ -54,20 +54,16 @@ Result<os::ShellProgram> shell_of(const ExecCommandParams& params, const ExecPla
 Result<void> plan_confinement(ExecPlan& plan, const ExecCommandParams& params,
                               const ExecPlace& place) {
     const SessionSettings& settings = place.settings;
-    plan.sandbox_mode = settings.config.sandbox;
-    plan.reach.permissions = params.sandbox_permissions;
-    sandbox::Policy policy = policy_of(settings);
     sandbox::Additions additions;
     if (params.additional_permissions)
         additions = TRY(additions_of(*params.additional_permissions, plan.workdir));
-    if (!sandbox::needs_sandbox(policy)) return {}; // there is nothing that could be added
-    plan.policy = std::move(policy);
-    plan.reach.additions = std::move(additions);
+    TRY(confine(plan, params, settings, std::move(additions)));
+    if (!plan.policy) return {};
     // Without what the call sets: it would name what it may write.
     const core::ExecEnvironment usual = core::exec_environment(
         settings.config.environment, own_environment(), place.session_tag, {});
     plan.context = context_of(settings, plan.workdir, tmpdir_in(usual.variables), place.hidden);
-    return sandbox::check(sandbox::widened(*plan.policy, plan.reach.additions));
+    return {};
 }
 
 // All that an approval of a confined run depends on, each part as a word.
@@ -105,6 +101,17 @@ Result<std::vector<std::string>> argv_of(const ExecCommandParams& params,
         return Error{ErrorKind::invalid_params, "argv[0]: expected a string that is not empty", "",
                      "argv[0]"};
     return *params.argv;
+}
+
+Result<void> confine(ExecPlan& plan, const ExecCommandParams& params,
+                     const SessionSettings& settings, sandbox::Additions additions) {
+    plan.sandbox_mode = settings.config.sandbox;
+    plan.reach.permissions = params.sandbox_permissions;
+    sandbox::Policy policy = policy_of(settings);
+    if (!sandbox::needs_sandbox(policy)) return {}; // there is nothing that could be added
+    plan.policy = std::move(policy);
+    plan.reach.additions = std::move(additions);
+    return sandbox::check(sandbox::widened(*plan.policy, plan.reach.additions));
 }
 
 void add_own_variables(ExecPlan& plan, const ExecCommandParams& params) {

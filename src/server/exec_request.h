@@ -71,6 +71,11 @@ protocol::ExecMode mode_of(const protocol::ExecCommandParams& params);
 Result<std::vector<std::string>> argv_of(const protocol::ExecCommandParams& params,
                                          const os::ShellProgram& shell, bool is_login);
 
+// Confines it as the settings say, and adds what the call asks for. The context is the caller's.
+// Errors: invalid_params.
+Result<void> confine(ExecPlan& plan, const protocol::ExecCommandParams& params,
+                     const SessionSettings& settings, sandbox::Additions additions);
+
 // The variables that the call sets.
 void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params);
 

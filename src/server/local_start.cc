@@ -170,12 +170,9 @@ void LocalBackend::on_machine() {
 }
 
 std::vector<std::uint64_t> LocalBackend::waiting_for_machine() {
-    std::vector<std::uint64_t> waiting;
-    processes_.table().for_each([&](const Process& process) {
-        if (process.is_starting() && process.sandbox && !process.sandbox->is_launched())
-            waiting.push_back(process.serial);
+    return processes_.table().serials_of([](const Process& process) {
+        return process.is_starting() && process.sandbox && !process.sandbox->is_launched();
     });
-    return waiting;
 }
 
 // What can be enforced here is known, or that it cannot be known.

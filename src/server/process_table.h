@@ -49,6 +49,16 @@ public:
             if (place) function(*place);
     }
 
+    // Serials of those that `matches`: for a loop whose body may remove entries.
+    template <class Predicate>
+    std::vector<std::uint64_t> serials_of(Predicate matches) {
+        std::vector<std::uint64_t> serials;
+        for_each([&](const Process& process) {
+            if (matches(process)) serials.push_back(process.serial);
+        });
+        return serials;
+    }
+
     Process* at(std::size_t place) { return places_[place].get(); }
 
 private:

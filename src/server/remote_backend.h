@@ -131,7 +131,6 @@ private:
     void fail_requests(RemoteEnvironment& environment, const Error& error);
     void lose_processes(std::uint64_t connection, const Error& error);
     std::vector<std::uint64_t> processes_over(std::uint64_t connection); // 0: not sent yet
-    std::vector<std::uint64_t> lost_and_held_up();
     void check(RemoteEnvironment& environment);
     void check_ready(RemoteEnvironment& environment);
     void expire_requests(RemoteEnvironment& environment);

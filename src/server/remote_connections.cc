@@ -231,24 +231,10 @@ void RemoteBackend::fail_requests(RemoteEnvironment& environment, const Error& e
         if (request.reply) request.reply->fail(error);
 }
 
-// Serials, since what is done with them may remove entries.
 std::vector<std::uint64_t> RemoteBackend::processes_over(std::uint64_t connection) {
-    std::vector<std::uint64_t> serials;
-    processes_.for_each([&](const Process& process) {
-        if (process.remote && process.remote->connection == connection)
-            serials.push_back(process.serial);
+    return processes_.table().serials_of([&](const Process& process) {
+        return process.remote && process.remote->connection == connection;
     });
-    return serials;
-}
-
-// What they have put out has not found room yet.
-std::vector<std::uint64_t> RemoteBackend::lost_and_held_up() {
-    std::vector<std::uint64_t> serials;
-    processes_.for_each([&](const Process& process) {
-        if (process.remote && process.remote->loss && process.remote->is_held_up)
-            serials.push_back(process.serial);
-    });
-    return serials;
 }
 
 // Starts that were not sent, because there was nobody to send them to.
@@ -277,7 +263,10 @@ void RemoteBackend::lose_processes(std::uint64_t connection, const Error& error)
 
 bool RemoteBackend::resume() {
     bool has_resumed = false;
-    for (const std::uint64_t serial : lost_and_held_up()) {
+    const auto is_lost_and_held_up = [](const Process& process) {
+        return process.remote && process.remote->loss && process.remote->is_held_up;
+    };
+    for (const std::uint64_t serial : processes_.table().serials_of(is_lost_and_held_up)) {
         Process* const process = processes_.find(serial);
         if (process == nullptr) continue;
         drain(*process);

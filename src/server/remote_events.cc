@@ -298,8 +298,8 @@ bool RemoteBackend::drain_one(Process& process, Event& event) {
             processes_.pump().append(process, stream_of(piece->stream), rest, processes_.now());
         return piece->taken == piece->bytes.size();
     }
-    if (const backend::PeerEnd* const end = std::get_if<backend::PeerEnd>(&event)) {
-        note_end(process, *end);
+    if (backend::PeerEnd* const end = std::get_if<backend::PeerEnd>(&event)) {
+        note_end(process, std::move(*end));
         processes_.settle(process); // behind it more output may come
     } else if (const backend::Lost* const lost = std::get_if<backend::Lost>(&event)) {
         process.remote->lost_pieces += lost->count;
@@ -311,18 +311,18 @@ bool RemoteBackend::drain_one(Process& process, Event& event) {
 
 void RemoteBackend::note_end(Process& process, backend::PeerEnd end) {
     backend::make_fit_to_show(end);
-    process.remote->denials = end.denials;
     process.remote->denial_count = *end.denial_count;
+    process.remote->denials = std::move(end.denials);
     Exit exit;
     exit.code = end.exit_code.value_or(-1);
     exit.signal = signal_number(end.signal);
     exit.usage.wall_ms = millis(processes_.now() - process.started_at);
     exit.is_usage_known = end.usage.has_value();
     if (end.usage) exit.usage = *end.usage;
-    exit.limit_hits = end.limit_hits;
+    exit.limit_hits = std::move(end.limit_hits);
     if (process.remote->order.sandbox) {
         exit.sandbox_hint = end.sandbox_hint;
-        if (end.sandbox_denied && !exit.sandbox_hint && end.denials.empty())
+        if (end.sandbox_denied && !exit.sandbox_hint && process.remote->denials.empty())
             exit.sandbox_hint = "the server there thinks that the sandbox refused something";
     }
     processes_.note_exit(process, std::move(exit));

@@ -56,17 +56,10 @@ SessionSettings settings_there(const RemotePlace& place, const std::vector<std::
 
 Result<void> plan_confinement(ExecPlan& plan, const ExecCommandParams& params,
                               const SessionSettings& settings) {
-    plan.sandbox_mode = settings.config.sandbox;
-    plan.reach.permissions = params.sandbox_permissions;
     sandbox::Additions additions;
     if (params.additional_permissions)
         additions = TRY(additions_as_written(*params.additional_permissions, plan.workdir));
-    plan.context = context_of(settings, plan.workdir, "", {});
-    sandbox::Policy policy = policy_of(settings);
-    if (!sandbox::needs_sandbox(policy)) return {};
-    plan.policy = std::move(policy);
-    plan.reach.additions = std::move(additions);
-    return sandbox::check(sandbox::widened(*plan.policy, plan.reach.additions));
+    return confine(plan, params, settings, std::move(additions));
 }
 
 RemotePlan remote_plan(const RemotePlace& place, const SessionSettings& settings) {
