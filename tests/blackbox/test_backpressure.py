@@ -16,31 +16,13 @@ from support.client import (
     equal,
     eventually,
     is_alive,
+    wait_stalled,
     within,
 )
-from support.programs import FILLS_A_WIDE_PIPE, FLOOD, flood_md5
+from support.programs import FILLS_A_WIDE_PIPE, FLOOD, flood_md5, progress
 from support.runner import main, test
 
 MIB = 1 << 20
-
-
-def progress(path):
-    try:
-        with open(path) as file:
-            return int(file.read() or 0)
-    except OSError:
-        return 0
-
-
-def wait_stalled(measure, what, quiet=1.0):
-    """Waits until a growing number stays the same for a while; returns it."""
-    end, last, since = time.monotonic() + within(40), measure(), time.monotonic()
-    while time.monotonic() - since < quiet:
-        check(time.monotonic() < end, "no standstill: " + what)
-        time.sleep(0.02)
-        if measure() != last:
-            last, since = measure(), time.monotonic()
-    return last
 
 
 @test(alone=True)

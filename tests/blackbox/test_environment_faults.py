@@ -12,50 +12,32 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import check, equal, eventually, is_alive, within
 from support.exec import Home, denied, is_asked, ran
 from support.peer import (
+    LONG,
     Execward,
     Peer,
     completed,
     entry_of,
     failed,
+    fake,
+    fate,
+    later,
     rests,
     running,
     server_with,
     token,
+    underway,
     wait_gone,
     wait_state,
 )
 from support.runner import main, test
 
 MIB = 1 << 20
-LONG = 30000  # of yieldTimeMs
 PIECE = 49152
 ANSWER = 5  # seconds for which an answer is waited
 BASH = {"name": "bash", "path": "/bin/bash"}
 RAW = "a\x1b[2Jb\u202ec\nd\x07e"
 QUICK = {"initialize_timeout_ms": 500}
 BEST_EFFORT = 'confinement.enforcement = "best-effort"\n'
-
-
-def fate(at, do, **members):
-    return {"at": at, "do": do, **members}
-
-
-def fake(scene, dialect="codex", settings=None, **script):
-    there = Peer(scene, settings=settings, dialect=dialect, **script)
-    return server_with(scene, there), there
-
-
-def later(server, what, call="c", **params):
-    params = {"environment": "box", "callId": call, "yieldTimeMs": LONG, **params}
-    return server.exec_later(what, **params)
-
-
-def underway(server, scene, call="c", **params):
-    """A call whose program there has begun to talk: the ids of request and process."""
-    message_id = later(server, rests(token(scene, call)), call, **params)
-    process_id = server.program_of_call(call).begin["processId"]
-    server.wait_delta(process_id, "up")
-    return message_id, process_id
 
 
 def works_here(server):

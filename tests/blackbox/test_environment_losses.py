@@ -18,27 +18,32 @@ from support.client import (
     equal,
     eventually,
     kill_quietly,
+    wait_stalled,
     within,
 )
 from support.exec import ran
 from support.peer import (
+    LONG,
     Execward,
     Peer,
     completed,
     entry_of,
     failed,
+    fake,
+    fate,
+    later,
     rests,
     running,
     server_with,
     token,
+    underway,
     wait_gone,
     wait_state,
 )
-from support.programs import STUBBORN
+from support.programs import STUBBORN, progress
 from support.runner import main, test
 
 MIB = 1 << 20
-LONG = 30000  # of yieldTimeMs
 PLAY = [["stdout", "one\n"], ["exited", 3], ["closed"]]
 # What ssh says when it gives up.
 STATUS, LAST_LINE = 255, "ssh: connect to host box port 22: Connection refused"
@@ -67,30 +72,6 @@ for number in range(int(sys.argv[1])):
         with open(sys.argv[2], "w") as file:
             file.write(str(number))
 """
-
-
-def fake(scene, dialect="codex", **script):
-    there = Peer(scene, dialect=dialect, **script)
-    return server_with(scene, there), there
-
-
-def fate(at, do, **members):
-    return {"at": at, "do": do, **members}
-
-
-def later(server, what, call="c", **params):
-    """Sends a call for the box that waits long; returns the id of the request."""
-    return server.exec_later(
-        what, **{"environment": "box", "callId": call, "yieldTimeMs": LONG, **params}
-    )
-
-
-def underway(server, scene, call="c"):
-    """A call whose program there has begun to talk: the ids of request and process."""
-    message_id = later(server, rests(token(scene, call)), call)
-    process_id = server.program_of_call(call).begin["processId"]
-    server.wait_delta(process_id, "up\n")
-    return message_id, process_id
 
 
 def tells_the_end(message, status=STATUS, last_line=LAST_LINE):
@@ -623,25 +604,6 @@ def a_line_without_end_does_not_fill_the_memory(scene):
         grown = server.resident_bytes() - before
         check(grown < 160 * MIB, "memory grew by %d MiB" % (grown // MIB))
     goes_on(server)
-
-
-def progress(path):
-    try:
-        with open(path) as file:
-            return int(file.read() or 0)
-    except OSError:
-        return 0
-
-
-def wait_stalled(measure, what, quiet=1.0):
-    """Waits until a growing number stays the same for a while; returns it."""
-    end, last, since = time.monotonic() + within(40), measure(), time.monotonic()
-    while time.monotonic() - since < quiet:
-        check(time.monotonic() < end, "no standstill: " + what)
-        time.sleep(0.02)
-        if measure() != last:
-            last, since = measure(), time.monotonic()
-    return last
 
 
 def flood_text(blocks):

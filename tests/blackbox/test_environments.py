@@ -22,6 +22,7 @@ from support.peer import (
     entries,
     entry_of,
     failed,
+    fake,
     rests,
     running,
     server_with,
@@ -57,12 +58,6 @@ def box(scene, kind, **options):
         if kind == "old":  # it says nothing about itself
             there.settings["workspace_roots"] = [there.directory]
     return server_with(scene, there, **options), there
-
-
-def fake(scene, dialect="codex", **script):
-    """A server, and its environment "box", which does as the script says."""
-    there = Peer(scene, dialect=dialect, **script)
-    return server_with(scene, there), there
 
 
 def with_each(*kinds):

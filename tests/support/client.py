@@ -55,6 +55,17 @@ def within(seconds):
     return seconds * SLACK
 
 
+def wait_stalled(measure, what, quiet=1.0):
+    """Waits until a growing number stays the same for a while; returns it."""
+    end, last, since = time.monotonic() + within(40), measure(), time.monotonic()
+    while time.monotonic() - since < quiet:
+        check(time.monotonic() < end, "no standstill: " + what)
+        time.sleep(0.02)
+        if measure() != last:
+            last, since = measure(), time.monotonic()
+    return last
+
+
 def wait_at_rest(pid, what, seconds=0.5):
     """Until a process that could go on has not used the processor for so long."""
     last, since = None, time.monotonic()

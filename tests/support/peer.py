@@ -222,3 +222,31 @@ def completed(result, code=0):
         (result["state"], result.get("exitCode")), ("completed", code), "state, code of %s" % result
     )
     return result["output"]
+
+
+LONG = 30000  # of yieldTimeMs
+
+
+def fake(scene, dialect="codex", **script):
+    """A server, and its environment "box", which does as the script says."""
+    there = Peer(scene, dialect=dialect, **script)
+    return server_with(scene, there), there
+
+
+def fate(at, do, **members):
+    return {"at": at, "do": do, **members}
+
+
+def later(server, what, call="c", **params):
+    """Sends a call for the box that waits long; returns the id of the request."""
+    return server.exec_later(
+        what, **{"environment": "box", "callId": call, "yieldTimeMs": LONG, **params}
+    )
+
+
+def underway(server, scene, call="c"):
+    """A call whose program there has begun to talk: the ids of request and process."""
+    message_id = later(server, rests(token(scene, call)), call)
+    process_id = server.program_of_call(call).begin["processId"]
+    server.wait_delta(process_id, "up\n")
+    return message_id, process_id
