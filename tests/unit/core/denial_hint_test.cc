@@ -2,8 +2,8 @@
 #include "support/testing.h"
 
 #include <array>
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,9 +100,9 @@ TEST_CASE("a megabyte is looked through in a moment") {
     while (text.size() < (1 << 20))
         text += "permission sandbo secco operation not read-only file ";
 
-    const auto before = std::chrono::steady_clock::now();
+    const std::clock_t before = std::clock();
     CHECK(hint(1, text) == "none");
-    CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(20));
+    CHECK(std::clock() - before < 20 * CLOCKS_PER_SEC); // of the processor, however busy it is
 }
 
 TEST_SUITE_END();

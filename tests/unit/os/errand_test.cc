@@ -17,7 +17,7 @@ namespace {
 using namespace ew;
 using os::Errand;
 
-constexpr Millis generous{20'000};
+constexpr Millis generous{120'000};
 
 Result<Errand> begin(const std::function<std::string()>& body, std::span<const int> keep = {}) {
     return Errand::begin(body, keep, clock_now() + generous);

@@ -2,7 +2,7 @@
 #include "support/random.h"
 #include "support/testing.h"
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 using ew::patch::DiffLimits;
@@ -104,9 +104,9 @@ TEST_CASE("texts with nothing in common are replaced, in bounded time") {
         one += random.below(2) == 0 ? "x\n" : "y\n";
         other += random.below(2) == 0 ? "x\n" : "y\n";
     }
-    const auto begin = std::chrono::steady_clock::now();
-    (void)diff(one, other); // must end
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+    const std::clock_t begin = std::clock();
+    (void)diff(one, other);                            // must end
+    CHECK(std::clock() - begin < 20 * CLOCKS_PER_SEC); // of the processor, however busy it is
 }
 
 TEST_CASE("a long diff ends early and says so") {

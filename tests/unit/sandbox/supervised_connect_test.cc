@@ -118,6 +118,8 @@ TEST_CASE("no process with the same descriptors and memory gets at a forbidden s
         shared.good.resize(shared.bad.size());
         shared.address = shared.good;
         const auto change = [](void* at) {
+            (void)::prctl(PR_SET_PDEATHSIG,
+                          SIGKILL); // the test may have failed and killed the child
             auto* const all = static_cast<Shared*>(at);
             while (!all->is_over) {
                 (void)::dup2(all->internet.get(), all->number.get());
@@ -132,8 +134,7 @@ TEST_CASE("no process with the same descriptors and memory gets at a forbidden s
         const pid_t changer = ::clone(change, stack.data() + stack_size,
                                       CLONE_VM | CLONE_FILES | CLONE_FS | SIGCHLD, &shared);
         if (changer < 0) return in_words(errno);
-        for (int i = 0; i < 5000; ++i)
-            (void)connect_to(shared.number.get(), shared.address);
+        race(5000, [&] { (void)connect_to(shared.number.get(), shared.address); });
         shared.is_over = true;
         (void)::waitpid(changer, nullptr, 0);
         return std::string("tried");
