@@ -3,8 +3,9 @@
 
 usage: scripts/run_suites.py BUILD_DIR [--fast] [--only NAME]
 
-One line per suite; what a failing one printed, but for passed cases, follows it in full. The last line is
-'N passed, N failed' over all suites. A suite that crashes, hangs or gives no count has failed.
+One line per suite; what a failing one printed, but for passed cases and remarks, follows it in full, and
+once more, in short, at the end. The last line is 'N passed, N failed' over all suites. A suite that
+crashes, hangs or gives no count has failed.
 """
 
 import argparse
@@ -22,12 +23,14 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 AT_ONCE = 2
-TIMEOUT_SECONDS = 300
+MOST_REASONS = 20  # of a suite, repeated at the end
+TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
 SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
 NODE_MODULES = "EXECWARD_NODE_MODULES"  # where test_examples finds vscode-jsonrpc
 CODEX = "EXECWARD_CODEX"  # the codex of test_environment_transcripts
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
+DOCTEST_BETWEEN = re.compile(r"^={40,}\n", re.MULTILINE)
 DOCTEST_COUNT = re.compile(r"^\[doctest\] test cases:.*?(\d+) passed \|\s*(\d+) failed")
 
 
@@ -116,10 +119,11 @@ def run(suite, env):
         except OSError as error:
             return Outcome(0, 1, 0.0, "", str(error))
         try:
-            status = process.wait(TIMEOUT_SECONDS)
+            limit = TIMEOUT_SECONDS * float(env.get(SLACK, "1"))
+            status = process.wait(limit)
         except subprocess.TimeoutExpired:
             end(process)
-            status, trouble = None, f"still running after {TIMEOUT_SECONDS} s"
+            status, trouble = None, f"still running after {limit:.0f} s"
         log.seek(0)
         output = log.read().decode("utf-8", "replace")
     passed, failed, trouble = judge(suite, status, output, trouble)
@@ -159,6 +163,20 @@ def outcomes(chosen, env):
             yield suite, run(suite, env)
 
 
+def without_remarks(output):
+    """Without the blocks of doctest that only remark something: they hide what failed."""
+    blocks = DOCTEST_BETWEEN.split(output)
+    return [row for block in blocks if "MESSAGE:" not in block or "ERROR:" in block
+            for row in block.splitlines() if not row.startswith("PASS ")]
+
+
+def reasons(outcome):
+    """The lines that say what failed, for the end of a long log."""
+    rows = [row for row in without_remarks(outcome.output)
+            if row.startswith("FAIL ") or "TEST CASE:" in row or "ERROR:" in row]
+    return [outcome.trouble] * bool(outcome.trouble) + rows[:MOST_REASONS]
+
+
 def report(suite, outcome):
     mark = "FAIL" if outcome.failed else "ok"
     line = f"{mark:<5}{suite.name:<40}{outcome.seconds:7.1f} s"
@@ -166,9 +184,9 @@ def report(suite, outcome):
         line += f"{outcome.passed:6} passed"
         line += f", {outcome.failed} failed" if outcome.failed else ""
     print(line, f"  {outcome.trouble}" if outcome.trouble else "")
-    for row in outcome.output.splitlines():
-        if not row.startswith("PASS ") if outcome.failed else row.startswith("SKIP "):
-            print(f"    | {row}")
+    skipped = [row for row in outcome.output.splitlines() if row.startswith("SKIP ")]
+    for row in without_remarks(outcome.output) if outcome.failed else skipped:
+        print(f"    | {row}")
     sys.stdout.flush()
 
 
@@ -197,11 +215,15 @@ def main():
         sys.exit("run_suites: no such suite")
 
     passed = failed = 0
+    failures = []
     with tempfile.TemporaryDirectory(prefix="execward-suites-") as scratch:
         for suite, outcome in outcomes(chosen, environment(build, scratch)):
             report(suite, outcome)
             passed += outcome.passed
             failed += outcome.failed
+            if outcome.failed:
+                failures += [f"{suite.name}: {row.strip()}" for row in reasons(outcome)]
+    print(*failures, sep="\n", end="\n" if failures else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
