@@ -114,6 +114,15 @@ void ExecService::handle(Reply reply, const protocol::ExecTerminateAllParams& pa
         if (!process.exit) result.terminated.push_back(process.id);
         processes_.end(process, params.grace_ms.value_or(process.grace_ms));
     });
+    const auto is_meant = [&](const WaitingCall& call) { return filter->takes(call.environment); };
+    for (WaitingCall& call : waiting_) {
+        if (!is_meant(call)) continue;
+        call.reply.fail({ErrorKind::cancelled,
+                         fmt::format("the call was ended while environment '{}' was being reached; "
+                                     "nothing was started",
+                                     call.environment)});
+    }
+    std::erase_if(waiting_, is_meant);
     reply.send(result);
 }
 

@@ -500,6 +500,23 @@ def a_call_that_waits_is_listed_with_its_environment(scene):
     completed(server.result(message_id))
 
 
+@test
+def the_end_of_everything_ends_calls_that_wait_for_a_connection(scene):
+    gate = scene.path("gate")
+    server, _ = fake(scene, fates=[{"at": "initialize", "do": "hold", "until": gate}])
+    made = scene.path("made")
+    waits = server.exec_later(["touch", made], environment="box")
+    wait_state(server, "box", "starting")
+    equal(server.call("exec/terminateAll", {"environment": "local"})["terminated"], [], "local")
+    check(server.waiting_calls(), "a call elsewhere was ended")
+    equal(server.call("exec/terminateAll")["terminated"], [], "terminated")
+    check("box" in server.error(waits, kind="cancelled")["message"], "the environment is not told")
+    equal(server.waiting_calls(), {}, "calls")
+    scene.file("gate")
+    equal(server.output_of("echo next", environment="box"), "next\n", "the next call")
+    check(not os.path.exists(made), "the ended call ran")
+
+
 # States
 
 
