@@ -15,6 +15,18 @@ namespace {
 
 constexpr TimePoint start = {};
 
+// Does it ever take less than waiting for a database does? Once is enough: on a busy machine
+// anything can take long.
+template <class Function>
+bool is_short(Function function) {
+    for (int tries = 0; tries < 30; ++tries) {
+        const TimePoint before = ew::clock_now();
+        function();
+        if (ew::clock_now() - before < ew::store::Database::patience) return true;
+    }
+    return false;
+}
+
 } // namespace
 
 TEST_CASE("a row waits until flush, which is due after the delay") {
@@ -184,9 +196,7 @@ TEST_CASE("a flush does not wait for a busy database: the rows go later, or wait
     {
         const auto held =
             good(ew::store::Transaction::begin(*other, ew::store::Durability::normal));
-        const TimePoint before = ew::clock_now();
-        done(store->flush({noon, start}));
-        CHECK(ew::clock_now() - before < ew::store::Database::patience);
+        CHECK(is_short([&] { done(store->flush({noon, start})); }));
         CHECK(store->flush_at() == start + AuditQueue::retry_delay);
         auto refused = store->flush_all({noon, start});
         REQUIRE_FALSE(refused);

