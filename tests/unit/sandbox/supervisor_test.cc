@@ -16,10 +16,11 @@ using namespace ew::test;
 using sandbox::DenialKind;
 using sandbox::SupervisorSettings;
 
-// As if the sandbox had a network of its own.
+// As if the sandbox had a network of its own, and no look at it could take too long.
 SupervisorSettings own_network() {
     SupervisorSettings settings;
     settings.has_mounts = false;
+    settings.patience = 10 * generous;
     return settings;
 }
 
