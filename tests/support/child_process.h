@@ -12,6 +12,8 @@
 
 namespace ew::test {
 
+constexpr unsigned longest_scene = 120; // seconds; then a child that hangs is ended
+
 struct ChildOutcome {
     bool is_true = false; // the function returned true
     int signal = 0;       // that ended the child
@@ -31,7 +33,7 @@ ChildOutcome in_child(Function function) {
         ::dup2(write_end.get(), STDERR_FILENO);
         read_end.reset();
         write_end.reset();
-        ::alarm(30);
+        ::alarm(longest_scene);
         ::_exit(function() ? 0 : 1);
     }
     write_end.reset();

@@ -223,12 +223,13 @@ TEST_CASE("a large text goes through a terminal in raw mode both ways, byte for 
     std::string passed;
     std::size_t sent = 0;
     std::string block(1 << 16, '\0');
+    constexpr int patience_ms = 120'000;
     while (passed.size() < text.size()) {
         const ew::os::IoResult wrote =
             ew::os::write_some(before.write.get(), std::string_view(text).substr(sent, 1 << 14));
         sent += wrote.count;
         std::array<pollfd, 4> polled = {in.source(), in.target(), out.source(), out.target()};
-        REQUIRE(::poll(polled.data(), polled.size(), 10'000) > 0);
+        REQUIRE(::poll(polled.data(), polled.size(), patience_ms) > 0);
         in.on_ready(polled[0].revents, polled[1].revents);
         out.on_ready(polled[2].revents, polled[3].revents);
         const ew::os::IoResult got =

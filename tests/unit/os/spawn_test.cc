@@ -30,7 +30,8 @@ SpawnRequest shell(const std::string& script) {
 
 void wait_until_readable(int fd) {
     pollfd poll_fd = {fd, POLLIN, 0};
-    REQUIRE(::poll(&poll_fd, 1, 30'000) == 1);
+    constexpr int patience_ms = 120'000;
+    REQUIRE(::poll(&poll_fd, 1, patience_ms) == 1);
 }
 
 std::unique_ptr<PendingStart> begun(const SpawnRequest& request) {

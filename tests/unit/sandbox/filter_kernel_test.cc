@@ -38,6 +38,7 @@ using ew::sandbox::make_filter;
 using ew::sandbox::own_architecture;
 using ew::test::ChildOutcome;
 using ew::test::in_child;
+using ew::test::longest_scene;
 namespace calls = ew::sandbox::calls;
 
 namespace {
@@ -46,7 +47,7 @@ constexpr unsigned long high = 0xdead'beef'0000'0000;
 constexpr unsigned long listener_flags =
     SECCOMP_FILTER_FLAG_NEW_LISTENER | 1UL << 5; // WAIT_KILLABLE_RECV, which old headers lack
 constexpr long known_value = 17;                 // at the same address in a child
-constexpr int patience = 10'000;                 // milliseconds
+constexpr int patience = 120'000;                // milliseconds
 
 // In the words of the kernel: a negative number is an error.
 template <class... Arguments>
@@ -211,7 +212,7 @@ public:
         pid_ = ::fork();
         REQUIRE(pid_ >= 0);
         if (pid_ == 0) {
-            ::alarm(30);
+            ::alarm(longest_scene);
             const long listener = install(options, listener_flags);
             if (listener < 0 || !send_descriptor(theirs.get(), static_cast<int>(listener)))
                 ::_exit(2);
