@@ -159,7 +159,8 @@ TEST_CASE("a program that runs is replaced, and goes on") {
     UniqueFd writer(ends[1]);
     const pid_t program = ::fork();
     if (program == 0) {
-        ::execl(path.c_str(), "program", "60", static_cast<char*>(nullptr));
+        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::execl(path.c_str(), "program", "600", static_cast<char*>(nullptr));
         ::_exit(1);
     }
     writer.reset();

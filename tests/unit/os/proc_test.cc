@@ -1,6 +1,8 @@
+#include "base/unique_fd.h"
 #include "os/proc.h"
 #include "support/testing.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,21 +16,24 @@ using ew::os::ProcessIdentity;
 
 namespace {
 
-// A child with a child of its own; both wait to be killed.
+// A child with a child of its own; both wait to be killed, or for the end of the test.
 class Family {
 public:
     Family() {
         int ends[2] = {-1, -1};
         REQUIRE(::pipe(ends) == 0);
+        int life[2] = {-1, -1};
+        REQUIRE(::pipe2(life, O_CLOEXEC) == 0);
+        const ew::UniqueFd await_end(life[0]);
+        life_.reset(life[1]);
         child_ = ::fork();
         if (child_ == 0) {
+            life_.reset();
             const pid_t grandchild = ::fork();
-            if (grandchild == 0)
-                for (;;)
-                    ::pause();
-            (void)!::write(ends[1], &grandchild, sizeof grandchild);
-            for (;;)
-                ::pause();
+            if (grandchild != 0) (void)!::write(ends[1], &grandchild, sizeof grandchild);
+            char byte = 0;
+            (void)!::read(await_end.get(), &byte, 1); // the end comes when the test has gone
+            ::_exit(0);
         }
         (void)!::read(ends[0], &grandchild_, sizeof grandchild_);
         ::close(ends[0]);
@@ -62,6 +67,7 @@ public:
     pid_t grandchild() const { return grandchild_; }
 
 private:
+    ew::UniqueFd life_; // what both wait for the end of
     pid_t child_ = 0;
     pid_t grandchild_ = 0;
 };

@@ -3,6 +3,7 @@
 #include "support/outbox_pipe.h"
 #include "support/testing.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,8 +63,11 @@ public:
     explicit Descendant(std::uint64_t limit) {
         int ends[2] = {-1, -1};
         REQUIRE(::pipe(ends) == 0);
+        const pid_t test = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
+            (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() != test) ::_exit(0); // it ended before that
             const rlimit mark = {limit, limit};
             (void)::setrlimit(RLIMIT_RTTIME, &mark); // a missing mark fails the test
             (void)!::write(ends[1], "x", 1);
