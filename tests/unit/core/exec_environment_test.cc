@@ -339,7 +339,9 @@ TEST_CASE("under a hardened environment git checks no signature that a repositor
 TEST_CASE("under a hardened environment git shows an ordinary repository as ever") {
     if (::access("/usr/bin/git", X_OK) != 0) return;
     const ew::test::TempDirectory place;
+    // Without the advice, which git gives when it took long.
     REQUIRE(run("git init -q -b main repo && cd repo && git config user.email a@b && "
+                "git config advice.statusUoption false && "
                 "git config user.name n && echo 1 > file && git add file && git commit -qm one && "
                 "git branch side && git tag v2 && git tag v1 && echo 2 >> file && echo made",
                 place, {}) == "made\n");
