@@ -20,6 +20,16 @@ struct ChildOutcome {
     std::string errors;   // what it wrote to stderr
 };
 
+// In a child. A REQUIRE that fails there must not go on with the tests of its parent.
+template <class Function>
+bool returns_true(Function function) {
+    try {
+        return function();
+    } catch (...) {
+        return false;
+    }
+}
+
 template <class Function>
 ChildOutcome in_child(Function function) {
     int ends[2] = {-1, -1};
@@ -34,7 +44,7 @@ ChildOutcome in_child(Function function) {
         read_end.reset();
         write_end.reset();
         ::alarm(longest_scene);
-        ::_exit(function() ? 0 : 1);
+        ::_exit(returns_true(function) ? 0 : 1);
     }
     write_end.reset();
 

@@ -1,6 +1,7 @@
 #include "files/held_journal.h"
 #include "files/patch_journal.h"
 #include "files/patching.h"
+#include "support/child_process.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
 #include "unit/files/patching.h"
@@ -161,7 +162,7 @@ int status_in_child(const Failing& failing, const std::function<bool()>& is_good
     REQUIRE(child >= 0);
     if (child == 0) {
         fail_from_now_on(failing);
-        ::_exit(is_good() ? 0 : 1);
+        ::_exit(returns_true(is_good) ? 0 : 1);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
@@ -395,6 +396,7 @@ TEST_CASE("one patch at a time is applied, and the next one waits for its end") 
     Result<HeldJournal> first = HeldJournal::write(state.path(), journal);
     REQUIRE(first);
     std::atomic<bool> has_ended = false;
+    std::atomic<bool> is_over = false;
     std::thread other([&] {
         Journal second;
         second.token = new_token();
@@ -405,8 +407,9 @@ TEST_CASE("one patch at a time is applied, and the next one waits for its end") 
         CHECK(held);
         CHECK(has_ended);
         if (held) held->remove();
+        is_over = true;
     });
-    while (std::distance(fs::directory_iterator(state.path("patches")), {}) < 2)
+    while (!is_over && std::distance(fs::directory_iterator(state.path("patches")), {}) < 2)
         std::this_thread::yield(); // until it has begun
     has_ended = true;
     first->remove();

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "sandbox/placeholders.h"
+#include "support/child_process.h"
 #include "support/testing.h"
 #include "unit/sandbox/tree.h"
 
@@ -29,9 +30,9 @@ std::size_t noted(const test::Tree& tree) {
 }
 
 // Of a child: it ends with the test, also if that fails.
-void end_with(pid_t test) {
+void end_with(pid_t parent) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != test) ::_exit(1); // it has ended before that
+    if (::getppid() != parent) ::_exit(1); // it has ended before that
 }
 
 // Another process that holds what `hold` says, until it is killed.
@@ -40,12 +41,12 @@ public:
     explicit Holder(const std::function<bool(std::vector<Placeholder>&)>& hold) {
         std::array<int, 2> pipe = {};
         REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
-        const pid_t test = ::getpid();
+        const pid_t parent = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
-            end_with(test);
+            end_with(parent);
             std::vector<Placeholder> places;
-            const char answer = hold(places) ? 'y' : 'n';
+            const char answer = test::returns_true([&] { return hold(places); }) ? 'y' : 'n';
             (void)!::write(pipe[1], &answer, 1);
             while (true)
                 ::pause();
@@ -418,11 +419,11 @@ TEST_CASE("a start that is killed at any moment leaves nothing that a sweep does
     const test::Tree tree;
     const std::string journal = tree.at("journal");
     tree.directory("work");
-    const pid_t test = ::getpid();
+    const pid_t parent = ::getpid();
     for (int round = 0; round < 40; ++round) {
         const pid_t child = ::fork();
         if (child == 0) {
-            end_with(test);
+            end_with(parent);
             hold_and_release_for_ever(tree, journal);
         }
         ::usleep(static_cast<useconds_t>(500 + 37 * round)); // any moment will do
