@@ -173,7 +173,7 @@ def without_remarks(output):
 def reasons(outcome):
     """The lines that say what failed, for the end of a long log."""
     rows = [row for row in without_remarks(outcome.output)
-            if row.startswith("FAIL ") or "TEST CASE:" in row or "ERROR:" in row]
+            if row.startswith(("FAIL ", "leak: ")) or "TEST CASE:" in row or "ERROR:" in row]
     return [outcome.trouble] * bool(outcome.trouble) + rows[:MOST_REASONS]
 
 
