@@ -25,8 +25,8 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::size_t longest_output = 64 << 10;
-constexpr Millis longest_ending{2000}; // of what was killed
-constexpr Millis without_pidfd{20};    // between two looks, before Linux 5.3
+constexpr Millis longest_ending{10'000}; // of what was killed
+constexpr Millis without_pidfd{20};      // between two looks, before Linux 5.3
 
 class Run {
 public:

@@ -334,14 +334,14 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
 // until the end.
 std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
     constexpr int most_plans = 4;
-    constexpr Millis longest_wait{500}; // for others; who waits longer need not try again
+    constexpr Millis longest{10'000}; // of all; who is slower need not try again
     const std::string unguarded = guard(launch, is_guarded);
+    const TimePoint begun = clock_now();
     for (int count = 1;; ++count) {
         Plan plan = plan_for(launch, unguarded);
-        const TimePoint begun = clock_now();
         Result<InitOrder> order = carry_out(launch, plan);
         if (order) return {std::move(plan), std::move(*order)};
-        if (count == most_plans || clock_now() - begun > longest_wait) refuse(order.error());
+        if (count == most_plans || clock_now() - begun > longest) refuse(order.error());
     }
 }
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t longest_content = 64; // bytes of a file that stands in
 constexpr std::size_t longest_record = 8192;
-constexpr Millis patience{1000};  // for a lock
+constexpr Millis patience{5000};  // for a lock, which others hold for a moment only
 constexpr int most_tries = 200;   // to lock an entry that others remove
 constexpr int most_exchanges = 8; // of a place by others while it is being locked
 

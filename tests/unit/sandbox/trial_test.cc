@@ -1,6 +1,5 @@
 #include "base/clock.h"
 #include "os/io.h"
-#include "os/proc.h"
 #include "sandbox/attempt.h"
 #include "sandbox/bubblewrap.h"
 #include "sandbox/init_place.h"
@@ -135,20 +134,6 @@ std::vector<std::string> lines_from(int fd) {
     for (std::string line; std::getline(stream, line);)
         lines.push_back(line);
     return lines;
-}
-
-// Runs what leaves no process behind: an attempt kills and waits, but not for ever. On a busy
-// machine what was killed may end later.
-template <class Function>
-auto with_late_ends(Function function) {
-    constexpr Millis waited_for{2'000}; // by an attempt
-    const std::vector<pid_t> before = os::children_of(::getpid());
-    const TimePoint begin = clock_now();
-    auto result = function();
-    if (clock_now() - begin < waited_for) return result;
-    for (const pid_t child : os::children_of(::getpid()))
-        if (std::ranges::find(before, child) == before.end()) (void)::waitpid(child, nullptr, 0);
-    return result;
 }
 
 // Did time run out, for the trial or for what was tried in the sandbox?
@@ -484,8 +469,7 @@ TEST_CASE("an attempt whose time is up is ended and leaves no process") {
     Result<Scratch> scratch = Scratch::make();
     REQUIRE(scratch);
 
-    const Attempt late = with_late_ends(
-        [&] { return attempt(machine, *scratch, Network::restricted, clock_now()); });
+    const Attempt late = attempt(machine, *scratch, Network::restricted, clock_now());
 
     CHECK(late.failure == "it took too long");
 }
@@ -499,10 +483,9 @@ TEST_CASE("a trial of this machine finds what it can enforce and leaves nothing 
     }
     const std::set<std::string> before = leftovers();
 
-    const auto tried = [&] { return run_trial(places); };
-    Machine machine = with_late_ends(tried);
+    Machine machine = run_trial(places);
     for (int tries = 1; tries < 5 && was_cut_short(machine); ++tries)
-        machine = with_late_ends(tried); // on a busy machine its time may be too short
+        machine = run_trial(places); // on a busy machine its time may be too short
 
     CHECK(nothing_is_left_since(before));
     for (const Trouble& trouble : machine.troubles)
