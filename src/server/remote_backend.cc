@@ -1,6 +1,6 @@
 // What the process layer wants, said to the servers there. Their connections are in
-// remote_connections, what they say in remote_events, what does not come in time in
-// remote_deadlines.
+// remote_connections, what they say in remote_events, what they owe in remote_missing, what takes
+// too long in remote_deadlines.
 #include "server/remote_backend.h"
 
 #include "core/utf8.h"
@@ -139,6 +139,12 @@ Result<void> RemoteBackend::begin(Process& process) {
 // It may be another server than when the call was planned.
 std::optional<Error> RemoteBackend::hindrance_of(const Process& process) {
     const RemoteStart& order = process.remote->order;
+    if (order.for_execward != of(process).peer->is_execward)
+        return Error{ErrorKind::environment_unavailable,
+                     fmt::format("the command was not run: the server of '{}' is another one than "
+                                 "when the command was judged",
+                                 order.environment),
+                     "run it again"};
     return hindrance(order.environment, order.sandbox.has_value());
 }
 
@@ -243,9 +249,10 @@ void RemoteBackend::resize(Process& process, Reply reply, const protocol::Window
             protocol::ResizeParams{id_there(process.serial), size});
 }
 
-// What its leader has left is known there only.
+// What its leader has left is known there only. With others than execward something has its output
+// open, or nothing can be done.
 bool RemoteBackend::has_left_overs(Process& process) {
-    return reaches(process) && of(process).peer->is_execward;
+    return reaches(process) && (of(process).peer->is_execward || process.is_output_open);
 }
 
 void RemoteBackend::end_there(RemoteEnvironment& environment, std::uint64_t serial) {
@@ -257,7 +264,8 @@ void RemoteBackend::send_terminate(Process& process, std::uint64_t grace_ms) {
     protocol::TerminateParams params;
     params.process_id = id_there(process.serial);
     if (grace_ms > 0) params.grace_ms = grace_ms;
-    of(process).send("process/terminate", params, {RemoteRequest::Kind::terminate, process.serial});
+    of(process).send("process/terminate", params,
+                     {RemoteRequest::Kind::terminate, process.serial, {}, process.ending->give_up});
 }
 
 void RemoteBackend::begin_ending(Process& process, std::uint64_t grace_ms) {
@@ -296,6 +304,7 @@ void RemoteBackend::check_timers(Process& process) {
     const TimePoint now = processes_.now();
     RemoteProcess& remote = *process.remote;
     if (is_due(gap_deadline(remote), now)) read_gap(process);
+    if (remote.missing_end && remote.missing_end->due <= now) miss_end(process);
     if (!process.ending) return;
     if (is_due(process.ending->kill_at, now)) {
         process.ending->kill_at.reset();
@@ -311,7 +320,8 @@ void RemoteBackend::check_timers(Process& process) {
 }
 
 std::optional<TimePoint> RemoteBackend::next_deadline(const Process& process) const {
-    const std::optional<TimePoint> next = gap_deadline(*process.remote);
+    std::optional<TimePoint> next = gap_deadline(*process.remote);
+    if (process.remote->missing_end) next = earlier(next, process.remote->missing_end->due);
     if (!process.ending) return next;
     return earlier(next, earlier(process.ending->kill_at, process.ending->give_up));
 }

@@ -152,10 +152,15 @@ private:
     bool drain_one(Process& process, backend::Event& event);
     void note_end(Process& process, backend::PeerEnd end);
     void note_loss(Process& process);
+    void end_ending(Process& process, const Error& loss);
     void give_up_ending(Process& process);
-    void tell_lost_output(const Process& process, std::uint64_t count);
+    void tell_lost_output(Process& process);
     void read_gap(Process& process);
     void give_up_gap(Process& process);
+    void await_end(Process& process);
+    void postpone_missing_end(Process& process);
+    void miss_end(Process& process);
+    void lose_process(Process& process);
 
     // what the server there says
     std::string on_response(RemoteEnvironment& environment, const protocol::Message& message);

@@ -90,6 +90,7 @@ void RemoteBackend::on_start_report(std::uint64_t connection) {
     if (environment == nullptr) return;
     if (Result<void> started = environment->link->on_start_report(); !started) {
         environment->trouble = started.error().message;
+        environment->link.reset(); // there is no program that could have ended
         return finish_losing(*environment);
     }
     if (environment->link->is_running()) handshake(*environment);
@@ -151,6 +152,7 @@ std::string RemoteBackend::handle_frame(RemoteEnvironment& environment,
     case Kind::response: return on_response(environment, message);
     case Kind::notification: return on_notification(environment, message);
     case Kind::request: {
+        if (environment.link->unsent() > most_unsent) return "it does not read what it is sent";
         ByteBuffer out;
         protocol::write_error(out, message.id,
                               {ErrorKind::unknown_method, "this client serves no requests"});
@@ -249,7 +251,11 @@ void RemoteBackend::fail_what_waits(const RemoteEnvironment& environment, const 
 void RemoteBackend::lose_processes(std::uint64_t connection, const Error& error) {
     for (const std::uint64_t serial : processes_over(connection)) {
         Process* const process = processes_.find(serial);
-        if (process == nullptr || process->is_closed) continue;
+        if (process == nullptr) continue;
+        if (process->is_closed) {
+            end_ending(*process, error);
+            continue;
+        }
         process->remote->loss = error;
         if (!process->is_starting()) {
             drain(*process);
@@ -272,6 +278,9 @@ bool RemoteBackend::resume() {
         drain(*process);
         has_resumed |= !process->remote->is_held_up;
     }
+    processes_.for_each([&](Process& process) {
+        if (process.remote) tell_lost_output(process);
+    });
     for (const auto& environment : environments_) {
         if (!environment->is_held_up) continue;
         environment->is_held_up = false;

@@ -67,14 +67,10 @@ bool RemoteBackend::expire(RemoteEnvironment& environment, RemoteRequest& reques
                          fmt::format("the server of '{}' does not answer", environment.settings.id),
                          "environment/list shows its state"};
     if (request.reply) request.reply->fail(error);
-    if (request.kind != RemoteRequest::Kind::start && request.kind != RemoteRequest::Kind::read)
-        return true;
     Process* const process = processes_.find(request.process);
+    if (request.kind == RemoteRequest::Kind::read && process != nullptr) give_up_gap(*process);
+    if (request.kind != RemoteRequest::Kind::start) return true;
     if (process == nullptr) return false;
-    if (request.kind == RemoteRequest::Kind::read) {
-        give_up_gap(*process);
-        return true;
-    }
     Error unsure = error;
     unsure.message += ": it was starting the command, which is ended if it runs yet";
     processes_.fail_start(*process, std::move(unsure));
@@ -97,6 +93,7 @@ std::optional<TimePoint> RemoteBackend::next_deadline() const {
     for (const auto& environment : environments_) {
         if (environment->is_ready() && environment->is_held_up) continue;
         next = earlier(next, environment->deadline);
+        if (!environment->is_ready() || environment->link->has_lost_input()) continue;
         for (const auto& [id, request] : environment->requests)
             next = earlier(next, request.deadline);
     }

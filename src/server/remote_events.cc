@@ -3,7 +3,6 @@
 #include "core/display.h"
 #include "core/utf8.h"
 #include "os/signals.h"
-#include "server/notify.h"
 #include "server/remote_backend.h"
 
 #include <fmt/format.h>
@@ -40,6 +39,11 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return number;
+}
+
+// What no program can end with, cut to size, could be taken for success.
+int exit_code(std::optional<std::int64_t> code) {
+    return code && std::in_range<int>(*code) ? static_cast<int>(*code) : -1;
 }
 
 // Of the types that there are, those that mean one.
@@ -194,12 +198,17 @@ void RemoteBackend::on_written(Process& process, const Message& message) {
 
 void RemoteBackend::on_terminated(Process& process, const Message& message) {
     if (!process.ending) return;
-    Result<backend::PeerTerminated> ended =
-        backend::read_message<backend::PeerTerminated>(message.params);
-    if (message.is_error)
+    if (message.is_error) {
+        process.remote->missing_end = MissingEnd{processes_.now(), true};
         return processes_.fail_ending(
             process, backend::error_of(message.params, ErrorKind::environment_unavailable));
-    processes_.finish_ending(process, ended ? ended->survivors : std::vector<std::int64_t>());
+    }
+    Result<backend::PeerTerminated> ended =
+        backend::read_message<backend::PeerTerminated>(message.params);
+    const std::vector<std::int64_t> survivors =
+        ended ? std::move(ended->survivors) : std::vector<std::int64_t>();
+    if (survivors.empty()) await_end(process);
+    processes_.finish_ending(process, survivors);
 }
 
 // ---------------------------------------------------------------- events
@@ -215,6 +224,7 @@ std::string RemoteBackend::on_notification(RemoteEnvironment& environment, const
     const auto take = [&](std::string_view id, std::uint64_t seq, Event event) {
         Process* const process = find_there(environment, id);
         if (process == nullptr) return; // of one that was given up
+        postpone_missing_end(*process);
         process->remote->events.add(seq, std::move(event));
         drain(*process);
     };
@@ -247,7 +257,8 @@ void RemoteBackend::drain(Process& process) {
     if (process.is_starting()) return; // its answer comes first
     bool is_held_up = drain_all(process);
     // What is missing in between will not come any more.
-    while (remote.loss && !is_held_up && remote.events.has_gap()) {
+    const bool skips_gaps = std::exchange(remote.is_gap_given_up, false) || remote.loss;
+    while (skips_gaps && !is_held_up && remote.events.has_gap()) {
         remote.lost_pieces += remote.events.skip_gap();
         is_held_up = drain_all(process);
     }
@@ -261,8 +272,7 @@ void RemoteBackend::drain(Process& process) {
         remote.gap_since.reset();
     else if (!remote.gap_since)
         remote.gap_since = processes_.now();
-    if (const std::uint64_t lost = std::exchange(remote.lost_pieces, 0); lost > 0)
-        tell_lost_output(process, lost);
+    tell_lost_output(process);
     if (remote.loss && !is_held_up && !process.is_closed) note_loss(process);
     processes_.settle(process);
 }
@@ -305,6 +315,7 @@ bool RemoteBackend::drain_one(Process& process, Event& event) {
         process.remote->lost_pieces += lost->count;
     } else {
         process.is_output_open = false;
+        if (!process.exit) await_end(process);
     }
     return true;
 }
@@ -314,7 +325,7 @@ void RemoteBackend::note_end(Process& process, backend::PeerEnd end) {
     process.remote->denial_count = *end.denial_count;
     process.remote->denials = std::move(end.denials);
     Exit exit;
-    exit.code = end.exit_code.value_or(-1);
+    exit.code = exit_code(end.exit_code);
     exit.signal = signal_number(end.signal);
     exit.usage.wall_ms = millis(processes_.now() - process.started_at);
     exit.is_usage_known = end.usage.has_value();
@@ -328,70 +339,6 @@ void RemoteBackend::note_end(Process& process, backend::PeerEnd end) {
     processes_.note_exit(process, std::move(exit));
     // It has not needed the patience; what else there is of it is ended now.
     if (process.ending && process.ending->kill_at) process.ending->kill_at = processes_.now();
-}
-
-// All that has come is there.
-void RemoteBackend::note_loss(Process& process) {
-    RemoteProcess& remote = *process.remote;
-    if (!process.exit) {
-        Exit exit;
-        exit.code = -1;
-        exit.usage.wall_ms = millis(processes_.now() - process.started_at);
-        exit.failure = remote.loss;
-        processes_.note_exit(process, std::move(exit));
-    }
-    process.is_output_open = false;
-    if (!process.ending) return;
-    if (of(process).peer->is_execward) // it ends what it ran
-        processes_.finish_ending(process, {});
-    else
-        processes_.fail_ending(process, *remote.loss);
-}
-
-void RemoteBackend::tell_lost_output(const Process& process, std::uint64_t count) {
-    protocol::WarningEvent event;
-    event.kind = "outputLost";
-    event.message =
-        fmt::format("{} pieces of the output of process '{}' are lost: the server of "
-                    "'{}' no longer had them",
-                    count, core::shortened(process.id), process.remote->order.environment);
-    notify(outbox_, "execward/warning", event);
-}
-
-void RemoteBackend::read_gap(Process& process) {
-    RemoteProcess& remote = *process.remote;
-    if (!reaches(process)) return remote.gap_since.reset(); // it is lost, and its loss near
-    protocol::ReadParams params;
-    params.process_id = id_there(process.serial);
-    params.after_seq = remote.events.next_seq() - 1;
-    remote.is_reading = true;
-    of(process).send(
-        "process/read", params,
-        {RemoteRequest::Kind::read, process.serial, {}, processes_.now() + answer_patience});
-}
-
-// Nobody tells what is missing.
-void RemoteBackend::give_up_gap(Process& process) {
-    process.remote->is_reading = false;
-    process.remote->gap_since.reset();
-    process.remote->lost_pieces += process.remote->events.skip_gap();
-    drain(process);
-}
-
-std::string RemoteBackend::on_read(Process& process, const Message& message) {
-    RemoteProcess& remote = *process.remote;
-    if (message.is_error) {
-        give_up_gap(process);
-        return {};
-    }
-    remote.is_reading = false;
-    remote.gap_since.reset();
-    Result<backend::PeerReadResult> result =
-        backend::read_message<backend::PeerReadResult>(message.params);
-    if (!result) return cannot_read("answer to process/read", result.error());
-    remote.events.add(std::move(*result));
-    drain(process);
-    return {};
 }
 
 } // namespace ew::server

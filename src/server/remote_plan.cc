@@ -184,6 +184,7 @@ Result<ExecPlan> plan_exec_there(const ExecCommandParams& params, const RemotePl
 RemoteStart remote_start(const ExecPlan& plan, const Reach& reach) {
     RemoteStart start;
     start.environment = plan.remote->environment;
+    start.for_execward = plan.remote->is_execward;
     start.inherited = plan.remote->inherited;
     if (const std::optional<ConfinedStart> confined = confined_start(plan, reach))
         start.sandbox = request_for(confined->policy, plan);

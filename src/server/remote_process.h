@@ -21,6 +21,7 @@ namespace ew::server {
 // ones. Without a sandbox it is not to be confined.
 struct RemoteStart {
     std::string environment = {}; // its id
+    bool for_execward = false;    // it was made for a server that is one
     protocol::EnvPolicy inherited = {};
     std::optional<protocol::SandboxRequest> sandbox = {};
 };
@@ -29,6 +30,13 @@ struct RemoteStart {
 inline std::string id_there(std::uint64_t serial) {
     return fmt::format("{}", serial);
 }
+
+// It should have told its end by now: it was ended, or has closed its output.
+struct MissingEnd {
+    TimePoint due = {};
+    bool is_doubtful = false; // the server did not want to end it
+    bool is_asked = false;    // how it is
+};
 
 struct RemoteProcess {
     RemoteStart order = {};
@@ -40,8 +48,10 @@ struct RemoteProcess {
     bool is_held_up = false;                 // the log has no room for what is there
     std::optional<TimePoint> gap_since = {}; // something is missing
     std::uint64_t lost_pieces = 0;           // that were not told yet
+    bool is_gap_given_up = false;            // nobody tells what is missing before what is here
     bool is_reading = false;                 // it was asked for
-    std::optional<Error> loss = {};          // the connection has ended: nothing more will come
+    std::optional<MissingEnd> missing_end = {};
+    std::optional<Error> loss = {}; // nothing more will come
 
     protocol::Confinement confinement = {};
     std::vector<protocol::Denial> denials = {};

@@ -6,7 +6,8 @@ A script has these members, all optional:
                      "execward"
     cwd, shell       what it says about itself; the directory is the test's own unless given
     play             events in place of a program, for each start: ["stdout", "text"], ["exited", 3],
-                     ["closed"]; members that the exit has besides may follow its status
+                     ["closed"], also without an exit as ["closed alone"]; members that the exit has
+                     besides may follow its status
     disorder         a list of: "output before reply", "closed first", "shuffled", "twice",
                      "backwards", "strangers", "no exit code", "bad base64"
     withheld         seqs that only process/read gives back
@@ -23,6 +24,7 @@ and to the last. Points: "begin", a method that it is sent, "started" (a start h
 
     exit (status, stderr, last: the end of its stdout)     close (its stdout)
     hang (no answer)      hold (no answer until the file `until` exists)      error (error)
+    result (result, in place of its own)
     block (it reads no more)      freeze (it neither reads nor writes)      do it silently
     say (text)      long (mib: a line of so many)
     deafen (close its stdin and do nothing more)

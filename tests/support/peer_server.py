@@ -399,8 +399,12 @@ class Program:
     def close_if_over(self):
         with self.changed:
             if self.exit is not None and not self.streams and not self.is_closed:
-                self.is_closed = True
-                self.event("process/closed")
+                self.close()
+
+    def close(self):
+        with self.changed:
+            self.is_closed = True
+            self.event("process/closed")
 
     def drop_readers(self):
         with self.changed:
@@ -554,6 +558,8 @@ class Program:
                 self.exited(*members)
             elif what == "closed":
                 self.drop_readers()
+            elif what == "closed alone":
+                self.close()
             else:
                 self.output(what, members[0].encode("utf-8", "surrogateescape"))
 
@@ -649,8 +655,8 @@ class Peer:
             return
         if what == "hold":
             return self.hold(message, fate["until"])
-        if what == "error":
-            return self.wire.send({"id": message["id"], "error": fate["error"]})
+        if what in ("error", "result"):
+            return self.wire.send({"id": message["id"], what: fate[what]})
         try:
             self.handle(message, message.get("params") or {}, what)
         except Refusal as refusal:
