@@ -25,7 +25,7 @@ PATH = "/usr/bin:/bin"
 PROGRAM_MARK = "BLACKBOX_PROGRAM"  # in the environment of every program that a test starts
 SERVER_MARK = "BLACKBOX_SERVER"  # in the environment of every server that a test starts
 SLACK = float(os.environ.get("EXECWARD_TEST_SLACK", "1"))
-PATIENCE = 30 * SLACK  # how long anything that must happen may take
+PATIENCE = 60 * SLACK  # how long anything that must happen may take
 KEPT_BYTES = 32 << 20  # a process's output beyond this is only counted and hashed
 VALIDATED_LINES = 5000  # per server; floods are alike
 VALIDATED_BYTES = 1 << 18
@@ -57,7 +57,7 @@ def within(seconds):
 
 def wait_stalled(measure, what, quiet=1.0):
     """Waits until a growing number stays the same for a while; returns it."""
-    end, last, since = time.monotonic() + within(40), measure(), time.monotonic()
+    end, last, since = time.monotonic() + PATIENCE, measure(), time.monotonic()
     while time.monotonic() - since < quiet:
         check(time.monotonic() < end, "no standstill: " + what)
         time.sleep(0.02)

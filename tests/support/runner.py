@@ -18,8 +18,8 @@ import traceback
 import uuid
 
 from support.client import (
+    PATIENCE,
     SERVER_MARK,
-    SLACK,
     Failure,
     Server,
     carriers,
@@ -28,10 +28,9 @@ from support.client import (
     eventually,
     load_validator,
     sweep,
-    within,
 )
 
-LIMIT = 60 * SLACK
+LIMIT = 3 * PATIENCE
 TESTS = []
 
 
@@ -74,7 +73,7 @@ class Scene:
                 equal(server.end(), 0, "exit status at the end of input")
             server.verify()
         try:
-            eventually(lambda: not self.leftovers(), "the end of all programs", within(10))
+            eventually(lambda: not self.leftovers(), "the end of all programs")
         except Failure:
             raise Failure(
                 "left behind: %s" % {pid: command_line(pid) for pid in self.leftovers()}

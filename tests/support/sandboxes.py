@@ -319,7 +319,7 @@ def bystander(*argv):
 
 def connect_to(port, address="127.0.0.1"):
     """A Python program that prints what is said at a port."""
-    return "import socket\ns = socket.create_connection((%r, %d), 5)\nprint(s.recv(9).decode())" % (
+    return "import socket\ns = socket.create_connection((%r, %d), 60)\nprint(s.recv(9).decode())" % (
         address,
         port,
     )
@@ -327,6 +327,6 @@ def connect_to(port, address="127.0.0.1"):
 
 def connect_to_file(path):
     return (
-        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(5)\n"
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(60)\n"
         "s.connect(%r)\nprint(s.recv(9).decode())" % path
     )

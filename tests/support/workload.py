@@ -430,7 +430,7 @@ class Health:
         self.server, self.samples = server, []
 
     def sample(self, programs):
-        end = time.monotonic() + 5
+        end = time.monotonic() + PATIENCE
         while self.server.zombies() and time.monotonic() < end:
             time.sleep(0.01)
         self.samples.append(
@@ -499,7 +499,7 @@ def final_checks(server, health):
         ("no rule of the protocol was broken", server.verify),
         (
             "no program is left",
-            lambda: eventually(lambda: not server.programs(), "the end of all programs", 3),
+            lambda: eventually(lambda: not server.programs(), "the end of all programs"),
         ),
     ):
         try:
