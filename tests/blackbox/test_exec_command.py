@@ -64,8 +64,8 @@ def the_wait_is_clamped_and_the_answer_says_to_what(scene):
         (30001, 30000),
         (1 << 62, 30000),
     ):
-        params = {} if asked is None else {"yieldTimeMs": asked}
-        equal(server.exec("true", **params)["yieldTimeMs"], effective, "yield of %s" % asked)
+        result = server.exec("true", yieldTimeMs=asked)
+        equal(result["yieldTimeMs"], effective, "yield of %s" % asked)
 
 
 @test
@@ -74,8 +74,7 @@ def the_bounds_of_the_wait_are_settings(scene):
     home.config("min_yield_ms = 20\nmax_yield_ms = 300\ndefault_yield_ms = 40\n")
     server = exec_server(scene, home=home)
     for asked, effective in ((None, 40), (1, 20), (100, 100), (1000, 300)):
-        params = {} if asked is None else {"yieldTimeMs": asked}
-        result = server.exec("sleep 600", **params)
+        result = server.exec("sleep 600", yieldTimeMs=asked)
         equal((result["state"], result["yieldTimeMs"]), ("running", effective), "of %s" % asked)
 
 
@@ -91,7 +90,7 @@ def a_command_that_goes_on_is_answered_at_the_deadline_with_its_id(scene):
     check("exitCode" not in result and "usage" not in result, "an end: %s" % result)
     check(result["processId"].isdigit() and int(result["processId"]) >= 1000, "process id")
     check(result["wallTimeMs"] >= 250 and took >= 0.25, "answered after %.3f s" % took)
-    check(took < within(5), "answered after %.3f s" % took)  # not the usual ten
+    check(took < within(9), "answered after %.3f s" % took)  # not the usual ten
 
 
 @test
@@ -105,22 +104,22 @@ def a_command_that_ends_is_answered_then_and_not_at_the_deadline(scene):
         equal((result["state"], result["exitCode"]), ("completed", 0), "state and code")
         check("processId" not in result, "an id of what has ended")
         equal(result["output"].split(), ["over"], "output")
-        check(took < within(5), "tty=%s: answered after %.3f s" % (tty, took))
+        check(took < within(20), "tty=%s: answered after %.3f s" % (tty, took))
 
 
 @test
 def times_are_told_apart(scene):
     def slow_answer(question):
-        time.sleep(1)
+        time.sleep(5)
         return {"decision": "approved"}
 
     server = exec_server(scene, policy="untrusted", answer=slow_answer)
     result = server.exec("sleep 0.3; touch x")
-    check(result["timings"]["approvalMs"] >= 1000, "approvalMs in %s" % result["timings"])
+    check(result["timings"]["approvalMs"] >= 5000, "approvalMs in %s" % result["timings"])
     check(result["timings"]["runMs"] >= 300, "runMs in %s" % result["timings"])
     check(result["wallTimeMs"] >= 250, "wall time %s" % result["wallTimeMs"])
     check(
-        result["wallTimeMs"] <= result["timings"]["runMs"] + 500,
+        result["wallTimeMs"] <= result["timings"]["runMs"] + 4500,
         "the wall time holds the question: %s" % result,
     )
 
@@ -131,7 +130,7 @@ def quiet_output_ends_the_wait_early(scene):
     began = time.monotonic()
     result = server.exec("echo one; sleep 600", yieldTimeMs=30000, quietMs=100)
     equal((result["state"], result["output"]), ("running", "one\n"), "state and output")
-    check(time.monotonic() - began < within(8), "it was not quiet in time")
+    check(time.monotonic() - began < within(20), "it was not quiet in time")
     check(result["wallTimeMs"] >= 100, "it was not quiet for long: %s" % result["wallTimeMs"])
 
 
@@ -147,7 +146,7 @@ def silence_before_any_output_is_not_quiet(scene):
 def output_that_goes_on_is_not_quiet(scene):
     server = exec_server(scene)
     script = "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.05; done"
-    result = server.exec(script, yieldTimeMs=30000, quietMs=5000)
+    result = server.exec(script, yieldTimeMs=30000, quietMs=20000)
     equal((result["state"], result["exitCode"]), ("completed", 0), "state and code")
     equal(result["output"].split(), list("12345678"), "output")
 
@@ -158,7 +157,7 @@ def quiet_does_not_outlast_the_deadline(scene):
     began = time.monotonic()
     result = server.exec("echo one; sleep 600", yieldTimeMs=300, quietMs=60000)
     equal(result["state"], "running", "state")
-    check(time.monotonic() - began < within(10), "the deadline was not kept")
+    check(time.monotonic() - began < within(25), "the deadline was not kept")
 
 
 @test
@@ -168,7 +167,7 @@ def a_child_that_holds_the_output_does_not_hold_up_the_answer(scene):
     result = server.exec("echo front; sleep 600 & exit 3", yieldTimeMs=30000)
     equal((result["state"], result["exitCode"]), ("completed", 3), "state and code")
     equal(result["output"], "front\n", "output")
-    check(time.monotonic() - began < within(15), "it was held up")
+    check(time.monotonic() - began < within(25), "it was held up")
 
 
 # How it ends
@@ -195,12 +194,12 @@ def exit_codes_and_signals_are_told(scene):
 def time_out_ends_the_tree_with_code_124(scene):
     server = exec_server(scene)
     script = "echo kept; (setsid sleep 600 &); trap '' TERM INT HUP; sleep 600 & sleep 600"
-    result = server.exec(script, timeoutMs=int(within(1000)), yieldTimeMs=30000)
+    result = server.exec(script, timeoutMs=int(within(4000)), yieldTimeMs=30000)
     got = (result["state"], result["exitCode"], result["timedOut"])
     equal(got, ("completed", 124, True), "state, code and timedOut")
     equal(result["output"], "kept\n", "output")
     check("signal" not in result, "a signal that nobody sent: %s" % result.get("signal"))
-    eventually(lambda: not server.programs(), "the end of the tree", within(10))
+    eventually(lambda: not server.programs(), "the end of the tree")
     end = server.wait_end_of_call(result["callId"]).end
     equal((end["status"], end["exitCode"], end["timedOut"]), ("failed", 124, True), "exec/end")
 
@@ -208,7 +207,7 @@ def time_out_ends_the_tree_with_code_124(scene):
 @test
 def time_out_comes_also_after_the_answer(scene):
     server = exec_server(scene)
-    result = server.exec("echo a; sleep 600", timeoutMs=int(within(2000)), yieldTimeMs=250)
+    result = server.exec("echo a; sleep 600", timeoutMs=int(within(7000)), yieldTimeMs=250)
     equal((result["state"], result["timedOut"]), ("running", False), "the first answer")
     result = server.last_answer(result["processId"])
     equal((result["exitCode"], result["timedOut"]), (124, True), "the last answer")

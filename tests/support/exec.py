@@ -24,6 +24,7 @@ from support.client import (
 )
 
 UNCONFINED = "danger-full-access"
+LONGEST_YIELD = 30000  # of exec/command, in milliseconds
 
 
 class Question:
@@ -181,7 +182,11 @@ class ExecServer(Server):
         return {"command" if isinstance(what, str) else "argv": what, **params}
 
     def exec_later(self, what, **params):
-        """Sends exec/command for a script or an argv; returns the id of the request."""
+        """Sends exec/command for a script or an argv; returns the id of the request. Whoever does not
+        say how long it waits lets it wait long; None: as long as the server thinks right."""
+        params = {"yieldTimeMs": LONGEST_YIELD, **params}
+        if params["yieldTimeMs"] is None:
+            del params["yieldTimeMs"]
         return self.request("exec/command", self.exec_params(what, **params))
 
     def exec(self, what, **params):
@@ -199,7 +204,7 @@ class ExecServer(Server):
     def left_running(self, what, shows=None, **params):
         """Starts something that goes on; returns its process id. With `shows` an answer has shown
         this output by then, however long the machine takes."""
-        wait = {"yieldTimeMs": 250} if shows is None else {"yieldTimeMs": 30000, "quietMs": 20}
+        wait = {"yieldTimeMs": 250} if shows is None else {"quietMs": 20}
         result = self.exec(what, **{**wait, **params})
         check(result["state"] in ("running", "inputNeeded"), "it ended: %s" % brief(result, 500))
         if shows is not None:
