@@ -32,8 +32,9 @@ from support.client import (
     command_line,
     equal,
     eventually,
-    is_alive,
     stat_of,
+    wait_at_rest,
+    wait_stalled,
     within,
 )
 from support.runner import main, test
@@ -202,6 +203,11 @@ class Caller:
         while self.read(0):
             pass
         return os.waitstatus_to_exitcode(status)
+
+
+def running(scene, line):
+    """Processes of the scene with this command line."""
+    return [pid for pid in carriers(scene.mark) if command_line(pid) == line]
 
 
 # Statuses
@@ -381,10 +387,8 @@ def a_writer_whose_reader_does_not_read_is_held_up(scene):
 @test
 def output_waits_for_its_reader_after_the_end(scene):
     child = start(scene, ["head", "-c", "200000", "/dev/zero"])
-    time.sleep(3)  # longer than the patience with those who write
-    pid_times = stat_of(child.pid)[11:13]
-    time.sleep(0.5)
-    equal(stat_of(child.pid)[11:13], pid_times, "CPU time while it waits")
+    # Longer than the patience with those who write.
+    wait_at_rest(child.pid, "a wait that costs no CPU time", 3)
     equal(len(child.communicate(timeout=PATIENCE)[0]), 200000, "length")
     equal(child.returncode, 0, "status")
 
@@ -462,6 +466,12 @@ for name in "INT TERM HUP QUIT".split():
 print("ready")
 while True: signal.pause()
 """
+SAYS_AND_STAYS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+print("ready")
+while True: print("got", int(signal.sigwait({signal.SIGINT})))
+"""
 IGNORES = """
 import signal
 for name in "INT TERM HUP QUIT".split():
@@ -497,20 +507,23 @@ def a_command_that_ignores_signals_is_killed(scene):
     child.send_signal(signal.SIGTERM)
     child.communicate(timeout=PATIENCE)
     equal(child.returncode, 128 + signal.SIGKILL, "status")
-    check(1.5 < time.monotonic() - began < within(6), "after %s" % (time.monotonic() - began))
+    check(1.5 < time.monotonic() - began < within(20), "after %s" % (time.monotonic() - began))
 
 
 @test
 def the_second_signal_kills(scene):
-    child = started(scene, IGNORES)
-    began = time.monotonic()
-    child.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    check(child.poll() is None, "the first one ended it")
-    child.send_signal(signal.SIGINT)
-    child.communicate(timeout=PATIENCE)
-    equal(child.returncode, 128 + signal.SIGKILL, "status")
-    check(time.monotonic() - began < within(1.5), "it took too long")
+    for _ in range(10):  # a busy machine may take longer, but not each time
+        child = started(scene, SAYS_AND_STAYS)
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        equal(child.stdout.readline(), b"got 2\n", "what came of the first one")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=PATIENCE)
+        equal(child.returncode, 128 + signal.SIGKILL, "status")
+        took = time.monotonic() - began
+        if took < 1.5:  # without the second one it is killed after two seconds
+            return
+    raise Failure("it took %.1f s" % took)
 
 
 SAVES_SLOWLY = """
@@ -529,12 +542,15 @@ while True: signal.pause()
 @test
 def a_hang_up_does_not_count_as_being_asked_again(scene):
     for more in ([signal.SIGHUP] * 2, [signal.SIGTERM], [signal.SIGTERM, signal.SIGHUP]):
-        child = started(scene, SAVES_SLOWLY)
-        child.send_signal(signal.SIGHUP)
-        for number in more:
-            time.sleep(0.05)
-            child.send_signal(number)
-        child.communicate(timeout=PATIENCE)
+        for _ in range(10):  # it has two seconds, which do not always suffice on a busy machine
+            child = started(scene, SAVES_SLOWLY)
+            child.send_signal(signal.SIGHUP)
+            for number in more:
+                time.sleep(0.05)
+                child.send_signal(number)
+            child.communicate(timeout=PATIENCE)
+            if child.returncode != 128 + signal.SIGKILL:
+                break
         equal(child.returncode, 5, "status with %s" % more)
 
 
@@ -553,12 +569,10 @@ def a_signal_that_the_caller_ignores_does_nothing(scene):
 @test
 def a_signal_ends_it_even_if_nobody_reads_its_output(scene):
     child = start(scene, ["yes"])
-    eventually(lambda: carriers(scene.mark), "a start")
-    time.sleep(0.5)
-    began = time.monotonic()
+    check(select.select([child.stdout], [], [], PATIENCE)[0], "no output")
+    time.sleep(0.5)  # until everything is full
     child.terminate()
     equal(child.wait(PATIENCE), 128 + signal.SIGTERM, "status")
-    check(time.monotonic() - began < within(3), "it took too long")
     child.communicate()
 
 
@@ -581,7 +595,7 @@ def an_end_in_the_first_moments_leaves_nothing(scene):
             return False
         return True
 
-    eventually(has_no_child, "the end of everything", within(5))
+    eventually(has_no_child, "the end of everything")
     succeeds(scene, "true")
     equal(os.listdir(scene.path("work")), [], "what is in the workspace")
 
@@ -591,7 +605,7 @@ def nothing_outlives_the_command(scene):
     script = "(setsid sleep 1000 &) ; (setsid sleep 1000 >/dev/null 2>&1 </dev/null &); echo done"
     began = time.monotonic()
     equal(succeeds(scene, script), "done\n", "output")
-    check(time.monotonic() - began < within(5), "it waited for what outlived it")
+    check(time.monotonic() - began < within(25), "it waited for what outlived it")
     equal(carriers(scene.mark), [], "processes left")
 
 
@@ -634,7 +648,7 @@ def nothing_outlives_execward(scene):
         check(len(carriers(scene.mark)) >= 2, carriers(scene.mark))
         child.kill()
         child.wait(PATIENCE)
-        eventually(lambda: not carriers(scene.mark), "the end of everything", within(5))
+        eventually(lambda: not carriers(scene.mark), "the end of everything")
         child.communicate()
 
 
@@ -687,9 +701,7 @@ def a_stop_stops_the_command_and_it_goes_on(scene):
     eventually(lambda: os.path.exists(path), "the first write")
     child.send_signal(signal.SIGTSTP)
     eventually(lambda: stat_of(child.pid)[0] == "T", "a stop")
-    before = os.path.getsize(path)
-    time.sleep(0.2)
-    equal(os.path.getsize(path), before, "size while stopped")
+    before = wait_stalled(lambda: os.path.getsize(path), "it goes on while stopped", 0.3)
     child.send_signal(signal.SIGCONT)
     eventually(lambda: os.path.getsize(path) > before, "more")
     child.terminate()
@@ -749,13 +761,13 @@ def job_control_works(scene):
         caller.expect(rb"ready\r\n")
         check(b"no job control" not in caller.seen, caller.seen)
         caller.send(b"sleep 1000\r")
-        time.sleep(0.3)
+        sleeper = eventually(lambda: running(scene, "sleep 1000"), "the command")[0]
         caller.send(b"\x1a")
         caller.expect(b"Stopped")
         check(stat_of(caller.pid)[0] != "T", "execward was stopped")
         caller.send(b"jobs; fg\r")
         caller.expect(rb"sleep 1000.*sleep 1000")
-        time.sleep(0.3)
+        eventually(lambda: stat_of(sleeper)[0] != "T", "the command in front again")
         caller.send(b"\x03")
         caller.send(b"echo st''atus $?\r")
         caller.expect(rb"status 130")
@@ -831,12 +843,21 @@ def a_terminal_that_is_closed_ends_the_command(scene):
         os.close(caller.slave)
         os.close(caller.master)
         caller.slave = caller.master = -1
-        eventually(lambda: not carriers(scene.mark), "the end of everything", within(6))
+        eventually(lambda: not carriers(scene.mark), "the end of everything")
 
 
 @test
 def a_command_whose_terminal_is_closed_has_time_to_save(scene):
-    with Caller(scene, [PYTHON, "-u", "-c", SAVES_SLOWLY]) as caller:
+    for _ in range(10):  # it has two seconds, which do not always suffice on a busy machine
+        status = status_after_its_terminal(scene, SAVES_SLOWLY)
+        if status != 128 + signal.SIGKILL:
+            break
+    equal(status, 5, "status")
+    check(os.path.exists(scene.path("work", "saved")), "it was not saved")
+
+
+def status_after_its_terminal(scene, script):
+    with Caller(scene, [PYTHON, "-u", "-c", script]) as caller:
         caller.expect(b"ready")
         caller.wait_raw()
         os.close(caller.slave)
@@ -847,10 +868,9 @@ def a_command_whose_terminal_is_closed_has_time_to_save(scene):
             pid, status = os.waitpid(caller.pid, os.WNOHANG)
             return pid and (status,)
 
-        (status,) = eventually(ended, "the end", within(6))
+        (status,) = eventually(ended, "the end")
         caller.pid = 0
-        equal(os.waitstatus_to_exitcode(status), 5, "status")
-        check(os.path.exists(scene.path("work", "saved")), "it was not saved")
+        return os.waitstatus_to_exitcode(status)
 
 
 COUNTS = """
@@ -928,7 +948,10 @@ def ctrl_c_and_ctrl_z_work_with_a_redirected_stream(scene):
         caller.expect(b"Stopped")
         caller.send(b"fg\r")
         caller.expect(rb"fg\r\n.*\| cat\r\n")
-        time.sleep(0.2)
+        eventually(
+            lambda: not [pid for pid in carriers(scene.mark) if stat_of(pid)[0] == "T"],
+            "the command in front again",
+        )
         caller.send(b"\x03")
         caller.expect(rb"\^C.*%")
         caller.send(b"echo st''atus ${PIPESTATUS[0]}\r")
@@ -948,7 +971,7 @@ def it_runs_in_the_background_of_a_shell(scene):
         caller.expect(rb"typed-to-shell\r\n")
         caller.send(b"fg\r")
         caller.expect(rb"fg\r\n")
-        time.sleep(0.3)
+        caller.wait_raw()
         caller.send(b"hello\r")
         caller.expect(rb"got-hello\r\n.*%")
         caller.send(b"echo st''atus $?\r")
@@ -1155,7 +1178,7 @@ def what_a_killed_execward_leaves_is_taken_away_by_the_next(scene):
     child = started(scene, WAITS)
     child.kill()
     child.communicate(timeout=PATIENCE)
-    eventually(lambda: not carriers(scene.mark), "the end of everything", within(5))
+    eventually(lambda: not carriers(scene.mark), "the end of everything")
     succeeds(scene, "true")
     equal(os.listdir(work), [], "what is in the workspace")
 
