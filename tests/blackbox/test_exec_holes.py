@@ -5,7 +5,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import check, equal, within
+from support.client import check, equal
 from support.exec import Home, denied, exec_server, ran
 from support.runner import main, test
 
@@ -135,7 +135,7 @@ def every_end_is_told_before_the_server_ends(scene):
     os.kill(server.pid, signal.SIGTERM)
     for process_id in ids:
         server.wait_end(process_id)
-    equal(server.exit_status(within(10)), 128 + signal.SIGTERM, "exit status")
+    equal(server.exit_status(), 128 + signal.SIGTERM, "exit status")
 
 
 @test

@@ -17,7 +17,6 @@ from support.client import (
     eventually,
     kill_quietly,
     wait_at_rest,
-    within,
 )
 from support.programs import STUBBORN
 from support.runner import main, test
@@ -86,7 +85,6 @@ def expect_nothing_left(relay):
     eventually(
         lambda: not relay.programs() and not servers_behind(relay),
         "the end of the server and of all programs",
-        within(10),
     )
 
 
@@ -137,7 +135,7 @@ def output_that_nobody_takes_any_more_ends_everything_though_stdin_is_open(scene
     busy(server)
     server.stop_reading()
     server.child.stdout.close()
-    equal(server.exit_status(within(10)), 0, "exit status")
+    equal(server.exit_status(), 0, "exit status")
     expect_nothing_left(server)
     server.discard()
 
@@ -150,7 +148,7 @@ def an_idle_server_notices_that_nobody_takes_its_output_though_stdin_is_open(sce
     server.wait_output("stubborn", b"up", 2)
     server.stop_reading()
     server.child.stdout.close()
-    equal(server.exit_status(within(10)), 0, "exit status")
+    equal(server.exit_status(), 0, "exit status")
     expect_nothing_left(server)
     server.discard()
 

@@ -379,6 +379,7 @@ def a_terminal_that_nobody_has_open_costs_no_work_while_input_waits(scene):
         eventually(lambda: os.path.exists(scene.path("left-" + name)), "a terminal without users")
         equal(server.write(name, b"k" * 300000)["status"], "accepted", "status")
     server.answers()
+    server.wait_idle()
 
     before = server.busy_seconds()
     time.sleep(1.5)
