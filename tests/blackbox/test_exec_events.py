@@ -103,7 +103,7 @@ def a_process_that_is_killed_from_outside_has_its_end(scene):
 @test
 def the_end_waits_for_output_that_a_child_still_writes(scene):
     server = exec_server(scene)
-    for _ in range(10):  # it waits only for a moment, in which a busy machine may not get so far
+    for _ in range(50):  # it waits only for a moment, in which a busy machine may not get so far
         result = server.exec("echo front; (sleep 0.02; echo back) & exit 0")
         text = server.wait_end_of_call(result["callId"]).text()
         if text != "front\n":
@@ -118,7 +118,7 @@ def the_end_does_not_wait_long_for_a_child_that_holds_the_output(scene):
     result = server.exec("echo front; sleep 600 & exit 0", callId="c")
     equal(result["output"], "front\n", "output")
     program = server.wait_end_of_call("c")
-    check(time.monotonic() - began < within(3), "exec/end came late")
+    check(time.monotonic() - began < within(25), "exec/end came late")
     process_id = program.begin["processId"]
     equal(len(server.listed(process_id)["descendants"]), 1, "descendants")
     server.call("exec/terminate", {"processId": process_id})
@@ -265,7 +265,7 @@ def terminate_ends_the_whole_tree(scene):
         "trap '' TERM; (setsid sleep 600 &); sleep 600 & echo up; sleep 600; sleep 600"
     )
     equal(server.call("exec/terminate", {"processId": process_id})["running"], True, "result")
-    eventually(lambda: not server.programs(), "the end of the tree", within(5))
+    eventually(lambda: not server.programs(), "the end of the tree")
     end = server.wait_end(process_id).end
     equal((end["exitCode"], end["status"]), (137, "failed"), "exec/end")
     equal(server.call("exec/terminate", {"processId": process_id})["running"], False, "again")
@@ -421,7 +421,7 @@ def the_end_of_the_client_ends_everything(scene):
     server.stdin_later("1000", "", noTimeout=True)
     server.answers()
     equal(server.end(), 0, "exit status")
-    eventually(lambda: not server.programs(), "the end of all", within(10))
+    eventually(lambda: not server.programs(), "the end of all")
 
 
 @test
