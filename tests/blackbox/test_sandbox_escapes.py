@@ -11,6 +11,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import PYTHON, check, equal, eventually, file_uri, is_alive, within
@@ -556,7 +557,7 @@ def sockets_of_the_machine_are_out_of_reach(site):
 outside, name, port, udp = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 def connect(address, family=socket.AF_UNIX, kind=socket.SOCK_STREAM):
     s = socket.socket(family, kind)
-    s.settimeout(5)
+    s.settimeout(60)
     s.connect(address)
     return s.recv(5) if kind != socket.SOCK_DGRAM else s.send(b"x")
 directory = os.open(outside, os.O_PATH)
@@ -681,7 +682,7 @@ def an_open_network_opens_no_local_sockets(site):
             """
 def connect(address, kind=socket.SOCK_STREAM):
     s = socket.socket(socket.AF_UNIX, kind)
-    s.settimeout(5)
+    s.settimeout(60)
     s.connect(address)
     return s.recv(5)
 attack("abstract")(lambda: connect("\\0" + sys.argv[1]))
@@ -709,7 +710,7 @@ def sockets_in_a_shared_tmp_are_the_machines(site):
                 """
 place = sys.argv[1]
 def connect(path):
-    s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(path); return s.recv(5)
+    s = socket.socket(socket.AF_UNIX); s.settimeout(60); s.connect(path); return s.recv(5)
 attack("connect")(lambda: connect(place + "/tmux"))
 def link():
     os.link(place + "/tmux", place + "/other"); return connect(place + "/other")
@@ -1235,12 +1236,15 @@ die()
 """
     )
     server.wait_output(name, b"up")
-    for _ in range(20):
+    end = time.monotonic() + within(20)
+    for number in range(20):
         server.answers()
         site.works("true", mode(READ_ONLY))
+        if number >= 5 and time.monotonic() > end:  # on a machine that is too busy there are fewer
+            break
     server.terminate(name)
     equal(site.ended(name).signal, "SIGKILL", "signal")
-    eventually(lambda: not server.programs(), "the end of all programs", within(5))
+    eventually(lambda: not server.programs(), "the end of all programs")
     server.answers()
 
 

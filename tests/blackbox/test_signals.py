@@ -184,12 +184,13 @@ def terminate_ends_the_whole_tree_wherever_it_went(scene):
         name = "p%d" % number
         server.start_python(name, ESCAPEES, tty=tty)
         server.wait_output(name, b"up", ESCAPEE_COUNT)
-        equal(len(server.programs()), ESCAPEE_COUNT, "programs before")
+        # Those in between, which made daemons, may still be on their way out.
+        eventually(lambda: len(server.programs()) == ESCAPEE_COUNT, "these programs and no others")
 
         answer = server.terminate(name)
 
         equal(answer, {"running": True}, "result")
-        eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
+        eventually(lambda: not server.programs(), "the end of the whole tree")
         process = server.wait_closed(name)
         equal(
             (process.exited["exitCode"], process.exited["signal"]),
@@ -209,7 +210,7 @@ def terminate_wins_against_a_program_that_keeps_forking(scene):
     server.wait_output("p", b"many")
     server.terminate("p")
     server.wait_closed("p")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(5))
+    eventually(lambda: not server.programs(), "the end of the whole tree")
 
 
 @test
@@ -225,7 +226,7 @@ def terminate_leaves_other_programs_alone(scene):
     )
     server.terminate("p")
     server.wait_closed("p")
-    eventually(lambda: len(server.programs()) <= 2, "the end of the tree of p", within(10))
+    eventually(lambda: len(server.programs()) <= 2, "the end of the tree of p")
     server.write("q", b"alive")
     server.wait_output("q", b"alive")
     equal(len(server.programs()), 2, "programs of q")
@@ -241,14 +242,13 @@ def terminate_after_the_exit_ends_what_is_left(scene):
         server.start_shell(name, daemon + wait + "exit 6", tty=tty)
         server.wait_exited(name)
         left = server.entry(name)["descendants"]
-        check(
-            left and set(left) <= set(server.programs()),
-            "descendants %s of %s" % (left, server.programs()),
-        )
+        check(left, "no descendants")
+        # A program is not to be seen while it becomes another one.
+        eventually(lambda: set(left) <= set(server.programs()), "the descendants as programs")
 
         equal(server.terminate(name), {"running": False}, "result")
 
-        eventually(lambda: not server.programs(), "the end of the descendants", within(10))
+        eventually(lambda: not server.programs(), "the end of the descendants")
         server.wait_closed(name)
         equal(eventually(lambda: server.entry(name), "the entry")["descendants"], [], "descendants")
 
@@ -267,14 +267,14 @@ def terminate_with_grace_asks_first_and_then_insists(scene):
     server.start_python("stubborn", FAMILY)
     for name in FAMILY_NAMES:
         said(server, "stubborn", name + b" ready")
-    equal(server.terminate("stubborn", graceMs=700), {"running": True}, "result")
+    equal(server.terminate("stubborn", graceMs=int(within(3000))), {"running": True}, "result")
     ended = server.wait_closed("stubborn")
     check(
         b"leader got 15" in ended.output() and b"member got 15" in ended.output(),
         "nobody was asked: %r" % ended.output(),
     )
     equal(ended.exited["signal"], "SIGKILL", "signal")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
+    eventually(lambda: not server.programs(), "the end of the whole tree")
 
 
 @test
@@ -340,7 +340,7 @@ def a_terminate_that_meets_a_start_or_an_end_is_one_end(scene):
         code = cancelled_or_finished(server, name, starting)
         check(code in (None, 0, 3, 137), "exit code %s" % code)
         check(server.result(ending)["running"] or code in (0, 3), "it was ended but not running")
-    eventually(lambda: not server.programs(), "the end of all programs", within(10))
+    eventually(lambda: not server.programs(), "the end of all programs")
 
 
 @test
@@ -411,14 +411,14 @@ def an_outer_limit_ends_children_that_ignore_an_inner_one(scene):
     server.start_shell(
         "p",
         "timeout %g sh -c 'trap \"echo asked\" TERM; (trap \"\" TERM; echo deaf; sleep 600) & "
-        "wait; sleep 600'" % within(1),
+        "wait; sleep 600'" % within(3),
     )
     said(server, "p", b"deaf")
     said(server, "p", b"asked")
     pids = server.programs()
     server.terminate("p")
     server.wait_closed("p")
-    eventually(lambda: not any(map(is_alive, pids)), "the end of the tree", within(10))
+    eventually(lambda: not any(map(is_alive, pids)), "the end of the tree")
 
 
 @test
@@ -437,7 +437,7 @@ def a_terminate_right_behind_a_start_leaves_no_daemon(scene):
         )
         server.result(ids[-1])
         cancelled_or_finished(server, name, ids[0])
-        eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
+        eventually(lambda: not server.programs(), "the end of the whole tree")
 
 
 @test
@@ -446,7 +446,7 @@ def terminate_ends_a_daemon_that_changed_its_limits(scene):
     server.start_python("p", CHANGES_A_DAEMONS_LIMIT)
     said(server, "p", b"up")
     equal(server.terminate("p"), {"running": True}, "result")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
+    eventually(lambda: not server.programs(), "the end of the whole tree")
 
 
 @test
@@ -483,7 +483,7 @@ def an_endless_grace_can_be_cut_short(scene):
     equal(server.terminate("p", graceMs=0), {"running": True}, "result")
     for message_id in endless:
         equal(server.result(message_id), {"running": True}, "result of an endless grace")
-    eventually(lambda: not server.programs(), "the end of the whole tree", within(10))
+    eventually(lambda: not server.programs(), "the end of the whole tree")
 
 
 if __name__ == "__main__":
