@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support import machines
 from support.client import (
+    PATIENCE,
     Failure,
     check,
     encoded,
@@ -25,7 +26,6 @@ from support.client import (
     file_uri,
     is_alive,
     kill_quietly,
-    within,
 )
 from support.files import (
     LARGEST_CONTENT,
@@ -346,9 +346,11 @@ def readers_see_the_old_content_or_the_new(scene):
     reader = threading.Thread(target=look)
     reader.start()
     try:
-        for number in range(12):
+        end, number = time.monotonic() + PATIENCE, 0
+        while number < 12 or (len(seen) < 2 and time.monotonic() < end):  # if the reader is slow
             files.write(path, b"%d" % (number % 2) * size)
             files.call("copy", copying(other, path))
+            number += 1
     finally:
         stop.set()
         reader.join()
@@ -656,23 +658,26 @@ def echo_goes_ahead_of_a_big_file(scene):
     files, path = Files(server), scene.path("big")
     put(path, os.urandom(1 << 20) * 40)
     server.start("cat", ["cat"], pipeStdin=True)
-    seen = []
+    for attempt in range(10):  # on a busy machine the file may be read before cat is
+        seen = []
 
-    def look(message):
-        if message.get("method") == "process/output":
-            seen.append("output")
-        elif message.get("id") == big:
-            seen.append("big")
+        def look(message, seen=seen):
+            if message.get("method") == "process/output":
+                seen.append("output")
+            elif message.get("id") == big:
+                seen.append("big")
 
-    big = server.expect(server.new_id(), "fs/readFile", on(path))
-    server.listener = look
-    read = {"jsonrpc": "2.0", "id": big, "method": "fs/readFile", "params": on(path)}
-    server.send(read)
-    for number in range(10):
-        server.write("cat", b"echo %d\n" % number)
-        server.wait_output("cat", b"echo %d\n" % number)
-    data = server.result(big)["dataBase64"]
-    equal(len(data), len(encoded(bytes(40 << 20))), "length of the answer")
+        big = server.expect(server.new_id(), "fs/readFile", on(path))
+        server.listener = look
+        read = {"jsonrpc": "2.0", "id": big, "method": "fs/readFile", "params": on(path)}
+        server.send(read)
+        for number in range(10):
+            server.write("cat", b"echo %d %d\n" % (attempt, number))
+            server.wait_output("cat", b"echo %d %d\n" % (attempt, number))
+        data = server.result(big)["dataBase64"]
+        equal(len(data), len(encoded(bytes(40 << 20))), "length of the answer")
+        if seen[0] == "output":
+            break
     check("big" in seen and seen.index("big") >= 1, "no echo came before the big answer: %s" % seen)
     server.terminate("cat")
     server.wait_closed("cat")
@@ -911,7 +916,7 @@ def the_end_of_input_comes_while_a_file_hangs(scene):
         hanging = files.send("writeFile", writing(slow, b"new"))
         pid = hold.wait()
         server.close_input()
-        equal(server.exit_status(within(10)), 0, "exit status")
+        equal(server.exit_status(), 0, "exit status")
         eventually(lambda: not is_alive(pid), "the end of who hung")
         hold.close()
     check("error" in server.reply(hanging) if server.is_answered(hanging) else True, "an answer")
@@ -1076,9 +1081,9 @@ def idle_file_processes_go_away_and_come_back(scene):
     for one in files.send_all([("getMetadata", on("/"))] * 6):
         server.result(one)
     check(file_processes(server), "there is no file process")
-    eventually(lambda: not file_processes(server), "the end of idle ones", within(40))
+    eventually(lambda: not file_processes(server), "the end of idle ones")
     equal(files.call("getMetadata", on("/"))["isDirectory"], True, "afterwards")
-    equal(server.zombies(), [], "processes that nobody collected")
+    eventually(lambda: not server.zombies(), "the last of its processes collected")
 
 
 @test
@@ -1142,7 +1147,7 @@ def descriptors_and_processes_do_not_pile_up(scene):
     check(after[0] <= before[0] + 8, "descriptors of the server: %s, then %s" % (before, after))
     check(max(after[1]) <= max(before[1]) + 2, "of file processes: %s, then %s" % (before, after))
     check(len(after[1]) <= MOST_AT_ONCE, "%d file processes" % len(after[1]))
-    equal(server.zombies(), [], "processes that nobody collected")
+    eventually(lambda: not server.zombies(), "the last of its processes collected")
 
 
 @test
@@ -1202,7 +1207,7 @@ def without_execward_init_requests_fail_and_programs_run(scene):
         files.failed("ioFailed", one)
     check(not os.path.exists(scene.path("f0")), "it was written")
     equal(files.server.run_shell("p", "echo here"), (0, b"here\n"), "a program")
-    equal(files.server.zombies(), [], "processes that nobody collected")
+    eventually(lambda: not files.server.zombies(), "the last of its processes collected")
 
 
 # A full disk

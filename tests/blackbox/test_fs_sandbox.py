@@ -385,8 +385,10 @@ def a_confined_program_cannot_use_requests_that_come_and_go(site):
     sandbox = both_forms(site.workspace)["mode"]
     name = site.python(script, sandbox=sandbox)
     site.server.wait_output(name, b"begun")
-    files = confined(site, sandbox)
+    files, end = confined(site, sandbox), time.monotonic() + TIME_FOR_ROUNDS
     for number in range(0, ROUNDS // 2, 4):
+        if number >= 20 and time.monotonic() > end:
+            break
         requests = [
             ("writeFile", writing(site.inside("f%d" % n), b"x")) for n in range(number, number + 4)
         ]
@@ -723,7 +725,7 @@ def many_at_once_are_all_done_and_nothing_is_left(site):
         equal(content(site.inside("f%d" % number)), b"%d" % number, "content")
     equal(os.listdir(site.outside), [], "outside")
     equal(site.litter(), [], "litter")
-    equal(site.server.zombies(), [], "processes that nobody collected")
+    eventually(lambda: not site.server.zombies(), "the last of its processes collected")
 
 
 @sandbox_test
@@ -777,8 +779,10 @@ def idle_file_processes_make_room_for_a_sandbox(site):
     files.write(site.inside("file"), b"0")
     for one in plain.send_all([("getMetadata", on("/"))] * (2 * MOST_AT_ONCE)):
         site.server.result(one)
+    began = time.monotonic()
     asked = files.send("writeFile", writing(site.inside("file"), b"1"))
-    site.server.result(asked, within(5))
+    site.server.result(asked)
+    check(time.monotonic() - began < within(9), "it waited until they were gone")  # after ten seconds
     equal(content(site.inside("file")), b"1", "content")
 
 
@@ -867,7 +871,7 @@ def descriptors_and_processes_do_not_pile_up(site):
     check(site.server.descriptors() <= before + 4, "descriptors pile up")
     own = set(site.server.own_pids())
     eventually(lambda: len(below(site.server.pid) - own) <= MOST_AT_ONCE, "the end of sandboxes")
-    equal(site.server.zombies(), [], "processes that nobody collected")
+    eventually(lambda: not site.server.zombies(), "the last of its processes collected")
     equal(site.litter(), [], "litter")
 
 

@@ -501,14 +501,20 @@ def a_server_that_is_killed_leaves_the_old_tree_or_the_new_one(scene):
 
 def end_at(work, moment):
     """Waits for one of several moments of a patch."""
+
+    def has_ended():  # a journal is there for some milliseconds only
+        return any(method == "patch/end" for method, _ in work.server.patch_events)
+
+    def has_journal():
+        return os.path.isdir(work.journals) and os.listdir(work.journals)
+
     if moment < 4:
-        eventually(lambda: os.path.isdir(work.journals) and os.listdir(work.journals), "a journal")
+        eventually(lambda: has_ended() or has_journal(), "a journal")
     wanted = 3 * (moment - 4)
 
     def has_come():
         staged = [path for path in read_tree(work.root) if ".execward-" in path]
-        ended = any(method == "patch/end" for method, _ in work.server.patch_events)
-        return len(staged) >= wanted or ended
+        return len(staged) >= wanted or has_ended()
 
     with contextlib.suppress(FileNotFoundError):  # names come and go
         eventually(has_come, "the moment")

@@ -219,7 +219,7 @@ def test_without_a_place_for_journals_nothing_is_applied(scene):
 @test
 def test_a_killed_patch_is_put_right_by_the_next_command_and_told(scene):
     stress = Stress(scene.command[0], scene.directory, 1)
-    for _ in range(50):
+    for _ in range(300):
         stress.kill_near(stress.first_is_new)
         if os.listdir(stress.journals):
             break
@@ -279,8 +279,10 @@ def test_signals_of_a_terminal_leave_all_or_nothing(scene):
 @test
 def test_kills_at_any_moment_leave_all_or_nothing(scene):
     stress = Stress(scene.command[0], scene.directory, 3)
-    for _ in range(60):
-        stress.round()
+    rounds = 0
+    while rounds < 60 or (stress.counts["journal"] <= 5 and rounds < 600):
+        stress.round()  # on a busy machine more of them come too late
+        rounds += 1
     check(stress.counts["journal"] > 5, "too few were killed on their way: %s" % stress.counts)
 
 
