@@ -540,7 +540,7 @@ def close_is_bounded_when_the_server_neither_reads_nor_ends(scene):
     began = time.monotonic()
     replies = [server.request("big", text="x" * (1 << 20)) for _ in range(3)]
     equal(server.close(timeout=1), -9, "status")
-    check(time.monotonic() - began < within(6), "it took %.1f s" % (time.monotonic() - began))
+    check(time.monotonic() - began < within(20), "it took %.1f s" % (time.monotonic() - began))
     for reply in replies:
         raised(execward.ServerGone, reply.result, 0)
     equal(server.close(), -9, "status of a second close")

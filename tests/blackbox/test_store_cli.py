@@ -262,7 +262,7 @@ def it_works_while_others_have_the_database_open_and_waits_for_a_writer(scene):
     began = time.monotonic()
     said = program.bad("approvals", "grant", "--scope=project", "--", "ls")
     check("locked" in said, said)
-    check(time.monotonic() - began < within(8), "waited %.1f s" % (time.monotonic() - began))
+    check(time.monotonic() - began < within(20), "waited %.1f s" % (time.monotonic() - began))
     other.execute("commit")
     other.close()
     program.grant("ls")

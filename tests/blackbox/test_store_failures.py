@@ -205,7 +205,7 @@ def who_holds_the_lock_holds_up_a_decision_only_for_a_while(scene):
     holder.execute("begin immediate")
     began = time.monotonic()
     approve(server, "touch b", scope="directory")
-    check(time.monotonic() - began < within(6), "it took %.1f s" % (time.monotonic() - began))
+    check(time.monotonic() - began < within(20), "it took %.1f s" % (time.monotonic() - began))
     check("locked" in server.warning("storeUnavailable"), "the warning does not say why")
     equal(server.output_of("echo on"), "on\n", "output")
     check(is_asked(server, "touch b"), "an approval that was not kept counts")
