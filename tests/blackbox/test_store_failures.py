@@ -9,7 +9,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import check, equal, eventually, within
+from support.client import Failure, check, equal, eventually, within
 from support.exec import Home, exec_server, is_asked, ran
 from support.runner import main, test
 
@@ -304,10 +304,23 @@ def several_servers_share_one_database(scene):
     servers = [untrusting(scene, home=home) for _ in range(4)]
     failures = []
 
+    def keep(server, what):
+        """Approves it until that is kept: one of the others may be halted while it has the lock."""
+        for attempt in range(20):
+            time.sleep(0.5 if attempt > 1 else 0)
+            message_id = server.exec_later(what)
+            question = server.question_about(message_id)
+            if question:
+                server.answer(question, SESSION, scope="project")
+            ran(server, message_id)
+            if not question:
+                return
+        raise Failure("it is not kept: %s" % what)
+
     def work(number, server):
         try:
             for count in range(10):
-                approve(server, "touch %d-%d" % (number, count), scope="project")
+                keep(server, "touch %d-%d" % (number, count))
         except Exception as error:  # told by the main thread
             failures.append(error)
 
@@ -317,7 +330,9 @@ def several_servers_share_one_database(scene):
     for thread in threads:
         thread.join()
     equal(failures, [], "failures")
-    equal([server.warnings for server in servers], [[]] * 4, "warnings")
+    told = [params["message"] for server in servers for _, params in server.warnings]
+    check(len(told) <= 60, "too many warnings: %s" % told)
+    equal([message for message in told if "locked" not in message], [], "other warnings")
     equal(len(servers[0].approvals()), 40, "approvals")
     for server in servers:
         check(not is_asked(server, "touch 3-9"), "it was asked about")
