@@ -40,9 +40,14 @@ void OrderedEvents::hold_end(std::uint64_t seq, Event event) {
 void OrderedEvents::add(std::uint64_t seq, Event event) {
     if (!std::holds_alternative<OutputPiece>(event)) return hold_end(seq, std::move(event));
     if (seq < next_ || seq > largest_number || held_.contains(seq)) return;
-    const bool has_room =
-        held_.size() < most_held && held_bytes_ + size_of(event) <= most_held_bytes;
-    if (seq == next_ || has_room) hold(seq, std::move(event));
+    const bool is_next = seq == next_;
+    const std::size_t bytes = held_bytes_ + size_of(event);
+    const bool has_room = held_.size() < most_held + (is_next ? 1 : 0) &&
+                          bytes <= most_held_bytes + (is_next ? room_for_next : 0);
+    if (has_room)
+        hold(seq, std::move(event));
+    else
+        last_dropped_ = std::max(last_dropped_, seq);
 }
 
 // 0: there is none.
@@ -66,7 +71,7 @@ void OrderedEvents::give_up_before(std::uint64_t end) {
 void OrderedEvents::add(PeerReadResult result) {
     result.next_seq = std::min(result.next_seq, largest_number);
     for (protocol::OutputChunk& chunk : result.chunks)
-        if (chunk.seq >= next_ && chunk.seq < largest_number && !held_.contains(chunk.seq))
+        if (chunk.seq >= next_ && chunk.seq < result.next_seq && !held_.contains(chunk.seq))
             hold(chunk.seq, OutputPiece{chunk.stream, std::move(chunk.chunk.bytes)});
     // The close has the highest number of all, and the exit comes behind what was evicted.
     const std::uint64_t close = result.closed ? last_missing_before(result.next_seq) : 0;
@@ -88,13 +93,15 @@ void OrderedEvents::take_next() {
     held_.erase(at);
 }
 
-std::uint64_t OrderedEvents::skip_gap() {
-    const std::uint64_t first = held_.empty() ? next_ : held_.begin()->first;
-    return first - std::exchange(next_, first);
+// Where what is missing now ends; next_ if nothing is.
+std::uint64_t OrderedEvents::end_of_gap() const {
+    if (!held_.empty()) return held_.begin()->first;
+    return std::max(next_, last_dropped_ + 1);
 }
 
-bool OrderedEvents::has_gap() const {
-    return !held_.empty() && held_.begin()->first > next_;
+std::uint64_t OrderedEvents::skip_gap() {
+    const std::uint64_t end = end_of_gap();
+    return end - std::exchange(next_, end);
 }
 
 } // namespace ew::backend

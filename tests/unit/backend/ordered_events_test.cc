@@ -168,6 +168,62 @@ TEST_SUITE("ordered events") {
         CHECK(taken_from(many).size() == OrderedEvents::most_held + 1);
     }
 
+    TEST_CASE("a read answer brings nothing from its own end on") {
+        OrderedEvents events;
+        events.add(answer({{2, "b"}, {3, "c"}}, 1));
+        CHECK(!events.has_gap());
+        events.add(1, piece("a"));
+        CHECK(taken_from(events) == "a");
+        events.add(answer({{2, "b"}, {3, "c"}}, 3));
+        CHECK(taken_from(events) == "b");
+    }
+
+    TEST_CASE("what nobody takes yet is bounded, and comes with the read") {
+        const std::string large(1 << 20, 'x');
+        OrderedEvents events;
+        for (std::uint64_t seq = 1; seq <= 10; ++seq)
+            events.add(seq, piece(large));
+        CHECK(taken_from(events).size() == OrderedEvents::most_held_bytes);
+        CHECK(events.has_gap()); // although nothing is here
+        CHECK(events.next_seq() == 5);
+        PeerReadResult result = answer({}, 11);
+        for (std::uint64_t seq = 5; seq <= 10; ++seq)
+            result.chunks.push_back({seq, protocol::StreamName::out, {large}});
+        events.add(std::move(result));
+        CHECK(taken_from(events).size() == 6 * large.size());
+        CHECK(!events.has_gap());
+    }
+
+    TEST_CASE("one piece is bounded too, unless a read brings it") {
+        const std::string huge(30 << 20, 'x');
+        OrderedEvents events;
+        events.add(1, piece(huge));
+        CHECK(events.next() == nullptr);
+        CHECK(events.has_gap());
+        events.add(answer({{1, huge}}, 2));
+        CHECK(taken_from(events).size() == huge.size());
+        CHECK(!events.has_gap());
+    }
+
+    TEST_CASE("the next one has room of its own beside what waits for it") {
+        const std::string most(OrderedEvents::most_held_bytes, 'x');
+        OrderedEvents events;
+        events.add(2, piece(most));
+        events.add(1, piece(std::string(OrderedEvents::room_for_next + 1, 'y')));
+        CHECK(events.next() == nullptr);
+        events.add(1, piece(std::string(OrderedEvents::room_for_next, 'y')));
+        CHECK(taken_from(events).size() == most.size() + OrderedEvents::room_for_next);
+    }
+
+    TEST_CASE("a gap before nothing but what was dropped can be passed over") {
+        OrderedEvents events;
+        events.add(3, piece(std::string(2 * OrderedEvents::most_held_bytes, 'x')));
+        CHECK(events.skip_gap() == 3);
+        CHECK(!events.has_gap());
+        events.add(4, piece("d"));
+        CHECK(taken_from(events) == "d");
+    }
+
     TEST_CASE("a gap can be passed over") {
         OrderedEvents events;
         CHECK(events.skip_gap() == 0);
