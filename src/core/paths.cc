@@ -1,5 +1,8 @@
 #include "core/paths.h"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace ew::core {
 
 std::string joined(std::string_view directory, std::string_view rest) {
@@ -22,6 +25,15 @@ bool is_below(std::string_view path, std::string_view directory) {
 
 bool is_at_or_below(std::string_view path, std::string_view directory) {
     return (!directory.empty() && path == directory) || is_below(path, directory);
+}
+
+std::optional<std::string> path_as_written(const std::string& path) {
+    const std::filesystem::path written = path;
+    const bool has_parent_step = std::find(written.begin(), written.end(), "..") != written.end();
+    if (has_parent_step || path.find('\0') != std::string::npos) return std::nullopt;
+    std::string normal = written.lexically_normal().string();
+    if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+    return normal;
 }
 
 } // namespace ew::core

@@ -1,6 +1,7 @@
 // Absolute paths as text: nothing is looked up.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,9 @@ std::string parent_of(std::string_view path); // of "/a" and of "/": "/"
 bool is_below(std::string_view path, std::string_view directory);
 
 bool is_at_or_below(std::string_view path, std::string_view directory);
+
+// An absolute path of a file system that cannot be looked at, without what means nothing. Absent:
+// it has a "..", which leads elsewhere behind a link, or a NUL.
+std::optional<std::string> path_as_written(const std::string& path);
 
 } // namespace ew::core

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <utility>
 
 namespace ew::server {
@@ -107,15 +106,6 @@ Result<sandbox::Additions> additions_by(const protocol::AdditionalPermissions& w
 
 } // namespace
 
-std::optional<std::string> path_as_written(const std::string& path) {
-    const std::filesystem::path written = path;
-    const bool has_parent_step = std::find(written.begin(), written.end(), "..") != written.end();
-    if (has_parent_step || path.find('\0') != std::string::npos) return std::nullopt;
-    std::string normal = written.lexically_normal().string();
-    if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
-    return normal;
-}
-
 Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& wanted,
                                         const std::string& workdir) {
     return additions_by(wanted, workdir, canonical);
@@ -123,7 +113,7 @@ Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& w
 
 Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
                                                 const std::string& workdir) {
-    return additions_by(wanted, workdir, path_as_written);
+    return additions_by(wanted, workdir, core::path_as_written);
 }
 
 bool are_where_they_were(const sandbox::Additions& additions) {

@@ -27,11 +27,7 @@ struct Reach {
 Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& wanted,
                                         const std::string& workdir);
 
-// An absolute path of a file system that cannot be looked at, without what means nothing. Absent:
-// it has a "..", which leads elsewhere behind a link, or a NUL.
-std::optional<std::string> path_as_written(const std::string& path);
-
-// The same as additions_of() where only path_as_written() can be told.
+// The same as additions_of() where only core::path_as_written() can be told.
 Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
                                                 const std::string& workdir);
 

@@ -1,5 +1,6 @@
 #include "server/remote_plan.h"
 
+#include "core/paths.h"
 #include "core/utf8.h"
 #include "server/sandbox_request.h"
 #include "server/start_request.h"
@@ -19,7 +20,7 @@ Result<std::string> directory_there(const std::optional<std::string>& wanted,
     if (!wanted || wanted->empty()) return root;
     const bool is_absolute = wanted->front() == '/';
     std::optional<std::string> path =
-        path_as_written(is_absolute ? *wanted : fmt::format("{}/{}", root, *wanted));
+        core::path_as_written(is_absolute ? *wanted : fmt::format("{}/{}", root, *wanted));
     if (path) return std::move(*path);
     return Error{ErrorKind::invalid_params,
                  "workdir: expected a path without '..' and NUL: where such a path leads in "

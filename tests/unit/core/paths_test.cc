@@ -26,3 +26,12 @@ TEST_CASE("paths are put together and taken apart at their slashes") {
     CHECK(parent_of("/a") == "/");
     CHECK(parent_of("/") == "/");
 }
+
+TEST_CASE("a path that cannot be looked at is taken as written, if that says where it leads") {
+    CHECK(path_as_written("/a//b/./c/") == "/a/b/c");
+    CHECK(path_as_written("/") == "/");
+    CHECK(path_as_written("/a..b/..c") == "/a..b/..c");
+    CHECK(!path_as_written("/a/../b"));
+    CHECK(!path_as_written("/.."));
+    CHECK(!path_as_written(std::string("/a\0b", 4)));
+}
