@@ -2,6 +2,7 @@
 
 #include "backend/peer_messages.h"
 #include "base/byte_buffer.h"
+#include "core/paths.h"
 #include "json/file_uri.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -58,10 +59,25 @@ void fields(Visitor& visit, Initialized& result) {
     visit.optional("environmentInfo", result.surroundings);
 }
 
+constexpr std::size_t longest_path = 4096; // PATH_MAX
+constexpr std::size_t longest_name = 200;  // of a shell
+
+bool is_path(const std::string& text) {
+    return text.starts_with('/') && text.size() <= longest_path &&
+           text.find('\0') == std::string::npos;
+}
+
 void take_shell(Peer& peer, const Shell& shell) {
-    if (!shell.path || !shell.path->starts_with('/')) return;
-    const std::size_t slash = shell.path->rfind('/');
-    peer.shell = {shell.name.value_or(shell.path->substr(slash + 1)), *shell.path};
+    if (!shell.path || !is_path(*shell.path)) return;
+    const bool has_name = shell.name && shell.name->size() <= longest_name;
+    peer.shell = {has_name ? *shell.name : shell.path->substr(shell.path->rfind('/') + 1),
+                  *shell.path};
+}
+
+// Commands run there and may write there, so it must mean what it says. Empty: it is none.
+std::string directory_of(const std::string& text) {
+    const std::string path = json::path_from_text(text).value_or("");
+    return is_path(path) ? core::path_as_written(path).value_or("") : "";
 }
 
 // A version that gives its directory as a URI reads URIs; the first ones knew plain paths only.
@@ -70,7 +86,7 @@ void take_surroundings(Peer& peer, const Surroundings& info) {
     if (info.shell) take_shell(peer, *info.shell);
     const std::string cwd = info.cwd.value_or("");
     peer.takes_uris |= cwd.starts_with("file:");
-    peer.directory = json::path_from_text(cwd).value_or("");
+    peer.directory = directory_of(cwd);
     peer.confines |= info.executor_version.has_value();
     if (peer.version.empty()) peer.version = info.executor_version.value_or("");
 }

@@ -1,5 +1,6 @@
 // What the server at the other end of a connection is and can do, as its answer to `initialize`
-// tells. Versions differ (exec-server 7): whatever it does not say counts as absent.
+// tells. Versions differ (exec-server 7): whatever it does not say counts as absent, and so does
+// what cannot be meant, as a path of 5000 bytes.
 #pragma once
 
 #include "base/result.h"
@@ -17,7 +18,7 @@ struct Peer {
     bool is_execward = false;   // it serves what execward adds to the protocol
     bool takes_uris = false;    // paths as file URIs; older ones take plain paths only
     bool confines = false;      // it makes sandboxes, and says of each start what it made
-    std::string directory = {}; // its own; empty: not told
+    std::string directory = {}; // its own, without ".."; empty: not told
     os::ShellProgram shell = {"sh", "/bin/sh"};
 
     // A path as this server reads it.

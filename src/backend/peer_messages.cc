@@ -2,12 +2,14 @@
 
 #include "core/display.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "json/reader.h"
 #include "protocol/methods.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace ew::backend {
 
@@ -43,6 +45,70 @@ ErrorKind kind_named(std::string_view name, ErrorKind otherwise) {
     return otherwise;
 }
 
+constexpr std::size_t longest_shown = 2000; // bytes
+
+// How many of a list are kept.
+constexpr std::size_t most_names = 64;
+constexpr std::size_t most_survivors = 64;
+constexpr std::size_t most_denials = 256;
+
+void bound(std::string& text) {
+    if (text.size() > longest_shown) text = text.substr(0, longest_shown);
+}
+
+void bound(std::optional<std::string>& text) {
+    if (text) bound(*text);
+}
+
+// Names of something; a last one tells how many others there are.
+void bound(std::vector<std::string>& names) {
+    const std::size_t count = names.size();
+    if (count > most_names) names.resize(most_names - 1);
+    for (std::string& name : names)
+        name = core::shortened(name);
+    if (count > names.size()) names.push_back(fmt::format("and {} more", count - names.size()));
+    names.shrink_to_fit();
+}
+
+void bound(PeerEnd& end) {
+    bound(end.signal);
+    bound(end.sandbox_hint);
+    bound(end.limit_hits);
+    if (!end.denial_count) end.denial_count = end.denials.size();
+    end.denials.resize(std::min(end.denials.size(), most_denials));
+    end.denials.shrink_to_fit();
+    for (protocol::Denial& denial : end.denials) {
+        bound(denial.kind);
+        for (std::optional<std::string>* text :
+             {&denial.operation, &denial.target, &denial.program, &denial.rule, &denial.allow})
+            bound(*text);
+    }
+}
+
+// The others carry nothing that is kept, but for output.
+template <class Struct>
+void bound_message(Struct& /*message*/) {}
+
+void bound_message(PeerStarted& started) {
+    bound(started.missing);
+}
+
+void bound_message(PeerExited& exited) {
+    bound(exited.end);
+}
+
+void bound_message(PeerReadResult& result) {
+    bound(result.end);
+}
+
+void bound_message(PeerTerminated& ended) {
+    const auto is_no_pid = [](std::int64_t pid) {
+        return pid < 1 || pid > std::numeric_limits<std::int32_t>::max();
+    };
+    std::erase_if(ended.survivors, is_no_pid);
+    ended.survivors.resize(std::min(ended.survivors.size(), most_survivors));
+}
+
 } // namespace
 
 template <class Struct>
@@ -50,9 +116,11 @@ Result<Struct> read_message(const json::Value* value) {
     Struct message;
     json::Outcome wrong = json::Mismatch{"", "an object"};
     if (value != nullptr) wrong = json::read_value(value->element, message, {});
-    if (!wrong) return message;
-    return Error{ErrorKind::invalid_params,
-                 fmt::format("{}: expected {}", wrong->path, wrong->expected)};
+    if (wrong)
+        return Error{ErrorKind::invalid_params,
+                     fmt::format("{}: expected {}", wrong->path, wrong->expected)};
+    bound_message(message);
+    return message;
 }
 
 template Result<PeerStarted> read_message(const json::Value*);
@@ -64,17 +132,13 @@ template Result<PeerWritten> read_message(const json::Value*);
 template Result<PeerTerminated> read_message(const json::Value*);
 
 std::string shown(std::string_view text) {
-    constexpr std::size_t longest = 2000; // bytes
-    return core::visible(core::lossy(text.substr(0, longest)));
+    return core::visible(core::lossy(text.substr(0, longest_shown)));
 }
 
 void make_fit_to_show(PeerEnd& end) {
-    constexpr std::size_t most_denials = 256;
     const auto clean = [](std::optional<std::string>& text) {
         if (text) text = shown(*text);
     };
-    if (!end.denial_count) end.denial_count = end.denials.size();
-    end.denials.resize(std::min(end.denials.size(), most_denials));
     for (protocol::Denial& denial : end.denials) {
         denial.kind = shown(denial.kind);
         for (std::optional<std::string>* text :

@@ -1,5 +1,6 @@
 // What an exec-server sends, read leniently: only what no version leaves out is required. Texts and
-// lists may be of any length; the framing bounds the whole message.
+// lists may be of any length; of those that are kept so much stays as a person would read. Output
+// is whole: the framing bounds it.
 #pragma once
 
 #include "base/result.h"
@@ -123,7 +124,7 @@ Result<Struct> read_message(const json::Value* value);
 // Text of a server as a person may be shown it: not too much, and nothing that hides or moves.
 std::string shown(std::string_view text);
 
-// What it says of an end in such text, and of denials no more than a person would read.
+// What it says of an end in such text.
 void make_fit_to_show(PeerEnd& end);
 
 // An error object as it is told on: its kind if we have one of that name, else `otherwise`. Fit to

@@ -64,6 +64,31 @@ TEST_SUITE("peer") {
         CHECK(peer.shell.path == "/bin/sh");
     }
 
+    TEST_CASE("a directory that is no plain path counts as not told") {
+        const auto directory = [](const std::string& cwd) {
+            return peer_from(R"({"environmentInfo": {"cwd": ")" + cwd + R"("}})").directory;
+        };
+        CHECK(directory("/a//b/./c/") == "/a/b/c");
+        CHECK(directory("/a/../../etc").empty());
+        CHECK(directory("file:///a/%2e%2e/b").find("..") == std::string::npos);
+        CHECK(directory("a").empty());
+        CHECK(directory("").empty());
+        CHECK(directory("/a\\u0000b").empty());
+        CHECK(directory("/" + std::string(4095, 'a')).size() == 4096);
+        CHECK(directory("/" + std::string(4096, 'a')).empty());
+    }
+
+    TEST_CASE("a shell of any length is not taken") {
+        const auto shell = [](const std::string& name, const std::string& path) {
+            return peer_from(R"({"environmentInfo": {"shell": {"name": ")" + name +
+                             R"(", "path": ")" + path + R"("}}})")
+                .shell;
+        };
+        CHECK(shell("x", "/" + std::string(4095, 'a')).path.size() == 4096);
+        CHECK(shell("x", "/" + std::string(4096, 'a')).path == "/bin/sh");
+        CHECK(shell(std::string(201, 'n'), "/bin/zsh").name == "zsh");
+    }
+
     TEST_CASE("no answer at all") {
         for (const std::string_view json :
              {"null", "[]", "3", R"({"serverInfo": 3})", R"({"environmentInfo": {"cwd": []}})"}) {
@@ -89,6 +114,60 @@ TEST_SUITE("peer") {
         CHECK(error_of(bare.value(), ErrorKind::spawn_failed).message == "no");
         Parsed nothing(R"("no")");
         CHECK(error_of(nothing.value(), ErrorKind::spawn_failed).kind == ErrorKind::spawn_failed);
+    }
+
+    TEST_CASE("names have a bound, each and together") {
+        std::string list = R"(")" + std::string(199, 'x') + "\xc3\xa9" + R"(")";
+        for (int i = 1; i < 64; ++i)
+            list += R"(, "name")";
+        Parsed all("{\"missing\": [" + list + "]}");
+        Result<PeerStarted> started = read_message<PeerStarted>(all.value());
+        REQUIRE(started);
+        CHECK(started->missing.size() == 64);
+        CHECK(started->missing.front() == std::string(199, 'x') + "…");
+        CHECK(started->missing.back() == "name");
+        Parsed more("{\"missing\": [" + list + R"(, "a", "b"]})");
+        started = read_message<PeerStarted>(more.value());
+        REQUIRE(started);
+        CHECK(started->missing.size() == 64);
+        CHECK(started->missing.back() == "and 3 more");
+        Parsed limits(R"({"processId": "7", "seq": 3, "limitHits": [)" + list + R"(, "a", "b"]})");
+        Result<PeerExited> exited = read_message<PeerExited>(limits.value());
+        REQUIRE(exited);
+        CHECK(exited->end.limit_hits.size() == 64);
+        CHECK(exited->end.limit_hits.back() == "and 3 more");
+    }
+
+    TEST_CASE("what waits with an end has a bound") {
+        const std::string text(100000, 'x');
+        std::string denials =
+            R"({"kind": ")" + text + R"(", "count": 1, "target": ")" + text + "\"}";
+        for (int i = 1; i < 1000; ++i)
+            denials += R"(, {"kind": "file", "count": 1})";
+        Parsed much(R"({"chunks": [], "nextSeq": 1, "denials": [)" + denials +
+                    R"(], "sandboxHint": ")" + text + R"(", "signal": ")" + text + "\"}");
+        Result<PeerReadResult> result = read_message<PeerReadResult>(much.value());
+        REQUIRE(result);
+        CHECK(result->end.denials.size() == 256);
+        CHECK(result->end.denial_count == 1000);
+        CHECK(result->end.denials[0].kind.size() == 2000);
+        CHECK(result->end.denials[0].target->size() == 2000);
+        CHECK(result->end.sandbox_hint->size() == 2000);
+        CHECK(result->end.signal->size() == 2000);
+    }
+
+    TEST_CASE("survivors are numbers that a process can have, and not too many") {
+        std::string list = "0, -1, 2147483648, 9223372036854775807, 1, 2147483647";
+        Parsed some("{\"survivors\": [" + list + "]}");
+        Result<PeerTerminated> ended = read_message<PeerTerminated>(some.value());
+        REQUIRE(ended);
+        CHECK(ended->survivors == std::vector<std::int64_t>{1, 2147483647});
+        for (int i = 0; i < 100; ++i)
+            list += ", 7";
+        Parsed many("{\"survivors\": [" + list + "]}");
+        ended = read_message<PeerTerminated>(many.value());
+        REQUIRE(ended);
+        CHECK(ended->survivors.size() == 64);
     }
 
     TEST_CASE("an exit is read whatever it leaves out") {
