@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <utility>
@@ -33,10 +34,35 @@ Link::~Link() {
     if (is_running() && !is_paused_) poller_.unwatch(output_.get());
     if (error_) poller_.unwatch(error_.get());
     if (waits_for_room_) poller_.unwatch(input_.get());
-    // Not reaped yet, so the number is its own; and it leads a group. (0 would be our own.)
-    if (exit_ || pid_ <= 0) return;
+    if (pid_ <= 0 || (exit_ && !has_heirs())) return; // 0 would be our own group
     (void)::kill(-pid_, SIGKILL);
-    (void)::kill(pid_, SIGKILL);
+    // Not reaped yet, so the number is its own. It may not lead a group yet.
+    if (!exit_) (void)::kill(pid_, SIGKILL);
+}
+
+// What leads there may be a child of a wrapper that has ended. With their parent the members of its
+// group became our children (a subreaper, prctl(2)). Up to now the group had its number from the
+// one that was reaped, and numbers are given in turn, so it is still the same.
+bool Link::note_reaped(pid_t pid, int status) {
+    const auto is_heir = [&](const os::ProcessIdentity& heir) { return heir.pid == pid; };
+    if (pid == pid_)
+        exit_ = status;
+    else if (std::ranges::none_of(heirs_, is_heir))
+        return false;
+    heirs_.clear();
+    for (const pid_t child : os::children_of(::getpid())) {
+        if (child == pid_ || ::getpgid(child) != pid_) continue;
+        if (const auto alive = os::living_process(child)) heirs_.push_back(*alive);
+    }
+    return pid == pid_;
+}
+
+// A child of ours keeps its group until we reap it, and its group the number: as long as one of
+// them is here, that number means no other group.
+bool Link::has_heirs() const {
+    return std::ranges::any_of(heirs_, [&](const os::ProcessIdentity& heir) {
+        return os::living_process(heir.pid) == heir && ::getpgid(heir.pid) == pid_;
+    });
 }
 
 Result<void> Link::on_start_report() {

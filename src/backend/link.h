@@ -6,6 +6,7 @@
 #include "base/byte_buffer.h"
 #include "base/result.h"
 #include "os/poller.h"
+#include "os/proc.h"
 #include "os/spawn.h"
 #include "protocol/framing.h"
 
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ew::backend {
 
@@ -26,7 +28,7 @@ public:
     // Tokens of the poller carry `serial`. Errors: as os::PendingStart::begin.
     static Result<std::unique_ptr<Link>> begin(std::uint64_t serial, os::SpawnRequest request,
                                                os::Poller& poller);
-    ~Link(); // ends the program, with its process group
+    ~Link(); // ends the program with its process group, also if it has left that to others
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
@@ -65,8 +67,9 @@ public:
     // The server at the other end is asked to end, by the end of its input.
     void close_input();
 
-    // It has ended and been reaped, with this wait status.
-    void note_exit(int status) { exit_ = status; }
+    // A child of this process has ended and been reaped just now, with this wait status. True: it
+    // was the program. Reads /proc if it had to do with it.
+    bool note_reaped(pid_t pid, int status);
 
     bool has_exited() const { return exit_.has_value(); }
 
@@ -78,6 +81,7 @@ private:
         : serial_(serial), request_(std::move(request)), poller_(poller) {}
 
     void flush();
+    bool has_heirs() const;
 
     std::uint64_t serial_;
     os::SpawnRequest request_;
@@ -94,7 +98,8 @@ private:
     ByteBuffer unsent_;
     protocol::Deframer deframer_{protocol::Framing::lines};
     std::string error_text_;
-    std::optional<int> exit_; // wait status
+    std::optional<int> exit_;                // wait status
+    std::vector<os::ProcessIdentity> heirs_; // children of this process, in the program's group
 };
 
 } // namespace ew::backend

@@ -123,8 +123,7 @@ void RemoteBackend::on_input_room(std::uint64_t connection) {
 
 void RemoteBackend::on_reaped(pid_t pid, int status) {
     for (const auto& environment : environments_) {
-        if (!environment->link || environment->link->pid() != pid) continue;
-        environment->link->note_exit(status);
+        if (!environment->link || !environment->link->note_reaped(pid, status)) continue;
         if (environment->state == State::ending) finish_losing(*environment);
         return;
     }

@@ -5,6 +5,7 @@ A script has these members, all optional:
     dialect          "codex" (as Codex's exec-server now), "codex-old" (as its first versions) or
                      "execward"
     cwd, shell       what it says about itself; the directory is the test's own unless given
+    told_cwd         what it says instead of a URI of that directory
     play             events in place of a program, for each start: ["stdout", "text"], ["exited", 3],
                      ["closed"], also without an exit as ["closed alone"]; members that the exit has
                      besides may follow its status

@@ -721,7 +721,7 @@ class Peer:
             "shell": self.script.get("shell", {"name": "sh", "path": "/bin/sh"}),
             "executorVersion": "0.171.0",
             "providerId": "sha256:0",
-            "cwd": "file://" + urllib.parse.quote(self.script["cwd"]),
+            "cwd": self.script.get("told_cwd") or "file://" + urllib.parse.quote(self.script["cwd"]),
             "userHomeDir": "file:///root",
             "tempDir": "file:///tmp",
             "platformOs": "linux",
