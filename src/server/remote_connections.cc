@@ -29,11 +29,9 @@ core::Variables inherited() {
     return core::apply(all, own_environment());
 }
 
-std::string command_of(const config::Environment& settings) {
-    std::string command = settings.program;
-    for (const std::string& argument : settings.args)
-        command += ' ' + argument;
-    return core::shortened(core::visible(command));
+// Without its arguments: they may hold a token.
+std::string program_of(const config::Environment& settings) {
+    return core::shortened(core::visible(settings.program));
 }
 
 } // namespace
@@ -66,7 +64,9 @@ void RemoteBackend::start(RemoteEnvironment& environment) {
     request.environment = core::overlaid(inherited(), settings.env);
     request.directory = settings.cwd.empty() ? session_.environment().cwd.native : settings.cwd;
     limit_open_files(request, open_files_);
-    log::info("environment", "{}: starting {}", settings.id, command_of(settings));
+    log::info("environment", "{}: starting {}", settings.id, program_of(settings));
+    log::debug("environment", "{}: its arguments: {}", settings.id,
+               core::visible(fmt::format("{}", fmt::join(settings.args, " "))));
     environment.connection = ++last_connection_;
     environment.state = State::starting;
     environment.deadline = processes_.now() + settings.initialize_timeout;
@@ -206,7 +206,8 @@ void RemoteBackend::finish_losing(RemoteEnvironment& environment) {
     if (!was_ready)
         error = {ErrorKind::environment_unavailable,
                  fmt::format("the environment '{}' could not be started: {}", id, why),
-                 fmt::format("try its program by hand: {}", command_of(environment.settings))};
+                 fmt::format("try its program by hand, with its args: {}",
+                             program_of(environment.settings))};
     environment.failure = error;
     environment.state = State::failed;
     environment.was_ready = false;

@@ -92,6 +92,20 @@ def a_directory_that_leads_elsewhere_counts_as_not_told(scene):
     check("cwd" not in entry_of(server, "box"), "a directory is told")
 
 
+@test
+def arguments_of_the_program_that_leads_there_are_not_told_on(scene):
+    there = Peer(scene, settings=QUICK, fates=[fate("initialize", "hang")])
+    there.command += ["-e", "TOKEN=hunter2"]
+    server = server_with(scene, there, env={"EXECWARD_LOG_LEVEL": "info"})
+    result = server.result(later(server, "true"))
+    failed(result, "environmentUnavailable")
+    check(there.command[0] in result["failure"]["hint"], "the program is not in the hint")
+    check("hunter2" not in str(result), "the answer has an argument: %s" % result)
+    log = server.stderr()
+    check("starting" in log and there.command[0] in log, "the start is not in the log: %s" % log)
+    check("hunter2" not in log, "the log has an argument: %s" % log)
+
+
 # Processes
 
 
