@@ -147,6 +147,7 @@ void Link::read_error_text() {
 void Link::forget_error_text() {
     read_error_text();
     error_text_.clear();
+    strange_line_.clear();
 }
 
 void Link::close_input() {
@@ -165,11 +166,18 @@ std::string Link::ending() const {
         text += fmt::format(" ended with status {}", WEXITSTATUS(*exit_));
     else
         text += has_ended_ ? " has closed its output" : " has not ended";
+    if (const std::string line = last_error_line(); !line.empty()) text += ": " + line;
+    if (!strange_line_.empty()) text += "; instead of a message it sent: " + strange_line_;
+    return text;
+}
+
+// Empty: it has said nothing.
+std::string Link::last_error_line() const {
     const std::size_t last = error_text_.find_last_not_of(" \r\n\t");
-    if (last == std::string::npos) return text;
+    if (last == std::string::npos) return {};
     const std::size_t line = error_text_.find_last_of('\n', last);
     const std::size_t begin = line == std::string::npos ? 0 : line + 1;
-    return text + ": " + core::visible(core::lossy(error_text_.substr(begin, last + 1 - begin)));
+    return core::visible(core::lossy(error_text_.substr(begin, last + 1 - begin)));
 }
 
 } // namespace ew::backend

@@ -61,6 +61,9 @@ public:
 
     void read_error_text();
 
+    // A line of stdout that is no message, fit to show.
+    void note_strange_line(std::string line) { strange_line_ = std::move(line); }
+
     // What was said by now is no reason for an end that comes later.
     void forget_error_text();
 
@@ -73,7 +76,8 @@ public:
 
     bool has_exited() const { return exit_.has_value(); }
 
-    // "ssh ended with status 255: Connection refused", as far as it is known; safe to show.
+    // "ssh ended with status 255: Connection refused", as far as it is known, and the last strange
+    // line; safe to show.
     std::string ending() const;
 
 private:
@@ -82,6 +86,7 @@ private:
 
     void flush();
     bool has_heirs() const;
+    std::string last_error_line() const;
 
     std::uint64_t serial_;
     os::SpawnRequest request_;
@@ -98,6 +103,7 @@ private:
     ByteBuffer unsent_;
     protocol::Deframer deframer_{protocol::Framing::lines};
     std::string error_text_;
+    std::string strange_line_;
     std::optional<int> exit_;                // wait status
     std::vector<os::ProcessIdentity> heirs_; // children of this process, in the program's group
 };

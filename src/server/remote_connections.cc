@@ -170,9 +170,11 @@ std::string RemoteBackend::ignore_line(RemoteEnvironment& environment,
     const std::string shown = core::visible(core::shortened(frame.text));
     log::info("environment", "{}: ignored a line that is no message: {}", environment.settings.id,
               shown);
-    if (++environment.ignored_lines <= most_ignored_lines) return {};
-    return fmt::format("it sent {} lines that are no messages; the last one: {}",
-                       environment.ignored_lines, shown);
+    if (++environment.ignored_lines > most_ignored_lines)
+        return fmt::format("it sent {} lines that are no messages; the last one: {}",
+                           environment.ignored_lines, shown);
+    if (!environment.is_ready()) environment.link->note_strange_line(shown);
+    return {};
 }
 
 // `trouble`: why we end it; empty: the other side has.

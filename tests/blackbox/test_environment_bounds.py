@@ -106,6 +106,17 @@ def arguments_of_the_program_that_leads_there_are_not_told_on(scene):
     check("hunter2" not in log, "the log has an argument: %s" % log)
 
 
+@test
+def a_greeting_that_swallows_the_handshake_is_in_the_reason(scene):
+    greeting = "Welcome to \x1b[1mbox\x1b[0m"
+    there = Peer(scene, settings=QUICK, fates=[fate("initialize", "say", text=greeting)])
+    server = server_with(scene, there)
+    message = failed(server.result(later(server, "true")), "environmentUnavailable")
+    check("Welcome to \\x1b[1mbox" in message, "the greeting is not in %r" % message)
+    there.tell()
+    completed(server.exec("true", environment="box"))
+
+
 # Processes
 
 
