@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 AT_ONCE = 2
 MOST_REASONS = 20  # of a suite, repeated at the end
 TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
+REPLAY_SECONDS = 120  # for each message
 SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
 NODE_MODULES = "EXECWARD_NODE_MODULES"  # where test_examples finds vscode-jsonrpc
 CODEX = "EXECWARD_CODEX"  # the codex of test_environment_transcripts
@@ -77,7 +78,8 @@ def suites(build):
                           str(build / "tests/words_cli")])
     yield Suite("tricks", [python, str(ROOT / "scripts/count_tricks.py"), "--server", execward])
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
-        yield Suite(file.name, [execward, "replay", str(file), *server], single=True)
+        yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
+                    single=True)
     for file in sorted(ROOT.glob("tests/blackbox/test_*.py")):
         yield Suite(file.stem, [python, str(file), *server], alone=True)
 
