@@ -15,6 +15,7 @@ from support.peer import (
     LONG,
     Execward,
     Peer,
+    answered_in_bounds,
     completed,
     entry_of,
     failed,
@@ -31,7 +32,6 @@ from support.peer import (
 )
 from support.runner import main, test
 
-MIB = 1 << 20
 PIECE = 49152
 ANSWER = 5  # seconds for which an answer is waited
 BASH = {"name": "bash", "path": "/bin/bash"}
@@ -178,14 +178,7 @@ def one_that_asks_and_does_not_read_is_lost(scene):
     works_here(server)
     before = server.resident_bytes()
     message_id = later(server, "true")
-    bound = 4096 if server.is_sanitized() else 224
-
-    def is_answered():
-        grown = (server.resident_bytes() - before) // MIB
-        check(grown < bound, "memory grew by %d MiB" % grown)
-        return server.is_answered(message_id)
-
-    eventually(is_answered, "the loss")
+    answered_in_bounds(server, message_id, before)
     failed(server.result(message_id), "environmentLost", "does not read")
     equal(completed(server.exec("echo on", environment="other")), "on\n", "in the other")
     works_here(server)

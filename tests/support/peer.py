@@ -253,3 +253,15 @@ def underway(server, scene, call="c"):
     process_id = server.program_of_call(call).begin["processId"]
     server.wait_delta(process_id, "up\n")
     return message_id, process_id
+
+
+def answered_in_bounds(server, message_id, before):
+    """Waits for an answer, while the server takes little more memory than `before`, in bytes."""
+    bound = 4096 if server.is_sanitized() else 224
+
+    def is_answered():
+        grown = (server.resident_bytes() - before) >> 20
+        check(grown < bound, "memory grew by %d MiB" % grown)
+        return server.is_answered(message_id)
+
+    eventually(is_answered, "the answer")
