@@ -6,6 +6,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.client import check, command_line, equal, eventually, kill_quietly, within
 from support.peer import (
+    QUICK,
     Peer,
     completed,
     entry_of,
@@ -20,7 +21,6 @@ from support.peer import (
 from support.runner import main, test
 
 MIB = 1 << 20
-QUICK = {"initialize_timeout_ms": 500}
 EARLY = {"disorder": ["output before reply"]}
 # A command line follows. It is started in the background, with stdin and stdout, and left alone.
 WRAPPER = ["/bin/sh", "-c", '{ "$@" <&3 3<&- & } 3<&0', "sh"]
@@ -135,8 +135,7 @@ def what_a_wrapper_has_left_is_ended_with_the_connection(scene):
 
 @test
 def what_that_has_left_in_its_turn_is_ended_too(scene):
-    patient = {"initialize_timeout_ms": 2000}
-    there = Peer(scene, relay=NESTED, settings=patient, fates=[fate("initialize", "block")])
+    there = Peer(scene, relay=NESTED, settings=QUICK, fates=[fate("initialize", "block")])
     server = server_with(scene, there)
     message_id = later(server, "true")
     there.wait_fate()

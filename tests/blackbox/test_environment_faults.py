@@ -13,6 +13,7 @@ from support.client import check, equal, eventually, is_alive, within
 from support.exec import Home, denied, is_asked, ran
 from support.peer import (
     LONG,
+    QUICK,
     Execward,
     Peer,
     answered_in_bounds,
@@ -36,8 +37,6 @@ PIECE = 49152
 ANSWER = 5  # seconds for which an answer is waited
 BASH = {"name": "bash", "path": "/bin/bash"}
 RAW = "a\x1b[2Jb\u202ec\nd\x07e"
-# Long enough for what answers at all: a fake has to be started, and to start programs.
-QUICK = {"initialize_timeout_ms": 8000}
 BEST_EFFORT = 'confinement.enforcement = "best-effort"\n'
 
 

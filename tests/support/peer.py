@@ -228,6 +228,8 @@ def completed(result, code=0):
 
 
 LONG = 30000  # of yieldTimeMs
+# Long enough for what answers at all: a fake has to be started, and to start programs.
+QUICK = {"initialize_timeout_ms": 8000}
 
 
 def fake(scene, dialect="codex", **script):

@@ -118,8 +118,8 @@ TEST_CASE("no process with the same descriptors and memory gets at a forbidden s
         shared.good.resize(shared.bad.size());
         shared.address = shared.good;
         const auto change = [](void* at) {
-            (void)::prctl(PR_SET_PDEATHSIG,
-                          SIGKILL); // the test may have failed and killed the child
+            // The test may have failed and killed the child.
+            (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
             auto* const all = static_cast<Shared*>(at);
             while (!all->is_over) {
                 (void)::dup2(all->internet.get(), all->number.get());
