@@ -211,6 +211,28 @@ void RemoteBackend::on_terminated(Process& process, const Message& message) {
     processes_.finish_ending(process, survivors);
 }
 
+std::string RemoteBackend::on_read(Process& process, const Message& message) {
+    RemoteProcess& remote = *process.remote;
+    const bool is_end_missing = remote.missing_end && remote.missing_end->is_asked;
+    if (message.is_error) {
+        give_up_gap(process);
+        if (is_end_missing && !process.is_closed) lose_process(process); // it is not known there
+        return {};
+    }
+    remote.is_reading = false;
+    remote.gap_since.reset();
+    Result<backend::PeerReadResult> result =
+        backend::read_message<backend::PeerReadResult>(message.params);
+    if (!result) return cannot_read("answer to process/read", result.error());
+    if (is_end_missing && remote.missing_end->is_doubtful && !result->exited)
+        remote.missing_end.reset(); // it goes on
+    remote.events.add(std::move(*result));
+    // It has told all that it has, and what is missing was not among that.
+    if (remote.events.next() == nullptr) remote.is_gap_given_up = true;
+    drain(process);
+    return {};
+}
+
 // ---------------------------------------------------------------- events
 
 Process* RemoteBackend::find_there(const RemoteEnvironment& environment, std::string_view id) {

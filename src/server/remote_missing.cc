@@ -9,8 +9,6 @@
 
 namespace ew::server {
 
-using protocol::Message;
-
 // All that has come is there.
 void RemoteBackend::note_loss(Process& process) {
     RemoteProcess& remote = *process.remote;
@@ -100,29 +98,6 @@ void RemoteBackend::lose_process(Process& process) {
                                     remote.order.environment, core::shortened(process.id)),
                         "it may still run there"};
     drain(process);
-}
-
-std::string RemoteBackend::on_read(Process& process, const Message& message) {
-    RemoteProcess& remote = *process.remote;
-    const bool is_end_missing = remote.missing_end && remote.missing_end->is_asked;
-    if (message.is_error) {
-        give_up_gap(process);
-        if (is_end_missing && !process.is_closed) lose_process(process); // it is not known there
-        return {};
-    }
-    remote.is_reading = false;
-    remote.gap_since.reset();
-    Result<backend::PeerReadResult> result =
-        backend::read_message<backend::PeerReadResult>(message.params);
-    if (!result)
-        return fmt::format("its answer to process/read cannot be read: {}", result.error().message);
-    if (is_end_missing && remote.missing_end->is_doubtful && !result->exited)
-        remote.missing_end.reset(); // it goes on
-    remote.events.add(std::move(*result));
-    // It has told all that it has, and what is missing was not among that.
-    if (remote.events.next() == nullptr) remote.is_gap_given_up = true;
-    drain(process);
-    return {};
 }
 
 } // namespace ew::server
