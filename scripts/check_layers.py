@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that includes in src/ only go downwards: the table below and a loop over #include "…"."""
+"""The map of src/: which rooms there are, and which other rooms each may include.
+
+Checks that includes only go downwards, by the table below and a loop over #include "…".
+"""
 
 import pathlib
 import re
@@ -7,57 +10,119 @@ import sys
 
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 
-LOW = {"core", "json", "os", "toml", "files", "patch", "base"}
-MIDDLE = {"protocol", "sandbox", "store", "transcript", "config"}
-
-# Folder (or, for a file directly in src, its name) and what it may include besides itself.
-MAY_INCLUDE = {
-    "base": set(),
-    "core": {"base"},
-    "json": {"base"},
-    "files": {"patch", "core", "os", "json", "base"},
-    "os": {"base"},
-    "patch": {"core", "base"},
-    "toml": {"base"},
-    "protocol": LOW,
-    "sandbox": LOW,
-    "store": LOW,
-    "transcript": LOW,
-    "config": LOW,
-    "keeper": {"os", "base"},
-    "backend": {"protocol"} | LOW,
-    "server": {"backend"} | MIDDLE | LOW,
-    "cli": {"server", "keeper"} | MIDDLE | LOW,
-    "main": {"cli", "server", "keeper"} | MIDDLE | LOW,
+# A row a room, the highest first; a room is a folder, or a file directly in src (keeper, main). A room
+# may include rooms that stand below it in the table, as far as its row names them. "core" stands for
+# core and all rooms in it, and so on; "core/." for the files in the folder itself.
+MAP = {
+    "main": "cli keeper protocol os base",
+    "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox protocol"
+             " files patch core json os toml base",
+    "cli/setup": "cli/shared config patch core json os toml base",
+    "cli/run": "cli/shared server/request sandbox config core os base",
+    "cli/shared": "config store files patch core json os base",
+    "keeper": "os base",
+    "server/.": "server/patch server/exec server/environment server/local server/fs server/process"
+                " server/confine server/approval server/request server/session server/connection"
+                " sandbox config store transcript core protocol json os base",
+    "server/patch": "server/exec server/fs server/process server/confine server/approval"
+                    " server/request server/session server/connection sandbox files patch core"
+                    " protocol store json os base",
+    "server/exec": "server/environment server/process server/confine server/approval"
+                   " server/request server/session server/connection peer sandbox config store core"
+                   " protocol json os base",
+    "server/environment": "server/process server/request server/session server/connection peer"
+                          " sandbox config core protocol json os base",
+    "server/local": "server/process server/confine server/request server/connection sandbox core"
+                    " protocol os base",
+    "server/fs": "server/process server/confine server/request server/connection sandbox files core"
+                 " protocol json os base",
+    "server/process": "server/confine server/request server/connection peer sandbox core protocol"
+                      " json os base",
+    "server/confine": "server/request server/connection sandbox core protocol os base",
+    "server/approval": "server/request server/session server/connection sandbox config store core"
+                       " protocol json os base",
+    "server/request": "server/session sandbox config core protocol json os base",
+    "server/session": "config store core protocol os base",
+    "server/connection": "protocol transcript json os base",
+    "sandbox/trial": "sandbox/supervise sandbox/launch sandbox/plan sandbox/policy sandbox/init"
+                     " core json os base",
+    "sandbox/supervise": "sandbox/launch sandbox/plan sandbox/policy core os base",
+    "sandbox/launch": "sandbox/plan sandbox/policy sandbox/init core os base",
+    "sandbox/plan": "sandbox/policy sandbox/init core os base",
+    "sandbox/policy": "core os base",
+    "sandbox/init": "files core base",
+    "files/verbs": "files/patch files/. core json os base",
+    "files/patch": "files/. patch core os base",
+    "files/.": "os base",
+    "patch": "core base",
+    "peer": "protocol core json os base",
+    "transcript": "json os core base",
+    "store": "os json core base",
+    "config": "json toml os core base",
+    "protocol": "json core base",
+    "core/.": "core/judgement core/output core/text base",
+    "core/judgement": "core/output core/text base",
+    "core/output": "core/text base",
+    "core/text": "base",
+    "toml": "base",
+    "json": "base",
+    "os": "base",
+    "base": "",
 }
 
-# Constants that everyone may know.
+# Constants that every room may know.
 FREE = {"version"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
-def layer(path):
-    """The layer of a path below src: its first folder, or the name of a file without one."""
-    first = pathlib.PurePosixPath(path).parts[0]
-    return first.rsplit(".", 1)[0]
+def room_of(path):
+    """The room of a path below src: its folder, or the name of a file without one."""
+    folder = pathlib.PurePosixPath(path).parent.as_posix()
+    if folder == ".":
+        return pathlib.PurePosixPath(path).stem
+    if folder in MAP or folder in FREE:
+        return folder
+    return folder + "/."
+
+
+def may_include(here):
+    """All rooms that this row names."""
+    for name in MAP[here].split():
+        yield name
+        if not name.endswith("/."):
+            yield from (room for room in MAP if room.startswith(name + "/"))
+
+
+def mistakes_of_map():
+    """A room may only name rooms below it, so that there can be no circles."""
+    order = list(MAP)
+    for here, row in MAP.items():
+        for name in row.split():
+            rooms = [r for r in order if r == name or r.startswith(name + "/")]
+            if not rooms:
+                yield f"the row of {here} names {name}, which is no room"
+            yield from (f"{here} names {r}, which stands above it"
+                        for r in rooms if order.index(r) < order.index(here))
 
 
 def offence(here, included):
     """What is wrong with this include, or None."""
-    there = layer(included)
-    if there not in MAY_INCLUDE and there not in FREE:
-        return f"{there} is not in the table of scripts/check_layers.py; write the path from src/"
-    if there in FREE or there == here or there in MAY_INCLUDE.get(here, set()):
+    there = room_of(included)
+    if there not in MAP and there not in FREE:
+        return f"{there} is not in the map of scripts/check_layers.py; write the path from src/"
+    if there in FREE or there == here or there in may_include(here):
         return None
     return f"{here} must not include {there}"
 
 
 def offences_of(file):
     relative = file.relative_to(SRC)
-    here = layer(relative.as_posix())
-    if here not in MAY_INCLUDE and here not in FREE:
-        yield f"src/{relative}: {here} is not in the table of scripts/check_layers.py"
+    here = room_of(relative.as_posix())
+    if here not in MAP and here not in FREE:
+        yield f"src/{relative}: {here} is not in the map of scripts/check_layers.py"
+        return
+    if here in FREE:
         return
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         match = INCLUDE.match(line)
@@ -70,7 +135,7 @@ def main():
     files = sorted(file for ending in ("*.cc", "*.h") for file in SRC.rglob(ending))
     if not files:
         sys.exit(f"check_layers: no sources below {SRC}")
-    offences = [offence for file in files for offence in offences_of(file)]
+    offences = list(mistakes_of_map()) + [row for file in files for row in offences_of(file)]
     print("\n".join(offences or [f"check_layers: {len(files)} files include only downwards"]))
     return 1 if offences else 0
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/core/unicode.cc: which characters show themselves, and which are combining marks.
+"""Writes src/core/text/unicode.cc: which characters show themselves, and which are combining marks.
 
 The categories are those of the unicodedata of this Python. Characters that are newer than it count
 as unassigned, which is the careful side: they are shown as escapes.
@@ -68,7 +68,7 @@ def table(name, ranges):
 
 
 HEAD = """// Written by scripts/write_unicode.py from the character database of Unicode %s.
-#include "core/unicode.h"
+#include "core/text/unicode.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,15 @@
 // execward approvals: what was allowed for more than once; shown, withdrawn and given.
+#include "cli/approvals.h"
+
 #include "base/byte_buffer.h"
-#include "cli/commands.h"
-#include "cli/store_access.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/store_access.h"
 #include "config/paths.h"
-#include "core/display.h"
-#include "core/judgement.h"
+#include "core/judgement/banned_prefix.h"
+#include "core/judgement/judgement.h"
+#include "core/text/display.h"
 #include "json/writer.h"
-#include "server/approval_book.h"
+#include "server/approval/approval_book.h"
 
 #include <fmt/format.h>
 #include <getopt.h>

@@ -1,8 +1,10 @@
 // execward audit: what ran, what was asked, and who or what decided.
+#include "cli/audit.h"
+
 #include "base/byte_buffer.h"
-#include "cli/commands.h"
-#include "cli/store_access.h"
-#include "core/display.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/store_access.h"
+#include "core/text/display.h"
 #include "json/strings.h"
 #include "json/writer.h"
 

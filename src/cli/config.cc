@@ -1,14 +1,15 @@
 // execward config: shows the settings that a server started here would have, and where they are.
 // What makes a client start execward is in client_setup.
-#include "config/config.h"
+#include "cli/config.h"
 
 #include "base/byte_buffer.h"
-#include "cli/client_setup.h"
-#include "cli/commands.h"
-#include "cli/toml_text.h"
+#include "cli/setup/client_setup.h"
+#include "cli/setup/toml_text.h"
+#include "cli/shared/printing.h"
+#include "config/config.h"
 #include "config/paths.h"
 #include "config/settings.h"
-#include "core/display.h"
+#include "core/text/display.h"
 #include "json/writer.h"
 
 #include <fmt/core.h>

@@ -1,15 +1,17 @@
 // execward doctor: what this machine can enforce, found by doing it, and how to get the rest.
+#include "cli/doctor.h"
+
 #include "base/byte_buffer.h"
 #include "base/clock.h"
-#include "cli/commands.h"
-#include "cli/state_place.h"
-#include "cli/store_access.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/state_place.h"
 #include "config/paths.h"
 #include "config/settings.h"
-#include "core/display.h"
+#include "core/text/display.h"
 #include "json/writer.h"
-#include "sandbox/init_place.h"
-#include "sandbox/trial.h"
+#include "sandbox/launch/init_place.h"
+#include "sandbox/trial/trial.h"
+#include "sandbox/trial/trial_memory.h"
 
 #include <fmt/format.h>
 #include <getopt.h>

@@ -1,12 +1,13 @@
 // execward patch: a patch from a shell, applied as a whole or not at all.
-#include "cli/commands.h"
-#include "cli/patch_output.h"
-#include "cli/state_place.h"
-#include "cli/store_access.h"
+#include "cli/patch.h"
+
+#include "cli/shared/patch_output.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/state_place.h"
 #include "config/paths.h"
-#include "core/display.h"
-#include "files/held_journal.h"
-#include "files/patching.h"
+#include "core/text/display.h"
+#include "files/patch/held_journal.h"
+#include "files/patch/patching.h"
 #include "os/io.h"
 #include "patch/parse.h"
 

@@ -1,19 +1,21 @@
 // execward policy: what the rules say about a command, and what is wrong with the rules.
+#include "cli/policy.h"
+
 #include "base/byte_buffer.h"
-#include "cli/commands.h"
-#include "cli/store_access.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/store_access.h"
 #include "config/config.h"
 #include "config/paths.h"
 #include "config/project.h"
 #include "config/rule_files.h"
 #include "config/settings.h"
-#include "core/display.h"
-#include "core/judgement.h"
+#include "core/judgement/judgement.h"
+#include "core/text/display.h"
 #include "json/writer.h"
 #include "os/io.h"
 #include "os/programs.h"
 #include "protocol/approval.h"
-#include "server/explanation.h"
+#include "server/approval/explanation.h"
 #include "version.h"
 
 #include <fmt/format.h>

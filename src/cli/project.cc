@@ -1,10 +1,11 @@
 // execward project: whose own rules count.
-#include "config/project.h"
+#include "cli/project.h"
 
 #include "base/byte_buffer.h"
-#include "cli/commands.h"
-#include "cli/store_access.h"
-#include "core/display.h"
+#include "cli/shared/printing.h"
+#include "cli/shared/store_access.h"
+#include "config/project.h"
+#include "core/text/display.h"
 #include "json/writer.h"
 
 #include <fmt/format.h>

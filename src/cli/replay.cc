@@ -1,6 +1,8 @@
 // execward replay: plays a transcript against a server and shows where the server differs.
-#include "cli/commands.h"
+#include "cli/replay.h"
+
 #include "cli/schema_text.h"
+#include "cli/shared/printing.h"
 #include "transcript/player.h"
 
 #include <fmt/core.h>

@@ -1,6 +1,8 @@
 // execward schema: prints what the wire looks like.
-#include "cli/commands.h"
+#include "cli/schema.h"
+
 #include "cli/schema_text.h"
+#include "cli/shared/printing.h"
 
 #include <fmt/core.h>
 

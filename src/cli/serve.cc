@@ -1,6 +1,8 @@
 // execward serve: the server. Reads options, takes over stdio, splits into keeper and worker.
+#include "cli/serve.h"
+
 #include "base/log.h"
-#include "cli/commands.h"
+#include "cli/shared/printing.h"
 #include "config/config.h"
 #include "config/paths.h"
 #include "config/rule_files.h"

@@ -2,9 +2,10 @@
 
 #include "config/rule_files.h"
 #include "config/rule_text.h"
-#include "core/display.h"
-#include "core/judgement.h"
-#include "core/text.h"
+#include "core/judgement/banned_prefix.h"
+#include "core/judgement/judgement.h"
+#include "core/text/display.h"
+#include "core/text/text.h"
 
 #include <fmt/format.h>
 

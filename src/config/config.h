@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "core/environment.h"
-#include "core/policy_types.h"
+#include "core/judgement/policy_types.h"
 
 #include <cstddef>
 #include <cstdint>

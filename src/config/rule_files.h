@@ -1,7 +1,7 @@
 // The rules that are in force, from all the directories that hold some.
 #pragma once
 
-#include "core/rules.h"
+#include "core/judgement/rules.h"
 #include "toml/toml.h"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "config/rule_text.h"
 
-#include "core/shell_words.h"
+#include "core/judgement/shell_words.h"
 
 #include <fmt/format.h>
 

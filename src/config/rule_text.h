@@ -2,7 +2,7 @@
 // What is wrong with it never loosens anything: a text with a mistake allows nothing.
 #pragma once
 
-#include "core/rules.h"
+#include "core/judgement/rules.h"
 #include "toml/toml.h"
 
 #include <optional>

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/policy_types.h"
+#include "core/judgement/policy_types.h"
 
 #include <cstdint>
 #include <optional>

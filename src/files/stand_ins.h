@@ -1,5 +1,5 @@
 // What only holds a place in a sandbox, such as an empty .git that is to stay missing
-// (sandbox/placeholders.h): the file process says of it that it is not there.
+// (sandbox/launch/placeholders.h): the file process says of it that it is not there.
 #pragma once
 
 #include "files/outcome.h"

@@ -20,7 +20,7 @@ epoll_event as_event(Token token, Interest interest) {
 }
 
 Token as_token(std::uint64_t data) {
-    return {static_cast<Source>(data >> source_shift), data & ((1ULL << source_shift) - 1)};
+    return {static_cast<std::uint8_t>(data >> source_shift), data & ((1ULL << source_shift) - 1)};
 }
 
 } // namespace

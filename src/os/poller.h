@@ -13,35 +13,10 @@
 
 namespace ew::os {
 
-enum class Source : std::uint8_t {
-    client_input,
-    client_output,
-    signals,
-    parent, // a process whose end ends us
-    bulk,   // the set of processes that flood
-    start,  // the report of a start that is under way
-    output, // of a process: stdout, or the terminal
-    error_output,
-    input,      // of a process: its stdin takes bytes again
-    machine,    // what can be enforced here is known
-    supervisor, // of a sandbox: it asks whether it may
-    clearing,   // of a sandbox: what held places for it is gone
-    // Of a file process: its start, what it says, what held places for its sandbox.
-    file_start,
-    file_socket,
-    patch, // an errand of a patch
-    file_clearing,
-    file_watch, // something happened where a file is missing
-    // Of the program that leads to another environment: its start, its stdout, stderr and stdin.
-    environment_start,
-    environment_output,
-    environment_error,
-    environment_input,
-};
-
+// What a descriptor is watched under, and what the poller hands back when it is ready.
 struct Token {
-    Source source = Source::client_input;
-    std::uint64_t serial = 0; // of the process; never used twice, so a stale token finds nothing
+    std::uint8_t source = 0; // what kind of descriptor it is; the owner of the loop enumerates them
+    std::uint64_t serial = 0; // whose it is; never used twice, so a stale token finds nothing
 };
 
 enum class Interest : std::uint32_t { none = 0, read = EPOLLIN, write = EPOLLOUT };

@@ -1,6 +1,6 @@
 #include "patch/diff.h"
 
-#include "core/display.h"
+#include "core/text/display.h"
 #include "patch/lines.h"
 
 #include <fmt/format.h>

@@ -12,8 +12,8 @@ struct DiffLimits {
     std::size_t most_bytes = 1 << 20; // of the diff, beside its names and a last line
 };
 
-// A unified diff; empty if the texts are equal. Lines are made visible (core/display.h), so it is
-// for reading and not for patch(1). `old_name` and `new_name` must be so already.
+// A unified diff; empty if the texts are equal. Lines are made visible (core/text/display.h), so it
+// is for reading and not for patch(1). `old_name` and `new_name` must be so already.
 //
 // Texts that have too little in common are shown as one replaced by the other, between the lines
 // that they begin and end with. A diff that would be too long ends early, with a line that begins

@@ -1,7 +1,7 @@
 #include "patch/lines.h"
 
-#include "core/display.h"
-#include "core/utf8.h"
+#include "core/output/utf8.h"
+#include "core/text/display.h"
 
 namespace ew::patch {
 

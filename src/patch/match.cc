@@ -1,6 +1,6 @@
 #include "patch/match.h"
 
-#include "core/text.h"
+#include "core/text/text.h"
 
 #include <algorithm>
 

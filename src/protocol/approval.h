@@ -1,7 +1,7 @@
 // The messages of approval/*, approvals/*, policy/* and session/configure.
 #pragma once
 
-#include "core/policy_types.h"
+#include "core/judgement/policy_types.h"
 #include "json/types.h"
 #include "protocol/exec.h"
 #include "protocol/patched_file.h"

@@ -1,7 +1,7 @@
 // The messages of exec/*: commands for agents, as text.
 #pragma once
 
-#include "core/policy_types.h"
+#include "core/judgement/policy_types.h"
 #include "json/types.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"

@@ -3,7 +3,7 @@
 // decode.cc.
 #pragma once
 
-#include "core/policy_types.h"
+#include "core/judgement/policy_types.h"
 #include "json/types.h"
 
 #include <array>

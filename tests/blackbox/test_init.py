@@ -40,7 +40,7 @@ GETPPID = {"x86_64": 110, "aarch64": 173}[os.uname().machine]
 
 
 def order(argv, **wish):
-    """The bytes of an order; see src/sandbox/init_order.h for the names."""
+    """The bytes of an order; see src/sandbox/plan/init_order.h for the names."""
     programs = wish.get("programs", argv[:1])
     lists = [programs, argv, wish.get("environment", ["PATH=" + PATH]), wish.get("writable", [])]
     expected = wish.get("expected", [])

@@ -1,9 +1,10 @@
 // Scripts: what is accepted reads back. Its words, quoted again, make a script with the same words,
 // and no accepted word comes from a character that only the shell could give a meaning to.
 // Everything else that looks at commands must end, whatever it is given.
-#include "core/shell_words.h"
+#include "core/judgement/shell_words.h"
 
-#include "core/judgement.h"
+#include "core/judgement/judgement.h"
+#include "core/judgement/literal_commands.h"
 #include "fuzz/scenes.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Output in pieces, on two streams: nothing is lost or changed, and no entry ends inside a
 // character but where it was let go of. Where that is, is looked up the slow way.
-#include "core/utf8.h"
+#include "core/output/utf8.h"
 
-#include "core/output_log.h"
+#include "core/output/output_log.h"
 #include "fuzz/scenes.h"
 #include "support/slow_utf8.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "os/io.h"
-#include "server/outbox.h"
+#include "server/connection/outbox.h"
 #include "support/testing.h"
 
 #include <fcntl.h>

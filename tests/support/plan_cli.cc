@@ -1,10 +1,11 @@
 // Prints the arguments that bubblewrap gets for a workspace-write sandbox of a directory, each
 // ended by NUL: for scripts/bench_sandbox.py, which starts bubblewrap with nothing else. usage:
 // plan_cli BUBBLEWRAP EXECWARD_INIT DIRECTORY
-#include "sandbox/bubblewrap.h"
-#include "sandbox/machine.h"
-#include "sandbox/plan.h"
-#include "sandbox/policy.h"
+#include "sandbox/launch/bubblewrap.h"
+#include "sandbox/plan/bubblewrap_arguments.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/policy/machine.h"
+#include "sandbox/policy/policy.h"
 
 #include <unistd.h>
 

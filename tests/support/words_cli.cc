@@ -1,7 +1,7 @@
 // Prints how scripts are taken apart, for scripts/compare_words.py. Scripts come on stdin, each
 // ended by NUL. One line each: "!" for an obstacle, or the commands with " ; " between them; a word
 // is "x" and its bytes in hexadecimal.
-#include "core/shell_words.h"
+#include "core/judgement/shell_words.h"
 
 #include <cstdio>
 #include <iostream>

@@ -5,7 +5,7 @@
 // process stays behind. Else it becomes the command itself. As `execward-init files` it is a file
 // process, in a sandbox or not.
 
-#include "files/serve.h"
+#include "files/verbs/serve.h"
 #include "sandbox/init/command.h"
 #include "sandbox/init/first_process.h"
 #include "sandbox/init/order_reader.h"

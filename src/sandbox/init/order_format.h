@@ -1,4 +1,4 @@
-// The order for execward-init as bytes. Written by encode() in sandbox/init_order.cc, read by
+// The order for execward-init as bytes. Written by encode() in sandbox/plan/init_order.cc, read by
 // order_reader.cc, both of the same build on the same machine. In this order, without gaps:
 //
 //   Header

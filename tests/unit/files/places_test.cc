@@ -2,7 +2,7 @@
 #include "files/wire.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
-#include "unit/files/carried_out.h"
+#include "unit/files/verbs/carried_out.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>

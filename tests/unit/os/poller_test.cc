@@ -13,10 +13,11 @@ using ew::Millis;
 using ew::os::Interest;
 using ew::os::Pipe;
 using ew::os::Poller;
-using ew::os::Source;
 using ew::os::Token;
 
 namespace {
+
+enum Source : std::uint8_t { output = 3, error_output, input, client_input, bulk, start };
 
 Pipe new_pipe() {
     ew::Result<Pipe> pipe = ew::os::make_pipe();

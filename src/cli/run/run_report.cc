@@ -1,0 +1,67 @@
+#include "cli/run/run_report.h"
+
+#include "core/text/display.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+namespace ew::cli {
+
+namespace {
+
+constexpr std::size_t most_lines = 16; // of denials; how many more there were is told
+
+// Not fmt::print(), which throws when the disk is full or nobody reads.
+void say(std::string_view line) {
+    const std::string text = fmt::format("execward: {}\n", line);
+    (void)std::fwrite(text.data(), 1, text.size(), stderr); // there is nobody else to tell
+}
+
+std::string way_out(const sandbox::Denial& denial) {
+    if (denial.allow.empty()) return "nothing allows it";
+    if (denial.kind == sandbox::DenialKind::network) return "--network allows it";
+    const std::string directory = denial.target.substr(0, denial.target.rfind('/'));
+    return fmt::format("--writable={} allows it",
+                       core::shell_quoted({directory.empty() ? "/" : directory}));
+}
+
+// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
+// ends. Addresses are written by us.
+std::string target_of(const sandbox::Denial& denial) {
+    if (denial.kind == sandbox::DenialKind::network) return denial.target;
+    return core::shell_quoted({denial.target});
+}
+
+std::string times(std::uint64_t count) {
+    return count == 1 ? std::string() : fmt::format(" {} times", count);
+}
+
+} // namespace
+
+void report_error(const Error& error) {
+    say(core::visible(error.message));
+    if (!error.hint.empty()) say(fmt::format("hint: {}", core::visible(error.hint)));
+}
+
+void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes) {
+    for (const sandbox::Guarantee guarantee : missing.list())
+        say(fmt::format("not guaranteed here: {} ({})", name_of(guarantee), meaning_of(guarantee)));
+    for (const std::string& note : notes)
+        say(core::visible(note));
+}
+
+void report_denials(const sandbox::DenialLog& denials) {
+    std::uint64_t told = 0;
+    std::size_t lines = 0;
+    for (const sandbox::Denial& denial : denials.kept()) {
+        if (++lines > most_lines) break;
+        say(fmt::format("refused{}: {} {} ({})", times(denial.count), denial.operation,
+                        target_of(denial), way_out(denial)));
+        told += denial.count;
+    }
+    if (denials.total() > told) say(fmt::format("refused: {} more", denials.total() - told));
+}
+
+} // namespace ew::cli

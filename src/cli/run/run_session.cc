@@ -1,0 +1,422 @@
+#include "cli/run/run_session.h"
+
+#include "base/clock.h"
+#include "cli/run/run_report.h"
+#include "cli/run/run_signals.h"
+#include "cli/run/terminal_relay.h"
+#include "sandbox/supervise/supervision.h"
+#include "sandbox/supervise/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ew::cli {
+
+namespace {
+
+// From a signal that asks it to end until the command is killed.
+constexpr Millis grace{2000};
+// After the command's end its output is read until nobody holds the other side any more, or until
+// nothing has moved for so long: only what has left the sandbox can still hold it.
+constexpr Millis patience{2000};
+constexpr Millis patience_when_ended{200}; // if we were asked to end
+constexpr Millis background_pause{100};    // until we look again who may read the terminal
+
+int status_of(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+// Of a command that has not run.
+int status_of_failure(const Error& failure) {
+    if (failure.path == "cwd") return status_not_confined; // see os::describe()
+    if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
+    if (failure.kind == ErrorKind::spawn_failed) return status_not_executable;
+    return status_not_confined;
+}
+
+class Session {
+public:
+    explicit Session(bool is_quiet) : is_quiet_(is_quiet) {}
+
+    int run(sandbox::LaunchOrder order);
+
+private:
+    enum Place { signals, status, supervisor, input, output = input + 2, errors = output + 2 };
+
+    static constexpr std::size_t places = errors + 2;
+    using Polled = std::array<pollfd, places>;
+
+    Result<void> begin(sandbox::LaunchOrder order);
+    Result<void> take_stdio(os::SpawnRequest& request);
+    void loop();
+    bool is_over(TimePoint now) const;
+    std::optional<TimePoint> end_of_patience() const;
+    Polled polled(TimePoint now) const;
+    int wait_millis(TimePoint now) const;
+    void handle(Polled& polled, TimePoint now);
+
+    void on_signals(TimePoint now);
+    void on_ending(int signal, TimePoint now);
+    void reap();
+    void end_group() const;
+    void suspend();
+    void come_forward();
+    void pass_size();
+
+    void on_outcome();
+    Result<void> start_supervisor();
+    void open_flows();
+    void relay(const Polled& polled, TimePoint now);
+    bool may_read_input(TimePoint now);
+
+    void signal_command(int signal) const;
+    void kill_sandbox() const;
+    void release_placeholders();
+    int conclude();
+
+    // The order matters: what is declared first goes last, the terminal's settings among them.
+    StdioGuard stdio_;
+    std::unique_ptr<CallerTerminal> terminal_; // absent: stdin is none
+    RunSignals signals_;
+    CallerStreams streams_;
+    std::unique_ptr<sandbox::Launch> launch_;
+    std::string journal_; // of placeholders
+    sandbox::SupervisorSettings supervision_;
+    std::unique_ptr<sandbox::Supervisor> supervisor_;
+    UniqueFd master_; // of the command's terminal; absent: it has pipes
+    Flow input_;
+    Flow output_;
+    Flow errors_;
+
+    bool is_quiet_;
+    bool has_terminal_ = false; // the command gets one
+    bool runs_ = false;
+    std::optional<Error> failure_;      // the command has not run
+    std::optional<int> sandbox_status_; // of the process that we have started
+    int ended_by_ = 0;                  // the signal that has asked us to end
+    std::optional<TimePoint> kill_at_;
+    std::optional<TimePoint> give_up_at_; // after the command's end: see `patience`
+    std::optional<TimePoint> input_paused_until_;
+};
+
+int Session::run(sandbox::LaunchOrder order) {
+    supervision_ = sandbox::supervision_of(order.policy, order.context, order.machine);
+    journal_ = order.journal;
+    if (Result<void> begun = begin(std::move(order)); !begun) {
+        terminal_.reset();
+        report_error(begun.error());
+        return status_not_confined;
+    }
+    loop();
+    return conclude();
+}
+
+Result<void> Session::begin(sandbox::LaunchOrder order) {
+    TRY(take_stdio(order.request));
+    launch_ = TRY(sandbox::Launch::begin(std::move(order), ::getpid()));
+    if (!has_terminal_) return {};
+    // The command's terminal works like the caller's: the same keys erase and interrupt.
+    master_ = UniqueFd(::fcntl(launch_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
+    if (!master_) return os::system_error("dup", errno);
+    if (terminal_->settings()) // else, and if it does not take them, it has the usual ones
+        (void)::tcsetattr(master_.get(), TCSANOW, &*terminal_->settings());
+    pass_size();
+    return {};
+}
+
+Result<void> Session::take_stdio(os::SpawnRequest& request) {
+    has_terminal_ = is_one_terminal(STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
+    if (::isatty(STDIN_FILENO) == 1) terminal_ = TRY(CallerTerminal::of(STDIN_FILENO));
+    streams_ = TRY(stdio_.open());
+    request.pipe_stdin = true;
+    if (!has_terminal_) return {};
+    const winsize size = terminal_->size();
+    request.terminal = os::WindowSize{size.ws_row, size.ws_col};
+    return {};
+}
+
+void Session::loop() {
+    TimePoint now = clock_now();
+    while (!is_over(now)) {
+        Polled polled = this->polled(now);
+        const int count = ::poll(polled.data(), polled.size(), wait_millis(now));
+        now = clock_now();
+        if (count < 0) continue; // EINTR: we were stopped
+        handle(polled, now);
+    }
+}
+
+bool Session::is_over(TimePoint now) const {
+    if (!sandbox_status_) return false;
+    return (!output_.is_open() && !errors_.is_open()) || is_due(end_of_patience(), now);
+}
+
+// Who does not read what the command has written makes us wait, unless we were asked to end.
+std::optional<TimePoint> Session::end_of_patience() const {
+    const bool is_held_up = output_.is_held_up() || errors_.is_held_up();
+    return is_held_up && ended_by_ == 0 ? std::nullopt : give_up_at_;
+}
+
+Session::Polled Session::polled(TimePoint now) const {
+    Polled polled = {};
+    for (pollfd& one : polled)
+        one = {-1, POLLIN, 0};
+    polled[signals].fd = signals_.get();
+    if (!runs_ && !failure_) polled[status].fd = launch_->status();
+    if (supervisor_ && !sandbox_status_) polled[supervisor].fd = supervisor_->fd();
+    polled[input] = input_.source();
+    polled[input + 1] = input_.target();
+    if (input_paused_until_ && now < *input_paused_until_) polled[input].fd = -1;
+    polled[output] = output_.source();
+    polled[output + 1] = output_.target();
+    polled[errors] = errors_.source();
+    polled[errors + 1] = errors_.target();
+    return polled;
+}
+
+int Session::wait_millis(TimePoint now) const {
+    std::optional<TimePoint> next = earlier(kill_at_, end_of_patience());
+    if (supervisor_) next = earlier(next, supervisor_->next_deadline());
+    if (input_paused_until_ && now < *input_paused_until_)
+        next = earlier(next, input_paused_until_);
+    if (!next) return -1;
+    const auto left = std::chrono::ceil<Millis>(*next - now).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+void Session::handle(Polled& polled, TimePoint now) {
+    if (polled[signals].revents != 0) on_signals(now);
+    if (polled[status].revents != 0) on_outcome();
+    if (supervisor_ && polled[supervisor].revents != 0) supervisor_->on_ready(now);
+    if (supervisor_) supervisor_->on_time(now);
+    if (is_due(kill_at_, now)) {
+        kill_sandbox();
+        kill_at_.reset();
+    }
+    if (is_due(input_paused_until_, now)) {
+        input_paused_until_.reset();
+        come_forward(); // a shell that puts us in front need not tell us
+    }
+    if (polled[input].revents != 0 && !may_read_input(now)) polled[input].revents = 0;
+    relay(polled, now);
+}
+
+void Session::on_signals(TimePoint now) {
+    for (const int signal : signals_.take()) {
+        if (signal == SIGCHLD) reap();
+        if (signal == SIGWINCH) pass_size();
+        if (signal == SIGCONT) come_forward();
+        if (signal == SIGTSTP) suspend();
+        if (RunSignals::is_ending(signal)) on_ending(signal, now);
+    }
+}
+
+// A hang-up never counts as being asked again, nor what comes after it: closing a terminal is told
+// by the kernel, by a shell, as the end of its input, and as SIGTERM by a manager of sessions.
+void Session::on_ending(int signal, TimePoint now) {
+    if (signal == SIGHUP && ended_by_ != 0) return;
+    const bool is_first = ended_by_ == 0 || ended_by_ == SIGHUP;
+    ended_by_ = signal;
+    if (sandbox_status_) { // only its output is on its way still
+        give_up_at_ = is_first ? now + patience_when_ended : now;
+        return;
+    }
+    if (!is_first) {
+        kill_sandbox();
+        return;
+    }
+    signal_command(signal); // if it does not run yet, as soon as it does
+    if (!kill_at_) kill_at_ = now + grace;
+}
+
+void Session::reap() {
+    on_outcome(); // else a leader that has ended already would not be known
+    end_group();
+    int wait_status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+        if (pid != launch_->spawned().pid) continue; // an errand's
+        sandbox_status_ = status_of(wait_status);
+        kill_at_.reset();
+        give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
+        input_.close();
+        on_outcome();
+    }
+}
+
+// On a machine without namespaces the command is the process that we have started, and what it
+// leaves in its group has to be ended. Until it is reaped, the group's number cannot be another's.
+void Session::end_group() const {
+    const pid_t command = launch_->spawned().pid;
+    siginfo_t info = {};
+    if (sandbox_status_ || launch_->leader() != command) return;
+    if (::waitid(P_PID, static_cast<id_t>(command), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return;
+    if (info.si_pid == command) (void)::kill(-command, SIGKILL); // nobody may be left in it
+}
+
+// As the terminal's driver would do it for the command, which is in a session of its own.
+void Session::suspend() {
+    if (terminal_) terminal_->restore();
+    if (runs_) signal_command(SIGSTOP);
+    RunSignals::stop_here();
+    if (runs_) signal_command(SIGCONT);
+    come_forward();
+}
+
+// Whenever we may have been put in front: somebody may have changed the terminal, and its size.
+// From the background it is looked again, as the first keys are to find it raw.
+void Session::come_forward() {
+    if (!has_terminal_ || !runs_) return;
+    if (!terminal_->is_ours())
+        input_paused_until_ = clock_now() + background_pause;
+    else if (!terminal_->make_raw())
+        return; // it is gone: its end is read next
+    pass_size();
+}
+
+// The kernel tells the command, by SIGWINCH.
+void Session::pass_size() {
+    if (!has_terminal_ || !master_) return;
+    const winsize size = terminal_->size();
+    (void)::ioctl(master_.get(), TIOCSWINSZ, &size); // it may have ended
+}
+
+void Session::on_outcome() {
+    if (runs_ || failure_) return; // the end of the process has brought us here before
+    const std::optional<sandbox::Launch::Outcome> outcome = launch_->outcome();
+    if (!outcome && !sandbox_status_) return;
+    failure_ = outcome ? outcome->failure
+                       : Error{ErrorKind::sandbox_unavailable,
+                               "the command was not run: its sandbox ended"};
+    if (failure_) {
+        kill_sandbox(); // which ends by itself, if nothing holds it up
+        return;
+    }
+    runs_ = true;
+    if (!is_quiet_) report_missing(launch_->missing(), launch_->notes());
+    if (Result<void> supervised = start_supervisor(); !supervised) {
+        failure_ = std::move(supervised.error());
+        kill_sandbox();
+        return;
+    }
+    come_forward();
+    open_flows();
+    if (ended_by_ != 0) signal_command(ended_by_);
+}
+
+Result<void> Session::start_supervisor() {
+    UniqueFd listener = launch_->take_listener();
+    if (!listener) return {};
+    supervisor_ = TRY(sandbox::Supervisor::start(std::move(listener), supervision_));
+    return {};
+}
+
+void Session::open_flows() {
+    os::Spawned& spawned = launch_->spawned();
+    UniqueFd to_command = has_terminal_ ? UniqueFd(::fcntl(master_.get(), F_DUPFD_CLOEXEC, 3))
+                                        : std::move(spawned.input);
+    if (!sandbox_status_) input_ = Flow(std::move(*streams_.input), std::move(to_command));
+    output_ = Flow(std::move(spawned.output), std::move(*streams_.output));
+    if (spawned.error) errors_ = Flow(std::move(spawned.error), std::move(*streams_.errors));
+    streams_ = {};
+}
+
+// With a terminal the bytes are the command's only while we are in the foreground.
+bool Session::may_read_input(TimePoint now) {
+    if (!terminal_) return true;
+    if (!terminal_->is_ours()) {
+        input_paused_until_ = now + background_pause;
+        return false;
+    }
+    if (has_terminal_) (void)terminal_->make_raw(); // it is gone: its end is read next
+    return true;
+}
+
+void Session::relay(const Polled& polled, TimePoint now) {
+    const bool was_reading = input_.is_reading();
+    (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // nobody waits for it
+    // A terminal in raw mode has no end but that it is gone.
+    if (has_terminal_ && was_reading && !input_.is_reading() && !sandbox_status_)
+        on_ending(SIGHUP, now);
+    const bool has_moved =
+        static_cast<int>(output_.on_ready(polled[output].revents, polled[output + 1].revents)) +
+            static_cast<int>(
+                errors_.on_ready(polled[errors].revents, polled[errors + 1].revents)) !=
+        0;
+    if (has_moved && sandbox_status_ && give_up_at_)
+        give_up_at_ = now + (ended_by_ != 0 ? patience_when_ended : patience);
+}
+
+// To the command's process group and, in a terminal, to the one in its foreground.
+void Session::signal_command(int signal) const {
+    const pid_t leader = launch_->leader();
+    if (sandbox_status_ || leader <= 0) return;
+    (void)::kill(-leader, signal); // it may just have ended
+    if (master_) signal_foreground(master_.get(), leader, signal);
+}
+
+// The first process of the sandbox dies with the one that we started, and everything with it; but
+// not in its first moments, when it is in the group of that one still. On a machine without
+// namespaces there is the process group alone.
+void Session::kill_sandbox() const {
+    if (sandbox_status_) return;
+    signal_command(SIGKILL);
+    const pid_t started = launch_->spawned().pid; // not reaped yet, so it is this process
+    (void)::kill(-started, SIGKILL);              // there may be no such group yet
+    (void)::kill(started, SIGKILL);
+}
+
+// Inner ones first: they were made after the outer ones.
+void Session::release_placeholders() {
+    std::vector<sandbox::Placeholder> placeholders = launch_->take_placeholders();
+    while (!placeholders.empty()) {
+        sandbox::release(std::move(placeholders.back()), journal_);
+        placeholders.pop_back();
+    }
+    // Who was killed while making them may not have told us of all.
+    if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
+}
+
+int Session::conclude() {
+    if (supervisor_) supervisor_->on_ready(clock_now());
+    const std::optional<int> told = launch_->wait_status();
+    const int write_error =
+        output_.write_error() != 0 ? output_.write_error() : errors_.write_error();
+    for (Flow* const flow : {&input_, &output_, &errors_})
+        flow->close();
+    if (!has_terminal_) stdio_.give_back(input_.untaken());
+    terminal_.reset();
+    release_placeholders();
+    if (failure_) {
+        if (ended_by_ != 0) return 128 + ended_by_;
+        report_error(*failure_);
+        return status_of_failure(*failure_);
+    }
+    if (write_error != 0)
+        report_error(os::system_error("cannot pass the command's output on", write_error));
+    if (supervisor_ && !is_quiet_) report_denials(supervisor_->denials());
+    return told ? status_of(*told) : *sandbox_status_;
+}
+
+} // namespace
+
+int run_session(RunOrder order) {
+    Session session(order.is_quiet);
+    return session.run(std::move(order.launch));
+}
+
+} // namespace ew::cli

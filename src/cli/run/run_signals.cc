@@ -1,0 +1,84 @@
+#include "cli/run/run_signals.h"
+
+#include "base/check.h"
+
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+namespace ew::cli {
+
+namespace {
+
+bool is_ignored(int signal) {
+    struct sigaction action = {};
+    return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// The namespace that its number counts in, as pid_namespaces(7) tells it; 0: it has ended.
+ino_t pid_namespace(const std::string& process) {
+    struct stat info = {};
+    return ::stat(("/proc/" + process + "/ns/pid").c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+} // namespace
+
+RunSignals::RunSignals() {
+    // Where it is ignored, the kernel reaps children before we learn how they ended.
+    CHECK(::signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+    sigset_t taken;
+    sigemptyset(&taken);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP})
+        if (!is_ignored(signal)) sigaddset(&taken, signal);
+    for (const int signal : {SIGCHLD, SIGWINCH, SIGCONT})
+        sigaddset(&taken, signal);
+    fd_ = UniqueFd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+    CHECK(fd_.get() >= 0);
+    sigaddset(&taken, SIGPIPE);
+    CHECK(::sigprocmask(SIG_BLOCK, &taken, nullptr) == 0);
+}
+
+std::vector<int> RunSignals::take() {
+    std::vector<int> signals;
+    signalfd_siginfo info = {};
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info)
+        signals.push_back(static_cast<int>(info.ssi_signo));
+    // What has ended must not be signalled any more.
+    std::stable_partition(signals.begin(), signals.end(),
+                          [](int signal) { return signal == SIGCHLD; });
+    return signals;
+}
+
+bool RunSignals::is_ending(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+void RunSignals::stop_here() {
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGTSTP);
+    CHECK(::raise(SIGTSTP) == 0);
+    CHECK(::sigprocmask(SIG_UNBLOCK, &only, nullptr) == 0); // here it takes effect
+    CHECK(::sigprocmask(SIG_BLOCK, &only, nullptr) == 0);
+}
+
+void signal_foreground(int master, pid_t leader, int signal) {
+    const pid_t group = ::tcgetpgrp(master);
+    if (group <= 0 || group == leader) return;
+    const UniqueFd first(static_cast<int>(::syscall(SYS_pidfd_open, group, 0)));
+    const ino_t sandbox = pid_namespace(std::to_string(leader));
+    if (!first || sandbox == 0 || sandbox == pid_namespace("self")) return;
+    if (pid_namespace(std::to_string(group)) != sandbox) return;
+    constexpr unsigned to_its_group = 1u << 2; // PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9
+    if (::syscall(SYS_pidfd_send_signal, first.get(), signal, nullptr, to_its_group) != 0 &&
+        errno == EINVAL)
+        (void)::kill(-group, signal);
+}
+
+} // namespace ew::cli

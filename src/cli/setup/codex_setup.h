@@ -1,0 +1,26 @@
+// Codex's environments.toml changed so that it uses execward: shown, asked about, written.
+#pragma once
+
+#include "base/result.h"
+#include "cli/setup/codex_environments.h"
+
+#include <string>
+
+namespace ew::cli {
+
+// $CODEX_HOME, else HOME/.codex.
+Result<std::string> codex_directory();
+
+// The file in that directory.
+std::string codex_file(const std::string& directory);
+
+void print_snippet(const CodexEnvironment& environment);
+
+enum class Consent { ask, given };
+
+// Shows what would change and, with consent, writes it. The file must belong to this user and be no
+// symbolic link; its mode stays, and the old text is kept beside it. Returns the exit status.
+int write_codex_setup(const std::string& directory, const CodexEnvironment& environment,
+                      Consent consent);
+
+} // namespace ew::cli

@@ -1,0 +1,431 @@
+#include "core/judgement/command_safety.h"
+
+#include "core/judgement/literal_commands.h"
+#include "core/judgement/program_options.h"
+#include "core/judgement/safe_git.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ew::core {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int deepest = 6; // of programs that start each other
+constexpr std::size_t most_found = 4096;
+constexpr std::size_t most_words = 1 << 17; // in all that is found
+constexpr std::size_t most_text = 1 << 20;  // of scripts in scripts, in bytes
+constexpr int most_aliases = 16;            // of one git
+constexpr std::size_t most_arguments = 256; // behind ::: of parallel
+constexpr std::size_t most_starts = 256;    // that are possible in one command
+constexpr std::size_t longest_start = 32;   // words of each
+
+// Programs that start the program named by their operands.
+struct Launcher {
+    std::string_view name;
+    std::string_view with_value =
+        {}; // short options that take the next word, if nothing is attached
+    std::string_view longs_with_value = {}; // long ones, without =
+    std::size_t operands = 0;               // their own, in front of the program
+    bool skips_assignments = false;
+};
+
+constexpr std::array launchers = {
+    Launcher{"builtin"},
+    Launcher{"busybox"},
+    Launcher{"caffeinate", "tw"},
+    Launcher{"chroot", "", "userspec groups", 1},
+    Launcher{"chrt", "TPD", "", 1},
+    Launcher{"command"},
+    Launcher{"coproc"},
+    Launcher{"dbus-run-session", "", "config-file dbus-daemon"},
+    Launcher{"doas", "uC"},
+    Launcher{"env", "uCSa", "unset chdir split-string argv0", 0, true},
+    Launcher{"exec", "a"},
+    Launcher{"fakeroot", "lsib", "lib faked"},
+    Launcher{"firejail"},
+    Launcher{"flock", "wE", "wait timeout conflict-exit-code", 1},
+    Launcher{"gtime", "fo", "format output"},
+    Launcher{"ionice", "cnpPu", "class classdata"},
+    Launcher{"linux32"},
+    Launcher{"linux64"},
+    Launcher{"ltrace", "eopsnuaAlFx", "output"},
+    Launcher{"nice", "n", "adjustment"},
+    Launcher{"nocorrect"},
+    Launcher{"noglob"},
+    Launcher{"nohup"},
+    Launcher{"nsenter", "tSG", "target"},
+    Launcher{"parallel", "jIC", "jobs"},
+    Launcher{"pkexec", "u", "user"},
+    Launcher{"prlimit", "p", "pid"},
+    Launcher{"proot", "rbwk"},
+    Launcher{"repeat", "", "", 1},
+    Launcher{"setarch", "", "", 1},
+    Launcher{"setpriv", "", "reuid regid groups"},
+    Launcher{"setsid"},
+    Launcher{"softlimit", "mdsloapfcrt"},
+    Launcher{"ssh-agent", "aEPt"},
+    Launcher{"stdbuf", "ioe", "input output error"},
+    Launcher{"strace", "abeEoOpPsSuUIX", "output expr"},
+    Launcher{"sudo", "CDghpRrtTUu",
+             "close-from chdir group host prompt chroot role type user other-user command-timeout",
+             0, true},
+    Launcher{"systemd-inhibit", "", "what who why mode"},
+    Launcher{"systemd-run", "pEMuG", "property unit"},
+    Launcher{"taskset", "", "", 1},
+    Launcher{"time", "fo", "format output"},
+    Launcher{"timeout", "ks", "kill-after signal", 1},
+    Launcher{"toybox"},
+    Launcher{"unbuffer"},
+    Launcher{"unshare", "SGRw", "root wd"},
+    Launcher{"valgrind"},
+    Launcher{"watch", "n", "interval"},
+    Launcher{"xargs", "adEIsnLP",
+             "arg-file delimiter max-chars max-args max-lines max-procs process-slot-var"},
+    Launcher{"xvfb-run", "nfpsew", "server-num server-args"},
+};
+
+// Programs with an option whose value is a script for a shell.
+constexpr std::string_view script_runners = "emulate script runuser su sg";
+
+// The dynamic linker starts the program named behind its options (ld.so(8)).
+constexpr Launcher linker = {"ld.so", "",
+                             "library-path preload audit argv0 glibc-hwcaps-prepend "
+                             "glibc-hwcaps-mask"};
+
+bool is_linker(std::string_view name) {
+    return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so");
+}
+
+const Launcher* find_launcher(std::string_view name) {
+    if (is_linker(name)) return &linker;
+    const auto* found =
+        std::find_if(launchers.begin(), launchers.end(),
+                     [&](const Launcher& launcher) { return launcher.name == name; });
+    return found == launchers.end() ? nullptr : found;
+}
+
+std::string joined(const Words& words, std::size_t first) {
+    std::string text;
+    for (std::size_t i = first; i < words.size(); ++i)
+        text.append(text.empty() ? "" : " ").append(words[i]);
+    return text;
+}
+
+// Is `name` the beginning of one of the words of `list`? Long options may be abbreviated so.
+bool abbreviates_one(std::string_view list, std::string_view name) {
+    if (name.empty() || name.find(' ') != std::string_view::npos) return false;
+    return list.starts_with(name) || list.find(" " + std::string(name)) != std::string_view::npos;
+}
+
+// How many words an option of a launcher takes: 1, or 2 with a value of its own.
+std::size_t option_width(const Launcher& launcher, std::string_view word) {
+    if (word.starts_with("--"))
+        return abbreviates_one(launcher.longs_with_value, word.substr(2)) ? 2 : 1;
+    const std::size_t letter = word.find_first_of(launcher.with_value, 1);
+    return letter == word.size() - 1 ? 2 : 1;
+}
+
+class Search {
+public:
+    explicit Search(std::vector<Words>& found) : found_(found) {}
+
+    void add(const Words& words, int depth) {
+        if (words.empty() || depth > deepest || found_.size() >= most_found) return;
+        found_.push_back(words);
+        const std::string_view name = base_name(words.front());
+        if (is_shell(name)) return add_shell(words, depth);
+        if (name == "find" || name == "fd" || name == "fdfind") return add_find(words, depth);
+        if (name == "eval" || name == "trap") return add_script(joined(words, 1), depth);
+        if (name == "alias") return add_aliases(words, depth);
+        if (name == "git") return add_git_alias(words, depth);
+        if (is_listed("[ break continue exit kill let return shift test", name))
+            return add_computed(words, depth);
+        if (is_listed(script_runners, name)) return add_script_option(words, depth);
+        if (const Launcher* launcher = find_launcher(name)) add_launched(*launcher, words, depth);
+    }
+
+private:
+    void add_script(std::string_view script, int depth) {
+        if (script.size() > text_left_) return;
+        text_left_ -= script.size();
+        for (const Words& command : literal_commands(script))
+            add(command, depth + 1);
+    }
+
+    void add_aliases(const Words& words, int depth) {
+        for (std::size_t i = 1; i < words.size(); ++i)
+            if (const std::size_t equals = words[i].find('='); equals != std::string::npos)
+                add_script(std::string_view(words[i]).substr(equals + 1), depth);
+    }
+
+    // The word behind the options with a c in them, wherever that is.
+    void add_shell(const Words& words, int depth) {
+        bool has_script = false;
+        for (std::size_t i = 1; i < words.size(); ++i) {
+            const std::string& word = words[i];
+            const bool is_option = word.size() > 1 && (word.front() == '-' || word.front() == '+');
+            if (!is_option && has_script) return add_script(word, depth);
+            if (!is_option) continue;
+            if (word.starts_with("--")) {
+                i += word == "--rcfile" || word == "--init-file" ? 1 : 0;
+                continue;
+            }
+            has_script = has_script || word.find('c') != std::string::npos;
+            // -o NAME and -O NAME, wherever among the letters
+            i += static_cast<std::size_t>(std::count_if(
+                word.begin(), word.end(), [](char c) { return c == 'o' || c == 'O'; }));
+        }
+    }
+
+    // Commands in a subscript: test -v 'a[$(PROGRAM WORDS)]'
+    void add_computed(const Words& words, int depth) {
+        for (std::size_t i = 1; i < words.size(); ++i)
+            if (words[i].find_first_of("$`") != std::string::npos)
+                add_script(": " + words[i], depth);
+    }
+
+    // git -c alias.NAME=WORDS NAME, where WORDS behind a ! are for a shell
+    void add_git_alias(const Words& words, int depth) {
+        int aliases = 0;
+        for (std::size_t i = 1; i + 1 < words.size() && aliases < most_aliases; ++i) {
+            if (words[i] != "-c") continue;
+            const std::string_view setting = words[i + 1];
+            const std::size_t equals = setting.find('=');
+            if (!holds_alias(setting) || equals == std::string_view::npos) continue;
+            ++aliases;
+            const std::string_view value = setting.substr(equals + 1);
+            if (value.starts_with('!')) add_script(value.substr(1), depth);
+            const std::size_t rest = std::min(i + 3, words.size());
+            add_script("git " + std::string(value) + " " + joined(words, rest), depth);
+        }
+    }
+
+    void add_script_option(const Words& words, int depth) {
+        for (std::size_t i = 1; i < words.size(); ++i) {
+            const std::string_view word = words[i];
+            if (word.size() < 2 || word.front() != '-') continue;
+            const bool is_long = word.starts_with("--");
+            const std::size_t end = is_long ? word.find('=') : word.find('c');
+            if (is_long ? !abbreviates_one("command session-command", word.substr(2, end - 2))
+                        : end == std::string_view::npos)
+                continue;
+            if (end != std::string_view::npos) add_script(word.substr(end + 1), depth);
+            if (i + 1 < words.size()) add_script(words[i + 1], depth);
+        }
+        // runuser -u USER PROGRAM…
+        for (std::size_t i = 1; i + 2 < words.size(); ++i)
+            if (words[i] == "-u") add(from(words, i + 2), depth + 1);
+    }
+
+    void add_find(const Words& words, int depth) {
+        constexpr std::string_view starters = "-exec -execdir -ok -okdir -x -X --exec --exec-batch";
+        std::size_t end = 0; // of the command that begins behind a starter
+        for (std::size_t i = 1; i < words.size(); ++i) {
+            if (!is_listed(starters, words[i])) continue;
+            end = std::max(end, i + 1);
+            while (end < words.size() && words[end] != ";" && words[end] != "+")
+                ++end;
+            add(between(words, i + 1, end), depth + 1);
+        }
+    }
+
+    void add_launched(const Launcher& launcher, const Words& words, int depth) {
+        std::size_t own_operands = launcher.operands;
+        std::size_t at = 1;
+        for (; at < words.size(); ++at) {
+            const std::string& word = words[at];
+            if (word == "--" || (word == "-" && launcher.name == "env")) continue;
+            if (word.size() > 1 && word.front() == '-') {
+                add_split_string(launcher, words, at, depth);
+                at += option_width(launcher, word) - 1;
+            } else if (!(launcher.skips_assignments && word.find('=') != std::string::npos)) {
+                if (own_operands == 0) break;
+                --own_operands;
+            }
+        }
+        // Launchers disagree about options: what begins with a digit is hardly a program.
+        while (at < words.size() && !words[at].empty() && words[at].front() >= '0' &&
+               words[at].front() <= '9')
+            ++at;
+        if (launcher.name == "parallel") add_arguments(words, at, depth);
+        const bool is_script = at < words.size() && words[at].find(' ') != std::string::npos;
+        if (is_script) return add_script(joined(words, at), depth); // watch 'PROGRAM WORDS'
+        add(from(words, at), depth + 1);
+    }
+
+    // parallel PROGRAM WORDS ::: WORD…
+    void add_arguments(const Words& words, std::size_t first, int depth) {
+        std::size_t at = first;
+        std::string head;
+        for (; at < words.size() && !words[at].starts_with(":::"); ++at)
+            if (words[at] != "{}") head += words[at] + " ";
+        const std::size_t end = std::min(words.size(), at + most_arguments);
+        for (; at < end; ++at)
+            if (!words[at].starts_with(":::")) add_script(head + words[at], depth);
+    }
+
+    // env -S 'WORDS OF env'
+    void add_split_string(const Launcher& launcher, const Words& words, std::size_t at, int depth) {
+        if (launcher.name != "env") return;
+        const std::string_view word = words[at];
+        const bool is_long = word.starts_with("--");
+        const std::size_t end = is_long ? word.find('=') : word.find('S');
+        if (is_long ? !abbreviates_one("split-string", word.substr(2, end - 2))
+                    : end == std::string_view::npos)
+            return;
+        const std::string_view attached =
+            end == std::string_view::npos ? std::string_view() : word.substr(end + 1);
+        add_script("env " + std::string(attached) + " " + joined(words, at + 1), depth);
+    }
+
+    // Nothing, when there is too much to look at.
+    Words between(const Words& words, std::size_t first, std::size_t last) {
+        if (first >= last || last - first > words_left_) return {};
+        words_left_ -= last - first;
+        return {words.begin() + static_cast<std::ptrdiff_t>(first),
+                words.begin() + static_cast<std::ptrdiff_t>(last)};
+    }
+
+    Words from(const Words& words, std::size_t first) {
+        return between(words, first, words.size());
+    }
+
+    std::vector<Words>& found_;
+    std::size_t words_left_ = most_words;
+    std::size_t text_left_ = most_text;
+};
+
+bool has_short_option(const std::string& word, char letter) {
+    return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+           word.find(letter) != std::string::npos;
+}
+
+// In front of "--", does an option hold this letter or abbreviate this name?
+bool has_option(const Words& words, char letter, std::string_view name) {
+    for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+        if (has_short_option(words[i], letter)) return true;
+        if (words[i].size() > 2 && words[i].starts_with("--") &&
+            name.starts_with(words[i].substr(2)))
+            return true;
+    }
+    return false;
+}
+
+// Without ".", ".." and "//", as far as the text tells.
+std::string straightened(std::string_view path) {
+    std::vector<std::string_view> parts;
+    while (!path.empty()) {
+        const std::size_t end = std::min(path.find('/'), path.size());
+        const std::string_view part = path.substr(0, end);
+        if (part == ".." && !parts.empty())
+            parts.pop_back();
+        else if (!part.empty() && part != "." && part != "..")
+            parts.push_back(part);
+        path.remove_prefix(std::min(end + 1, path.size()));
+    }
+    std::string text;
+    for (const std::string_view part : parts)
+        text.append("/").append(part);
+    return text;
+}
+
+bool is_onto_device(std::string_view word) {
+    if (!word.starts_with("of=/")) return false;
+    const std::string path = straightened(word.substr(3));
+    return path.starts_with("/dev/") && path != "/dev/null";
+}
+
+bool is_destructive_git(const Words& argv) {
+    const Words git = git_without_options(argv);
+    if (git.size() < 2) return false;
+    if (git[1] == "reset") return has_option(git, '\0', "hard");
+    return git[1] == "clean" && has_option(git, 'f', "force");
+}
+
+bool destroys(const Words& argv) {
+    const std::string_view name = base_name(argv.front());
+    if (name == "rm") return has_option(argv, 'f', "force");
+    if (name == "git") return is_destructive_git(argv);
+    if (name == "dd") return std::any_of(argv.begin(), argv.end(), is_onto_device);
+    return name == "mkfs" || name.starts_with("mkfs.") || name == "wipefs" || name == "shutdown" ||
+           name == "reboot" || name == "poweroff" || name == "halt";
+}
+
+} // namespace
+
+std::string_view base_name(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool is_straight_path(std::string_view word) {
+    if (word.find('/') == std::string_view::npos) return true;
+    const std::string path = std::string(word) + "/";
+    return path.starts_with('/') && path.find("/./") == std::string::npos &&
+           path.find("/../") == std::string::npos && path.find("//") == std::string::npos;
+}
+
+bool is_dangerous(const Words& argv) {
+    const std::vector<Words> commands = with_started_commands(argv);
+    return std::any_of(commands.begin(), commands.end(), destroys);
+}
+
+std::vector<std::vector<std::string>> possible_starts(const std::vector<Words>& commands) {
+    std::vector<Words> starts;
+    for (const Words& words : commands) {
+        if (words.empty() || !is_launcher(words.front())) continue;
+        const std::size_t last = std::min(words.size(), most_starts);
+        for (std::size_t i = 1; i < last && starts.size() < most_found; ++i) {
+            const std::size_t end = std::min(words.size(), i + longest_start);
+            if (!words[i].empty())
+                starts.emplace_back(words.begin() + static_cast<std::ptrdiff_t>(i),
+                                    words.begin() + static_cast<std::ptrdiff_t>(end));
+        }
+    }
+    return starts;
+}
+
+bool holds_alias(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower.find("alias.") != std::string::npos ||
+           lower.find("include.path") != std::string::npos ||
+           lower.find("includeif.") != std::string::npos;
+}
+
+std::vector<Words> with_started_commands(const Words& argv) {
+    std::vector<Words> found;
+    Search(found).add(argv, 0);
+    return found;
+}
+
+bool is_launcher(std::string_view program) {
+    const std::string_view name = base_name(program);
+    return find_launcher(name) || is_listed(script_runners, name);
+}
+
+bool is_shell(std::string_view program) {
+    constexpr std::string_view shells = "bash sh dash zsh";
+    constexpr std::string_view others =
+        "ash ksh ksh93 mksh oksh yash rbash fish csh tcsh elvish nu";
+    const std::string_view name = base_name(program);
+    return is_listed(shells, name) || is_listed(others, name);
+}
+
+bool is_plain_shell_call(const Words& argv) {
+    return argv.size() == 3 && is_listed("bash sh dash zsh", base_name(argv[0])) &&
+           (argv[1] == "-c" || argv[1] == "-lc") && !argv[2].starts_with('-') &&
+           !argv[2].starts_with('+');
+}
+
+ShellCall shell_call(const Words& argv) {
+    return {.dialect = base_name(argv[0]) == "zsh" ? Dialect::zsh : Dialect::bash,
+            .script = argv[2],
+            .is_login = argv[1] == "-lc"};
+}
+
+} // namespace ew::core

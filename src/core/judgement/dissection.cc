@@ -1,0 +1,178 @@
+#include "core/judgement/dissection.h"
+
+#include "core/judgement/judgement.h"
+#include "core/judgement/literal_commands.h"
+#include "core/judgement/program_options.h"
+#include "core/text/paths.h"
+
+#include <algorithm>
+
+namespace ew::core {
+
+namespace {
+
+constexpr int deepest_shell = 4;
+constexpr std::size_t most_words = 4096; // of a command that a rule or the safe list may allow
+
+// The directory that `cd` names, or nothing if it is computed, another time's, or made of two words
+// (`cd OLD NEW` of zsh).
+std::string cd_target(const Words& words) {
+    std::size_t at = 1;
+    while (at < words.size() && words[at].size() > 1 && words[at].front() == '-' &&
+           words[at] != "--")
+        ++at;
+    if (at < words.size() && words[at] == "--") ++at;
+    if (at + 1 != words.size() || words[at] == "-" || words[at].starts_with('+')) return {};
+    if ((words[at] + "/").find("../") != std::string::npos) return {};
+    return words[at];
+}
+
+bool is_inside(std::string_view path, const std::vector<std::string>& roots) {
+    return std::any_of(roots.begin(), roots.end(),
+                       [&](const std::string& root) { return is_at_or_below(path, root); });
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// The name of a shell's file without its version: "zsh" of /usr/bin/zsh-5.9.
+std::string_view family(std::string_view program) {
+    const std::string_view name = base_name(program);
+    return name.substr(0, name.find_first_of("-.0123456789"));
+}
+
+// A shell's options and words around a script that are not looked into.
+bool is_odd_shell_call(const Words& argv) {
+    if (!is_shell(argv.front())) return false;
+    for (std::size_t i = 1; i < argv.size(); ++i) {
+        const std::string& word = argv[i];
+        if (word.size() < 2 || (word.front() != '-' && word.front() != '+')) return false;
+        if (!word.starts_with("--") && word.find('c') != std::string::npos) return true;
+    }
+    return false;
+}
+
+class Dissection {
+public:
+    Dissection(const Question& question, const ProgramTrust& trust)
+        : question_(question),
+          trust_(trust),
+          has_left_(!is_inside(question.workdir, question.workspace_roots)) {}
+
+    std::vector<Part> take_apart() {
+        const Words& argv = question_.argv;
+        add({argv, std::vector<bool>(argv.size(), false)}, 0);
+        return std::move(parts_);
+    }
+
+private:
+    void add(const ShellCommand& command, int depth) {
+        const bool has_pattern = std::find(command.has_glob.begin(), command.has_glob.end(),
+                                           true) != command.has_glob.end();
+        if (is_plain_shell_call(command.words) && !has_pattern) return add_script(command, depth);
+        const bool is_odd = is_odd_shell_call(command.words);
+        push(command, depth, is_odd ? "a shell with unusual options or words" : "");
+        if (command.words.front() == "cd" && depth > 0)
+            has_left_ = has_left_ || has_pattern || leads_out(command.words);
+    }
+
+    // May the directory be another than one in the workspace behind this `cd`? It may also fail, or
+    // not be reached: so a second relative one could begin at several places.
+    bool leads_out(const Words& words) {
+        std::string target = cd_target(words);
+        if (target.empty()) return true;
+        if (target == ".") return false;
+        if (!target.starts_with('/')) {
+            if (has_moved_) return true;
+            target = question_.workdir + "/" + target;
+        }
+        has_moved_ = true;
+        return !question_.stays_inside || !question_.stays_inside(target);
+    }
+
+    // Why a script for this shell is not taken apart; empty: it is.
+    std::string obstacle_of_shell(const ShellCommand& command, int depth) const {
+        const std::string& shell = command.words.front();
+        if (!is_trusted_start(part_of(command, depth), trust_))
+            return shell + " is not known to be a shell of the system";
+        if (depth >= deepest_shell) return "too many shells in each other";
+        const bool is_known =
+            depth > 0 || question_.program.empty() ||
+            is_listed("ash bash busybox dash rbash sh zsh", family(question_.program));
+        if (!is_known) return shell + " stands for " + question_.program;
+        if (!question_.has_utf8_locale && !is_ascii(command.words[2]))
+            return "letters that are not ASCII, in a locale that may read them otherwise";
+        return {};
+    }
+
+    void add_script(const ShellCommand& command, int depth) {
+        std::string obstacle = obstacle_of_shell(command, depth);
+        if (!obstacle.empty()) return push(command, depth, std::move(obstacle));
+        ShellCall call = shell_call(command.words);
+        if (depth == 0 && family(question_.program) == "zsh") call.dialect = Dialect::zsh;
+        const Script script = decompose(call.script, call.dialect);
+        if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
+        // The outermost shell is only how the script is run: no rule is about that.
+        if (depth > 0) inner_shells_.push_back(command.words);
+        bool is_fed = script.commands.size() < 2; // once, to the first shell, will do
+        for (const ShellCommand& inner : script.commands) {
+            const std::size_t first = parts_.size();
+            add(inner, depth + 1);
+            if (is_fed || std::none_of(inner.words.begin(), inner.words.end(), is_shell)) continue;
+            parts_[first].fed = literal_commands(call.script);
+            is_fed = true;
+        }
+        if (depth > 0) inner_shells_.pop_back();
+    }
+
+    Part part_of(const ShellCommand& command, int depth) const {
+        Part part;
+        part.command = command;
+        part.inner_shells = inner_shells_;
+        part.is_in_shell = depth > 0;
+        part.has_left_workspace = has_left_;
+        if (depth == 0) part.program = question_.program;
+        return part;
+    }
+
+    void push(const ShellCommand& command, int depth, std::string obstacle) {
+        Part part = part_of(command, depth);
+        part.obstacle = std::move(obstacle);
+        if (part.obstacle.empty() && command.words.size() > most_words)
+            part.obstacle = "there are too many words to look at";
+        parts_.push_back(std::move(part));
+    }
+
+    const Question& question_;
+    const ProgramTrust& trust_;
+    std::vector<Part> parts_;
+    std::vector<Words> inner_shells_;
+    bool has_left_;
+    bool has_moved_ = false; // behind a `cd` that may have been carried out, or not
+};
+
+} // namespace
+
+std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust) {
+    return Dissection(question, trust).take_apart();
+}
+
+Words words_of_program(const Part& part) {
+    const std::string_view name = base_name(part.program);
+    if (name.empty() || name == base_name(part.command.words.front())) return {};
+    Words words = part.command.words;
+    words.front() = part.program;
+    return words;
+}
+
+bool is_trusted_start(const Part& part, const ProgramTrust& trust) {
+    const std::string& word = part.command.words.front();
+    if (!is_straight_path(word) || !trust(word)) return false;
+    if (part.program.empty()) return true;
+    if (is_shell(part.program) && !is_shell(word)) return false;
+    return !word.starts_with('/') || trust(part.program);
+}
+
+} // namespace ew::core

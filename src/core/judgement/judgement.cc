@@ -1,0 +1,367 @@
+#include "core/judgement/judgement.h"
+
+#include "core/judgement/banned_prefix.h"
+#include "core/judgement/program_options.h"
+#include "core/judgement/rule_matching.h"
+#include "core/output/utf8.h"
+
+#include <algorithm>
+
+namespace ew::core {
+
+namespace {
+
+// Linux refuses longer ones (MAX_ARG_STRLEN, without the NUL behind it).
+constexpr std::size_t longest_word = 131071;
+
+// What the shell does itself, without a program.
+constexpr std::string_view builtins = ": cd command echo exit false printf pwd true type";
+
+std::string joined(const Words& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text.append(text.empty() ? "" : " ").append(word.empty() ? "''" : word);
+    return text;
+}
+
+std::string quoted(const Words& words) {
+    return "`" + shortened(joined(words)) + "`";
+}
+
+enum class Cause : std::uint8_t {
+    rule,
+    possible_rule,
+    known_safe,
+    dangerous,
+    unknown,
+    confinement,
+    gap, // rules are missing, and one of them may be about it
+};
+
+// What is found out about one part.
+struct Finding {
+    Decision decision = Decision::allow;
+    Cause cause = Cause::unknown;
+    const PrefixRule* rule = nullptr;
+};
+
+class Judge {
+public:
+    Judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust)
+        : question_(question), rules_(rules), trust_(trust) {}
+
+    Finding find(const Part& part) const {
+        const RuleMatches matches = find_rules(part, rules_, trust_);
+        if (matches.strict && !matches.is_possible_only)
+            return {matches.strict->decision, Cause::rule, matches.strict};
+        if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
+        const Words by_program = words_of_program(part);
+        const bool is_dangerous_here = is_dangerous(part.command.words) ||
+                                       (!by_program.empty() && is_dangerous(by_program)) ||
+                                       std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
+        if (matches.allow && !question_.has_risky_environment &&
+            (!is_dangerous_here || covers_danger(*matches.allow)))
+            return {Decision::allow, Cause::rule, matches.allow};
+        return by_heuristic(part, is_dangerous_here);
+    }
+
+private:
+    // A rule for more than a bare program was made with the danger in view.
+    static bool covers_danger(const PrefixRule& rule) {
+        return rule.prefix.size() > 1 && !is_launcher(rule.prefix.front().front());
+    }
+
+    bool is_safe(const Part& part) const {
+        if (!part.obstacle.empty() || question_.has_risky_environment) return false;
+        return is_known_safe(part.command, [&](std::string_view word) {
+            return (part.is_in_shell && is_listed(builtins, word)) ||
+                   is_trusted_start(part, trust_);
+        });
+    }
+
+    bool wants_more() const {
+        return question_.permissions != SandboxPermissions::use_default && question_.is_confined;
+    }
+
+    Finding by_heuristic(const Part& part, bool is_dangerous_here) const {
+        const bool asks_when_unknown = question_.policy == ApprovalPolicy::untrusted;
+        const bool never_asks = question_.policy == ApprovalPolicy::never;
+        if (is_safe(part)) return {Decision::allow, Cause::known_safe};
+        if (is_dangerous_here)
+            return {never_asks ? Decision::forbidden : Decision::prompt, Cause::dangerous};
+        if (!rules_.gap.empty()) return {Decision::prompt, Cause::gap};
+        if (asks_when_unknown) return {Decision::prompt, Cause::unknown};
+        return {Decision::allow, wants_more() ? Cause::unknown : Cause::confinement};
+    }
+
+    const Question& question_;
+    const RuleSet& rules_;
+    const ProgramTrust& trust_;
+};
+
+std::string place(const PrefixRule& rule) {
+    return rule.origin.empty() ? std::string() : " (" + rule.origin + ")";
+}
+
+std::string why(const Finding& finding, const Part& part) {
+    switch (finding.cause) {
+    case Cause::rule:
+        return finding.rule->origin.empty() ? "rule for " + quoted({shown(*finding.rule)})
+                                            : "rule " + finding.rule->origin;
+    case Cause::possible_rule:
+        return "may be what rule " + quoted({shown(*finding.rule)}) + " means";
+    case Cause::known_safe: return "known safe";
+    case Cause::dangerous: return "dangerous";
+    case Cause::unknown:
+        return part.obstacle.empty() ? "not known to be harmless" : "not taken apart";
+    case Cause::confinement: return "left to the sandbox and the policy";
+    case Cause::gap: return "rules are missing";
+    }
+    return {};
+}
+
+std::string reason_of_rule(const Finding& finding) {
+    const PrefixRule& rule = *finding.rule;
+    const std::string name = quoted({shown(rule)}) + place(rule);
+    if (finding.cause == Cause::possible_rule)
+        return "this may be what the rule for " + name + " means, with other words in between";
+    const std::string verb = rule.decision == Decision::forbidden ? "forbids" : "asks for";
+    if (rule.justification.empty()) return "a rule " + verb + " " + name;
+    return rule.justification + " (a rule " + verb + " " + name + ")";
+}
+
+std::string reason_of(const Finding& finding, const Part& part, const RuleSet& rules) {
+    const std::string command = quoted(part.command.words);
+    switch (finding.cause) {
+    case Cause::rule:
+    case Cause::possible_rule: return reason_of_rule(finding);
+    case Cause::dangerous: return command + " destroys what cannot be brought back";
+    case Cause::gap: return "a rule about " + command + " may be missing: " + rules.gap;
+    case Cause::known_safe:
+    case Cause::unknown:
+    case Cause::confinement: break;
+    }
+    if (part.obstacle.empty()) return command + " is not known to be harmless";
+    return "the script was not taken apart: " + part.obstacle;
+}
+
+bool has_rule(const Finding& finding) {
+    return finding.cause == Cause::rule || finding.cause == Cause::possible_rule;
+}
+
+Judgement refusal(std::string reason) {
+    Judgement judgement;
+    judgement.decision = Decision::forbidden;
+    judgement.reason = std::move(reason);
+    return judgement;
+}
+
+CommandVerdict verdict(const Finding& finding, const Part& part) {
+    CommandVerdict result;
+    result.words = part.command.words;
+    result.decision = finding.decision;
+    result.why = why(finding, part);
+    if (!has_rule(finding)) return result;
+    result.rule_origin = finding.rule->origin;
+    result.grant = finding.rule->grant;
+    result.justification = finding.rule->justification;
+    return result;
+}
+
+// Of the findings with the strictest decision the one with the longest rule, or the first.
+std::size_t deciding(const std::vector<Finding>& findings) {
+    const auto length = [](const Finding& finding) {
+        return has_rule(finding) ? finding.rule->prefix.size() : 0;
+    };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < findings.size(); ++i) {
+        const bool is_stricter = findings[i].decision > findings[best].decision;
+        const bool is_as_strict = findings[i].decision == findings[best].decision;
+        if (is_stricter || (is_as_strict && length(findings[i]) > length(findings[best]))) best = i;
+    }
+    return best;
+}
+
+// The policy has the last word about whether a question may be asked.
+void apply_policy(Judgement& judgement, const Question& question) {
+    if (judgement.decision != Decision::prompt) return;
+    const bool is_granular = question.policy == ApprovalPolicy::granular;
+    std::string refused_by;
+    if (question.policy == ApprovalPolicy::never)
+        refused_by = "the approval policy is never to ask";
+    else if (is_granular && judgement.is_by_rule && !question.granular.rules)
+        refused_by = "the approval policy allows no question that a rule asks for";
+    else if (is_granular && !judgement.is_by_rule && !question.granular.sandbox_approval)
+        refused_by = "the approval policy allows no question about the sandbox";
+    if (refused_by.empty()) return;
+    judgement.decision = Decision::forbidden;
+    judgement.reason += "; it would need a question, and " + refused_by;
+}
+
+// Why the call may not ask for more than the sandbox gives. Empty: it may.
+std::string refused_permissions(const Question& question) {
+    if (question.permissions == SandboxPermissions::use_default) return {};
+    const std::string what = question.permissions == SandboxPermissions::require_escalated
+                                 ? "running outside the sandbox"
+                                 : "more permissions in the sandbox";
+    switch (question.policy) {
+    case ApprovalPolicy::on_request: return {};
+    case ApprovalPolicy::granular:
+        if (question.granular.request_permissions) return {};
+        return "the approval policy allows no request for " + what;
+    case ApprovalPolicy::untrusted:
+    case ApprovalPolicy::on_failure:
+    case ApprovalPolicy::never: return "the approval policy does not let a call ask for " + what;
+    }
+    return {};
+}
+
+void ask_for_permissions(Judgement& judgement, const Question& question) {
+    const bool wants_more =
+        question.permissions != SandboxPermissions::use_default && question.is_confined;
+    if (judgement.decision != Decision::allow || !wants_more) return;
+    judgement.decision = Decision::prompt;
+    judgement.is_safe_listed = false;
+    judgement.reason = question.permissions == SandboxPermissions::require_escalated
+                           ? "the call asks to run outside the sandbox"
+                           : "the call asks for more permissions in the sandbox";
+}
+
+// Can a person read it, and does it say enough?
+bool can_be_prefix(const Words& words) {
+    return !words.empty() && !has_hidden_text(joined(words)) && !is_banned_prefix(words);
+}
+
+bool can_be_proposed(const Finding& finding, const Part& part) {
+    const auto& [words, has_glob] = part.command;
+    return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
+           can_be_prefix(words) &&
+           std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
+}
+
+bool covers_everything(const std::vector<Part>& parts, const Question& question,
+                       const std::string& gap, const ProgramTrust& trust) {
+    PrefixRule rule;
+    for (const std::string& word : question.requested_prefix)
+        rule.prefix.push_back({word});
+    rule.decision = Decision::allow;
+    rule.layer = RuleLayer::session;
+    RuleSet rules;
+    rules.gap = gap;
+    rules.rules.push_back(std::move(rule));
+    const Judge judge(question, rules, trust);
+    return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+        const Finding finding = judge.find(part);
+        return finding.decision == Decision::allow && finding.cause != Cause::unknown;
+    });
+}
+
+Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findings,
+               const Question& question, const std::string& gap, const ProgramTrust& trust) {
+    const bool has_any_rule = std::any_of(findings.begin(), findings.end(), has_rule);
+    const bool has_strict_rule = std::any_of(findings.begin(), findings.end(), [](const auto& f) {
+        return has_rule(f) && f.decision != Decision::allow;
+    });
+    const bool has_obstacle = std::any_of(parts.begin(), parts.end(),
+                                          [](const Part& part) { return !part.obstacle.empty(); });
+    if (has_obstacle || has_strict_rule) return {};
+    const bool destroys = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
+        return finding.cause == Cause::dangerous;
+    });
+    const Words& requested = question.requested_prefix;
+    if (!has_any_rule && !destroys && can_be_prefix(requested) && !is_dangerous(requested) &&
+        covers_everything(parts, question, gap, trust))
+        return requested;
+    const bool is_prompt = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
+        return finding.decision == Decision::prompt || finding.cause == Cause::unknown;
+    });
+    if (!is_prompt && has_any_rule) return {};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const bool is_open = is_prompt ? findings[i].decision == Decision::prompt ||
+                                             findings[i].cause == Cause::unknown
+                                       : findings[i].cause != Cause::known_safe;
+        if (!is_open) continue;
+        return can_be_proposed(findings[i], parts[i]) ? parts[i].command.words : Words();
+    }
+    return {};
+}
+
+bool is_runnable(const Words& argv) {
+    return !argv.empty() && !argv.front().empty() &&
+           std::none_of(argv.begin(), argv.end(), [](const std::string& word) {
+               return word.size() > longest_word || word.find('\0') != std::string::npos;
+           });
+}
+
+Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>& findings,
+                      const RuleSet& rules) {
+    Judgement judgement;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        judgement.commands.push_back(verdict(findings[i], parts[i]));
+        if (judgement.obstacle.empty()) judgement.obstacle = parts[i].obstacle;
+    }
+    const std::size_t chosen = deciding(findings);
+    const Finding& finding = findings[chosen];
+    judgement.decision = finding.decision;
+    judgement.is_by_rule = has_rule(finding) && finding.decision != Decision::allow;
+    if (finding.decision != Decision::allow)
+        judgement.reason = reason_of(finding, parts[chosen], rules);
+    else
+        judgement.is_safe_listed =
+            std::any_of(findings.begin(), findings.end(),
+                        [](const Finding& other) { return other.cause == Cause::known_safe; });
+    if (finding.decision == Decision::forbidden && finding.cause == Cause::dangerous)
+        judgement.reason +=
+            ", and the approval policy is never to ask; a rule that allows it, with "
+            "at least one word behind the program, lets it run";
+    return judgement;
+}
+
+} // namespace
+
+Judgement judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust) {
+    if (!is_runnable(question.argv))
+        return refusal(
+            "this cannot be run: it has no program, or a word holds NUL or is longer than 128 KiB");
+    const std::vector<Part> parts = take_apart(question, trust);
+    const Judge judge(question, rules, trust);
+    std::vector<Finding> findings;
+    findings.reserve(parts.size());
+    for (const Part& part : parts)
+        findings.push_back(judge.find(part));
+
+    Judgement judgement = judge_parts(parts, findings, rules);
+    const std::string refused = refused_permissions(question);
+    if (!refused.empty() && judgement.decision != Decision::forbidden) {
+        judgement.decision = Decision::forbidden;
+        judgement.is_by_rule = judgement.is_safe_listed = false;
+        judgement.reason = refused;
+        return judgement;
+    }
+    ask_for_permissions(judgement, question);
+    apply_policy(judgement, question);
+    if (judgement.decision != Decision::forbidden)
+        judgement.proposed_prefix = proposal(parts, findings, question, rules.gap, trust);
+    return judgement;
+}
+
+Words canonical_argv(const Words& argv) {
+    if (!is_plain_shell_call(argv)) return argv;
+    const std::string_view path = argv.front();
+    const std::string_view directory = path.substr(0, path.size() - base_name(path).size());
+    if (!directory.empty() && !is_listed("/bin/ /usr/bin/ /usr/local/bin/", directory)) return argv;
+    const ShellCall call = shell_call(argv);
+    Script script = decompose(call.script, call.dialect);
+    // Letters that are not ASCII are not the same to a shell in every locale.
+    const bool is_ascii = std::all_of(call.script.begin(), call.script.end(),
+                                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    if (is_ascii && script.obstacle.empty() && script.commands.size() == 1) {
+        ShellCommand& only = script.commands.front();
+        if (std::find(only.has_glob.begin(), only.has_glob.end(), true) == only.has_glob.end())
+            return std::move(only.words);
+    }
+    // The empty word is no program, so nothing else gives these words.
+    return {"", std::string(base_name(path)), argv[1], argv[2]};
+}
+
+} // namespace ew::core

@@ -1,0 +1,428 @@
+// A tolerant reader of scripts. It follows quotes, substitutions and here-documents closely enough
+// to find the commands that are written out, and takes grammar it does not know for separators.
+#include "core/judgement/literal_commands.h"
+
+#include "core/judgement/command_safety.h"
+#include "core/judgement/program_options.h"
+#include "core/judgement/shell_words.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ew::core {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int deepest = 8; // of substitutions in each other
+constexpr std::size_t most_commands = 4096;
+
+// Grammar behind which a command may begin.
+constexpr std::array<std::string_view, 12> openers = {
+    "!", "{", "}", "if", "then", "elif", "else", "do", "while", "until", "time", "coproc"};
+
+bool is_opener(std::string_view word) {
+    return std::find(openers.begin(), openers.end(), word) != openers.end();
+}
+
+bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// NAME=…, NAME+=…, NAME[…]=…
+bool is_assignment(std::string_view word) {
+    std::size_t at = 0;
+    while (at < word.size() && is_name_character(word[at]))
+        ++at;
+    if (at == 0 || at == word.size()) return false;
+    if (word[at] == '[') return word.find("]=", at) != std::string_view::npos;
+    if (word[at] == '+') ++at;
+    return at < word.size() && word[at] == '=';
+}
+
+struct Findings {
+    std::vector<Words> commands;
+    std::vector<std::string> inputs; // here-documents and here-strings
+};
+
+class LooseScanner {
+public:
+    LooseScanner(std::string_view text, int depth, Findings& all)
+        : text_(text), depth_(depth), all_(all), found_(all.commands) {}
+
+    void scan() {
+        if (depth_ > deepest) return;
+        while (at_ < text_.size() && found_.size() < most_commands)
+            step();
+        end_command();
+    }
+
+private:
+    struct HereDocument {
+        std::string end;
+        bool is_literal = false;
+        bool strips_tabs = false;
+    };
+
+    char peek(std::size_t ahead = 0) const {
+        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+    }
+
+    void step() {
+        const char c = text_[at_];
+        switch (c) {
+        case ' ':
+        case '\t':
+        case '\r':
+            end_word();
+            ++at_;
+            return;
+        case '\n': return end_line();
+        case '#':
+            if (in_word_) return take(c);
+            at_ = std::min(text_.find('\n', at_), text_.size());
+            return;
+        case ';':
+        case '|':
+        case '&':
+        case ')':
+            end_command();
+            ++at_;
+            return;
+        case '(': return parenthesis();
+        case '<':
+        case '>': return redirection();
+        default: return piece(c);
+        }
+    }
+
+    void piece(char c) {
+        switch (c) {
+        case '\'': return single_quotes();
+        case '"': return double_quotes();
+        case '\\': return backslash();
+        case '`': return backquotes();
+        case '$': return dollar(false);
+        default: return take(c);
+        }
+    }
+
+    void take(char c) {
+        word_ += c;
+        in_word_ = true;
+        ++at_;
+    }
+
+    void single_quotes() {
+        const std::size_t end = std::min(text_.find('\'', at_ + 1), text_.size());
+        word_ += text_.substr(at_ + 1, end - at_ - 1);
+        in_word_ = true;
+        is_quoted_ = true;
+        at_ = std::min(end + 1, text_.size());
+    }
+
+    void double_quotes() {
+        in_word_ = true;
+        is_quoted_ = true;
+        ++at_;
+        while (at_ < text_.size() && text_[at_] != '"') {
+            const char c = text_[at_];
+            if (c == '`') {
+                backquotes();
+            } else if (c == '$') {
+                dollar(true);
+            } else if (c == '\\' &&
+                       std::string_view("$`\"\\\n").find(peek(1)) != std::string_view::npos) {
+                backslash();
+            } else {
+                take(c);
+            }
+        }
+        ++at_;
+    }
+
+    void backslash() {
+        if (peek(1) == '\n') {
+            at_ += 2;
+            return;
+        }
+        ++at_;
+        if (at_ < text_.size()) take(text_[at_]);
+        is_quoted_ = true;
+    }
+
+    void backquotes() {
+        std::string inside;
+        ++at_;
+        while (at_ < text_.size() && text_[at_] != '`') {
+            if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+            inside += text_[at_++];
+        }
+        ++at_;
+        LooseScanner(inside, depth_ + 1, all_).scan();
+        is_expanded_ = in_word_ = true;
+    }
+
+    void dollar(bool is_in_quotes) {
+        ++at_;
+        in_word_ = true;
+        if (!is_in_quotes && peek() == '\'') return ansi_quotes();
+        if (!is_in_quotes && peek() == '"') return; // $"…" is "…" in another language
+        if (peek() == '(') {
+            substitution();
+        } else if (peek() == '{') {
+            braces();
+        } else if (is_name_character(peek()) ||
+                   std::string_view("@*#?$!-").find(peek()) != std::string_view::npos) {
+            do
+                ++at_;
+            while (is_name_character(peek()));
+            is_expanded_ = true;
+        } else {
+            word_ += '$';
+        }
+    }
+
+    void braces() {
+        const std::string_view inside = enclosed('{', '}');
+        // A default value may hold a command substitution, or be a word by itself.
+        find_substitutions(inside);
+        is_expanded_ = true;
+    }
+
+    void substitution() {
+        LooseScanner(enclosed('(', ')'), depth_ + 1, all_).scan();
+        is_expanded_ = in_word_ = true;
+    }
+
+    // What is between the bracket here and its partner. Quotes hide brackets.
+    std::string_view enclosed(char open, char close) {
+        const std::size_t begin = at_ + 1;
+        int level = 0;
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            if (c == '\\') {
+                ++at_;
+            } else if (c == '\'') {
+                at_ = std::min(text_.find('\'', at_), text_.size() - 1) + 1;
+            } else if (c == open) {
+                ++level;
+            } else if (c == close && --level == 0) {
+                return text_.substr(begin, at_ - begin - 1);
+            }
+        }
+        at_ = text_.size();
+        return text_.substr(std::min(begin, text_.size()));
+    }
+
+    void ansi_quotes() {
+        in_word_ = is_quoted_ = true;
+        ++at_;
+        while (at_ < text_.size() && text_[at_] != '\'') {
+            if (text_[at_] == '\\')
+                ansi_escape();
+            else
+                take(text_[at_]);
+        }
+        ++at_;
+    }
+
+    void ansi_escape() {
+        ++at_;
+        const char kind = peek();
+        if (kind == 'x' || kind == 'u' || kind == 'U') {
+            ++at_;
+            return number(16, kind == 'x' ? 2 : kind == 'u' ? 4 : 8);
+        }
+        if (kind >= '0' && kind <= '7') return number(8, 3);
+        constexpr std::string_view from = "abeEfnrtv";
+        constexpr std::string_view to = "\a\b\033\033\f\n\r\t\v";
+        const std::size_t place = from.find(kind);
+        if (at_ >= text_.size()) return;
+        take(kind);
+        if (place != std::string_view::npos) word_.back() = to[place];
+    }
+
+    void number(unsigned base, int most_digits) {
+        unsigned value = 0;
+        for (int i = 0; i < most_digits; ++i, ++at_) {
+            const char c = peek();
+            const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                                   : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
+                                   : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
+                                                          : 99;
+            if (digit >= base) break;
+            value = value * base + digit;
+        }
+        word_ += static_cast<char>(value & 0xffU);
+    }
+
+    // ( begins a subshell or a function's parentheses; an array's values are no commands.
+    void parenthesis() {
+        if (in_word_ && is_assignment(word_)) {
+            find_substitutions(enclosed('(', ')'));
+            return;
+        }
+        end_command();
+        ++at_;
+    }
+
+    void redirection() {
+        const bool is_number =
+            in_word_ && word_.find_first_not_of("0123456789") == std::string::npos;
+        if (is_number) {
+            word_.clear(); // it is the descriptor's
+            in_word_ = false;
+        } else {
+            end_word();
+        }
+        if (peek(1) == '(') {
+            ++at_;
+            return substitution();
+        }
+        if (text_.substr(at_).starts_with("<<") && peek(2) != '<') return here_document();
+        is_input_ = text_.substr(at_).starts_with("<<<");
+        while (at_ < text_.size() &&
+               std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
+            ++at_;
+        skips_word_ = true;
+    }
+
+    void here_document() {
+        at_ += 2;
+        HereDocument document;
+        if (peek() == '-') {
+            document.strips_tabs = true;
+            ++at_;
+        }
+        while (peek() == ' ' || peek() == '\t')
+            ++at_;
+        is_quoted_ = false;
+        while (at_ < text_.size() &&
+               std::string_view(" \t\n;&|<>()").find(text_[at_]) == std::string_view::npos)
+            piece(text_[at_]);
+        document.end = word_;
+        document.is_literal = is_quoted_;
+        waiting_.push_back(std::move(document));
+        word_.clear();
+        in_word_ = is_expanded_ = is_quoted_ = false;
+    }
+
+    void end_line() {
+        end_command();
+        ++at_;
+        for (const HereDocument& document : waiting_)
+            skip_document(document);
+        waiting_.clear();
+    }
+
+    void skip_document(const HereDocument& document) {
+        std::string body;
+        while (at_ < text_.size()) {
+            const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+            std::string_view line = text_.substr(at_, end - at_);
+            at_ = std::min(end + 1, text_.size());
+            while (document.strips_tabs && line.starts_with('\t'))
+                line.remove_prefix(1);
+            if (line == document.end) break;
+            body.append(line).append("\n");
+        }
+        if (!document.is_literal) find_substitutions(body);
+        all_.inputs.push_back(std::move(body));
+    }
+
+    // Of text in which only expansions mean something.
+    void find_substitutions(std::string_view text) {
+        if (depth_ >= deepest) return;
+        LooseScanner inner(text, depth_ + 1, all_);
+        while (inner.at_ < text.size() && found_.size() < most_commands) {
+            const char c = text[inner.at_];
+            if (c == '`')
+                inner.backquotes();
+            else if (c == '$')
+                inner.dollar(true);
+            else if (c == '\\')
+                inner.backslash();
+            else
+                inner.take(c);
+        }
+    }
+
+    bool is_unquoted() const { return !is_quoted_ && !is_expanded_; }
+
+    void end_word() {
+        if (!in_word_) return;
+        const bool is_command_word = words_.empty();
+        const bool is_grammar = is_unquoted() && is_opener(word_);
+        const bool is_timing = is_command_word && was_time_ && word_ == "-p";
+        was_time_ = is_command_word && is_grammar && word_ == "time";
+        const bool is_function = is_command_word && is_unquoted() && word_ == "function";
+        if (skips_word_ && is_input_) all_.inputs.push_back(word_);
+        if (skips_word_) is_input_ = false;
+        if (skips_word_ || is_function)
+            skips_word_ = is_function; // its name is no command
+        else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
+            // No program is called "": a first word that is not known stays unknown.
+            words_.push_back(is_command_word && is_expanded_ ? std::string() : std::move(word_));
+        word_.clear();
+        in_word_ = is_expanded_ = is_quoted_ = false;
+    }
+
+    void end_command() {
+        end_word();
+        skips_word_ = is_input_ = was_time_ = false;
+        if (!words_.empty() && !words_.front().empty()) found_.push_back(std::move(words_));
+        words_.clear();
+    }
+
+    std::string_view text_;
+    int depth_;
+    Findings& all_;
+    std::vector<Words>& found_;
+    std::size_t at_ = 0;
+    Words words_;
+    std::string word_;
+    bool in_word_ = false;
+    bool is_expanded_ = false; // the word holds something that is not known
+    bool is_quoted_ = false;   // some of the word is
+    bool skips_word_ = false;  // it is the target of a redirection
+    bool is_input_ = false;    // of <<<
+    bool was_time_ = false;    // the word before was `time`
+    std::vector<HereDocument> waiting_;
+};
+
+// Does it run what it is given as input, as shells do, or start something that may?
+bool reads_commands(const Words& words) {
+    constexpr std::string_view readers = "source . eval at batch ssh xargs parallel";
+    return is_listed(readers, base_name(words.front())) ||
+           std::any_of(words.begin(), words.end(), is_shell);
+}
+
+// What echo would print.
+std::string printed(const Words& words) {
+    std::string text;
+    for (std::size_t i = 1; i < words.size(); ++i)
+        text.append(words[i]).append(" ");
+    return text;
+}
+
+} // namespace
+
+std::vector<Words> literal_commands(std::string_view script) {
+    Findings all;
+    LooseScanner(script, 0, all).scan();
+    if (!std::any_of(all.commands.begin(), all.commands.end(), reads_commands))
+        return std::move(all.commands);
+    const std::size_t count = all.commands.size();
+    for (std::size_t i = 0; i < count; ++i)
+        if (is_listed("echo print printf", base_name(all.commands[i].front())))
+            all.inputs.push_back(printed(all.commands[i]));
+    const std::vector<std::string> inputs = std::move(all.inputs);
+    all.inputs.clear();
+    for (const std::string& input : inputs)
+        LooseScanner(input, 1, all).scan();
+    return std::move(all.commands);
+}
+
+} // namespace ew::core

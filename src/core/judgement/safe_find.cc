@@ -1,0 +1,59 @@
+// find: its words are a language of their own. Accepted are places, tests and what prints.
+#include "core/judgement/safe_find.h"
+
+#include "core/judgement/program_options.h"
+#include "core/judgement/safe_programs.h"
+
+namespace ew::core {
+
+namespace {
+
+// find(1), findutils 4.9. Not listed are -delete, the -exec and -ok families, -fprint and the like,
+// and -fls.
+constexpr std::string_view without_value =
+    "-a -and -o -or -not -d -daystart -depth -follow -ignore_readdir_race -noignore_readdir_race "
+    "-mount -noleaf -xdev -warn -nowarn -empty -executable -false -nogroup -nouser -readable -true "
+    "-writable -ls -print -print0 -prune -quit -help --help -version --version ! ( ) ,";
+constexpr std::string_view with_value =
+    "-maxdepth -mindepth -regextype -amin -anewer -atime -cmin -cnewer -ctime -fstype -gid -group "
+    "-ilname -iname -inum -ipath -iregex -iwholename -links -lname -mmin -mtime -name -newer -path "
+    "-perm -regex -samefile -size -type -uid -used -user -wholename -xtype -context -printf "
+    "-files0-from";
+
+// -newerXY: a time of each file against a time of another or a date.
+bool is_newer(std::string_view word) {
+    constexpr std::string_view times = "aBcmt";
+    return word.size() == 8 && word.starts_with("-newer") && times.find(word[6]) < 4 &&
+           times.find(word[7]) != std::string_view::npos;
+}
+
+bool begins_expression(std::string_view word) {
+    return (word.size() > 1 && word.front() == '-') || word == "!" || word == "(" || word == ")" ||
+           word == ",";
+}
+
+bool is_safe_expression(const ShellCommand& command, std::size_t first) {
+    const auto& words = command.words;
+    for (std::size_t i = first; i < words.size(); ++i) {
+        if (command.has_glob[i]) return false;
+        if (is_listed(without_value, words[i])) continue;
+        if (!is_listed(with_value, words[i]) && !is_newer(words[i])) return false;
+        ++i; // its value, whatever that looks like
+        if (i >= words.size() || command.has_glob[i]) return false;
+    }
+    return true;
+}
+
+} // namespace
+
+bool is_safe_find(const ShellCommand& command) {
+    const auto& words = command.words;
+    std::size_t at = 1;
+    while (at < words.size() && is_listed("-H -L -P -O0 -O1 -O2 -O3", words[at]))
+        ++at;
+    for (; at < words.size() && !begins_expression(words[at]); ++at)
+        if (!is_clear_of_options(command, at)) return false;
+    return is_safe_expression(command, at);
+}
+
+} // namespace ew::core

@@ -1,0 +1,203 @@
+#include "core/text/display.h"
+
+#include "core/text/text.h"
+#include "core/text/unicode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace ew::core {
+
+namespace {
+
+bool is_letter_or_digit(char32_t c) {
+    const char32_t lower = c | 0x20;
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c >= 0x80;
+}
+
+// Walks through a text and tells of each character whether it shows itself there.
+class Reader {
+public:
+    explicit Reader(std::string_view text) : rest_(text) {}
+
+    bool is_at_end() const { return rest_.empty(); }
+
+    // The next character: its bytes, and whether they may be shown as they are.
+    struct Piece {
+        std::string_view bytes;
+        Character character;
+        bool is_shown;
+    };
+
+    Piece next() {
+        const Character character = first_character(rest_);
+        const Piece piece = {rest_.substr(0, character.size), character, shows(character)};
+        rest_.remove_prefix(character.size);
+        const bool is_one_more_mark = piece.is_shown && is_mark(character.code_point);
+        marks_ = is_one_more_mark ? marks_ + 1 : 0;
+        // A mark behind an escape would be drawn onto the escape.
+        carries_marks_ = piece.is_shown && is_letter_or_digit(character.code_point);
+        return piece;
+    }
+
+private:
+    bool shows(const Character& character) const {
+        constexpr int most_marks = 4; // in a row; no writing needs more
+        if (!character.is_valid || !is_graphic(character.code_point)) return false;
+        return !is_mark(character.code_point) || (carries_marks_ && marks_ < most_marks);
+    }
+
+    std::string_view rest_;
+    int marks_ = 0;
+    bool carries_marks_ = false;
+};
+
+std::string escaped(const Reader::Piece& piece) {
+    const char32_t c = piece.character.code_point;
+    if (piece.character.is_valid && c >= 0x80)
+        return fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(c));
+    if (piece.bytes == "\n") return "\\n";
+    if (piece.bytes == "\r") return "\\r";
+    if (piece.bytes == "\t") return "\\t";
+    std::string text;
+    for (const char byte : piece.bytes)
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
+// As in $'…' of bash. Bytes and not \u, which means something else in another locale.
+std::string quoted_as_bytes(const Reader::Piece& piece) {
+    if (piece.is_shown) {
+        if (piece.bytes == "\\" || piece.bytes == "'") return "\\" + std::string(piece.bytes);
+        if (piece.bytes != "!") return std::string(piece.bytes); // ! may recall the history
+    }
+    if (piece.bytes == "\n") return "\\n";
+    if (piece.bytes == "\r") return "\\r";
+    if (piece.bytes == "\t") return "\\t";
+    std::string text;
+    for (const char byte : piece.bytes)
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
+bool is_shown_whole(std::string_view word) {
+    for (Reader reader(word); !reader.is_at_end();)
+        if (!reader.next().is_shown) return false;
+    return true;
+}
+
+bool needs_no_quotes(std::string_view word) {
+    constexpr std::string_view marks = "_@%+=:,./-";
+    return !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+        const char lower = static_cast<char>(c | 0x20);
+        const bool is_plain = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
+        return is_plain || marks.find(c) != std::string_view::npos;
+    });
+}
+
+// Words that a shell reads as something other than a command's name (bash(1), reserved words).
+bool is_reserved(std::string_view word) {
+    constexpr std::array<std::string_view, 18> reserved = {
+        "if",    "then", "elif", "else",  "fi", "case", "esac",     "for",    "select",
+        "while", "do",   "done", "until", "in", "time", "function", "coproc", "repeat"};
+    return std::find(reserved.begin(), reserved.end(), word) != reserved.end();
+}
+
+std::string quoted_word(std::string_view word, bool is_first) {
+    // A first word with = is an assignment; zsh replaces =name by the path of a program.
+    const bool has_meaning = is_first
+                                 ? word.find('=') != std::string_view::npos || is_reserved(word)
+                                 : word.substr(0, 1) == "=";
+    if (needs_no_quotes(word) && !has_meaning) return std::string(word);
+    if (!is_shown_whole(word)) {
+        std::string quoted = "$'";
+        for (Reader reader(word); !reader.is_at_end();)
+            quoted += quoted_as_bytes(reader.next());
+        return quoted + "'";
+    }
+    std::string quoted = "'";
+    for (const char c : word) {
+        if (c == '\'')
+            quoted += "'\\''";
+        else
+            quoted += c;
+    }
+    return quoted + "'";
+}
+
+struct ScriptRange {
+    char32_t first;
+    char32_t last;
+    unsigned script;
+};
+
+constexpr unsigned latin = 1;
+constexpr unsigned greek = 2;
+constexpr unsigned cyrillic = 4;
+
+// The blocks in which nearly all letters of these scripts are (Unicode's Blocks.txt).
+constexpr std::array<ScriptRange, 19> scripts = {{
+    {'A', 'Z', latin},          {'a', 'z', latin},          {0xc0, 0xd6, latin},
+    {0xd8, 0xf6, latin},        {0xf8, 0x2af, latin},       {0x1d00, 0x1d25, latin},
+    {0x1e00, 0x1eff, latin},    {0x2c60, 0x2c7f, latin},    {0xa722, 0xa787, latin},
+    {0xa78b, 0xa7ff, latin},    {0xab30, 0xab64, latin},    {0xff21, 0xff3a, latin},
+    {0xff41, 0xff5a, latin},    {0x370, 0x3ff, greek},      {0x1f00, 0x1fff, greek},
+    {0x400, 0x52f, cyrillic},   {0x1c80, 0x1c8f, cyrillic}, {0x2de0, 0x2dff, cyrillic},
+    {0xa640, 0xa69f, cyrillic},
+}};
+
+unsigned script_of(char32_t code_point) {
+    for (const ScriptRange& range : scripts)
+        if (code_point >= range.first && code_point <= range.last) return range.script;
+    return 0;
+}
+
+} // namespace
+
+std::string visible(std::string_view text) {
+    std::string result;
+    for (Reader reader(text); !reader.is_at_end();) {
+        const Reader::Piece piece = reader.next();
+        if (piece.bytes == "\\")
+            result += "\\\\";
+        else if (piece.is_shown)
+            result += piece.bytes;
+        else
+            result += escaped(piece);
+    }
+    return result;
+}
+
+bool has_invisible(std::string_view text) {
+    for (Reader reader(text); !reader.is_at_end();) {
+        const Reader::Piece piece = reader.next();
+        if (!piece.is_shown && piece.bytes != "\n" && piece.bytes != "\t") return true;
+    }
+    return false;
+}
+
+std::string shell_quoted(const std::vector<std::string>& argv) {
+    std::string line;
+    for (const std::string& word : argv) {
+        if (&word != argv.data()) line += ' ';
+        line += quoted_word(word, &word == argv.data());
+    }
+    return line;
+}
+
+bool has_mixed_scripts(std::string_view text) {
+    unsigned seen = 0;
+    while (!text.empty()) {
+        const Character character = first_character(text);
+        text.remove_prefix(character.size);
+        const bool is_in_word = character.is_valid && is_letter_or_digit(character.code_point);
+        seen = is_in_word ? seen | script_of(character.code_point) : 0;
+        if ((seen & (seen - 1)) != 0) return true;
+    }
+    return false;
+}
+
+} // namespace ew::core

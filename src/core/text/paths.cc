@@ -1,0 +1,39 @@
+#include "core/text/paths.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace ew::core {
+
+std::string joined(std::string_view directory, std::string_view rest) {
+    std::string result(directory);
+    if (rest.empty()) return result;
+    if (!result.ends_with('/')) result += '/';
+    return result.append(rest);
+}
+
+std::string parent_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
+}
+
+bool is_below(std::string_view path, std::string_view directory) {
+    if (directory == "/") return path.size() > 1 && path.starts_with('/');
+    return !directory.empty() && path.size() > directory.size() && path.starts_with(directory) &&
+           path[directory.size()] == '/';
+}
+
+bool is_at_or_below(std::string_view path, std::string_view directory) {
+    return (!directory.empty() && path == directory) || is_below(path, directory);
+}
+
+std::optional<std::string> path_as_written(const std::string& path) {
+    const std::filesystem::path written = path;
+    const bool has_parent_step = std::find(written.begin(), written.end(), "..") != written.end();
+    if (has_parent_step || path.find('\0') != std::string::npos) return std::nullopt;
+    std::string normal = written.lexically_normal().string();
+    if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+    return normal;
+}
+
+} // namespace ew::core

@@ -1,0 +1,41 @@
+#include "files/patch/patching.h"
+
+#include "files/patch/patch_commit.h"
+#include "files/patch/patch_journal.h"
+#include "files/patch/patch_plan.h"
+#include "files/patch/patch_recovery.h"
+
+#include <optional>
+#include <utility>
+
+namespace ew::files {
+
+Failure check_patch(const PatchOrder& order, PatchReport& report) {
+    PatchPlan plan;
+    if (Failure failure = plan_patch(order, plan)) return failure;
+    report = std::move(plan.report);
+    return {};
+}
+
+Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchReport& report) {
+    if (!is_token(ticket.token)) return failed(Trouble::other, ticket.token, "is no token");
+    PatchPlan plan;
+    // Why it does not fit any more is not told: names may lead elsewhere now, to what whoever asks
+    // must not know.
+    if (plan_patch(order, plan) || plan.report.digest != ticket.expected)
+        return Failed{Trouble::changed, "what the patch changes has changed since it was looked at",
+                      "look at it again"};
+    const Journal journal = journal_of(plan.report, ticket.token);
+    if (Failure failure = carry_out(plan, journal)) return failure;
+    report = std::move(plan.report);
+    return {};
+}
+
+Failure recover_patch(std::string_view journal, RecoveryReport& report) {
+    report = {};
+    const std::optional<Journal> decoded = decode_journal(journal);
+    if (!decoded) return failed(Trouble::other, "the journal", "cannot be read");
+    return settle(*decoded, Direction::by_what_is_there, report);
+}
+
+} // namespace ew::files

@@ -1,0 +1,304 @@
+#include "sandbox/launch/launch.h"
+
+#include "base/check.h"
+#include "os/io.h"
+#include "sandbox/init/wire.h"
+#include "sandbox/launch/launch_child.h"
+#include "sandbox/policy/refusal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr std::size_t longest_complaint = 2048; // bytes of what bubblewrap said
+
+std::string_view step_name(std::uint32_t step) {
+    switch (static_cast<wire::Step>(step)) {
+    case wire::Step::order: return "reading its order";
+    case wire::Step::process: return "creating its process";
+    case wire::Step::session: return "making it a session leader";
+    case wire::Step::terminal: return "giving it its terminal";
+    case wire::Step::limits: return "setting its resource limits";
+    case wire::Step::directory: return "entering its working directory";
+    case wire::Step::capabilities: return "dropping its capabilities";
+    case wire::Step::privileges: return "forbidding it new privileges";
+    case wire::Step::mounts: return "checking what its sandbox shows";
+    case wire::Step::landlock: return "enforcing Landlock";
+    case wire::Step::filter: return "installing the system call filter";
+    case wire::Step::report: return "reporting that it is confined";
+    case wire::Step::exec: return "executing it";
+    }
+    return "starting it";
+}
+
+Error describe_failure(const wire::Record& record, std::string_view text,
+                       const os::SpawnRequest& request) {
+    const auto step = static_cast<wire::Step>(record.step);
+    const auto error_number = static_cast<std::int32_t>(record.value);
+    if (step == wire::Step::exec) return os::describe({os::StartStep::exec, error_number}, request);
+    if (step == wire::Step::directory)
+        return os::describe({os::StartStep::directory, error_number}, request);
+    if (step == wire::Step::mounts)
+        return {ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: its sandbox shows something else than was "
+                            "planned at '{}': {}",
+                            text, ::strerror(error_number)),
+                "something in the workspace was moved while the sandbox was made: try again"};
+    const bool is_of_program = step == wire::Step::terminal || step == wire::Step::limits;
+    return {is_of_program ? ErrorKind::spawn_failed : ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: {} failed: {}", step_name(record.step),
+                        ::strerror(error_number)),
+            is_of_program ? "" : "execward doctor tells what this machine can enforce"};
+}
+
+bool is_of_machine(const wire::Record& record) {
+    const auto step = static_cast<wire::Step>(record.step);
+    return step == wire::Step::capabilities || step == wire::Step::privileges ||
+           step == wire::Step::landlock || step == wire::Step::filter;
+}
+
+// What bubblewrap wrote where the program's output would have gone. The program has not run.
+std::string complaint_in(const os::Spawned& spawned) {
+    const int fd = spawned.error ? spawned.error.get() : spawned.output.get();
+    std::string text(longest_complaint, '\0');
+    const os::IoResult result = os::read_some(fd, text.data(), text.size());
+    text.resize(result.state == os::IoState::progress ? result.count : 0);
+    std::erase(text, '\r');
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ') c = ' ';
+    return text;
+}
+
+// By what bubblewrap says when it does not find what it is to mount, or where (bind-mount.c,
+// bubblewrap.c of version 0.8).
+bool is_about_what_is_gone(std::string_view complaint) {
+    return complaint.find("No such file or directory") != std::string_view::npos ||
+           complaint.find("in mount table") != std::string_view::npos ||
+           complaint.find("Unable to remount destination") != std::string_view::npos;
+}
+
+// Texts that each end with a NUL.
+std::vector<std::string> texts_of(std::string_view text) {
+    std::vector<std::string> texts;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\0');
+        texts.emplace_back(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return texts;
+}
+
+} // namespace
+
+// As it came from the socket.
+struct Launch::Packet {
+    wire::Record record = {};
+    std::string text = {};
+    pid_t sender = 0;
+    UniqueFd descriptor = {};
+};
+
+Launch::~Launch() = default;
+
+Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
+    TRY(os::check_strings(order.request));
+    TRY(check(order.policy));
+    const GuaranteeSet missing =
+        needed_by(order.policy) - given_by(order.machine, order.policy.network);
+    if (!missing.empty() && order.policy.enforcement == Enforcement::require)
+        return refusal(order.machine, missing);
+    std::unique_ptr<Launch> launch(new Launch);
+    launch->missing_ = missing;
+    TRY(launch->open(order.request));
+    TRY(launch->fork_child(order, server));
+    launch->request_ = std::move(order.request);
+    return launch;
+}
+
+Result<void> Launch::open(const os::SpawnRequest& request) {
+    descriptors_ = TRY(os::open_program_descriptors(request));
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return os::system_error("socketpair", errno);
+    status_ = UniqueFd(pair[0]);
+    child_status_ = UniqueFd(pair[1]);
+    // The kernel then adds to each packet who sent it, in our numbers (unix(7)).
+    const int yes = 1;
+    if (::setsockopt(status_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
+        return os::system_error("SO_PASSCRED", errno);
+    TRY(os::set_nonblocking(status_.get()));
+    os::Pipe end = TRY(os::make_pipe());
+    TRY(os::set_nonblocking(end.read.get()));
+    end_ = std::move(end.read);
+    child_end_ = std::move(end.write);
+    os::Pipe lifeline = TRY(os::make_pipe());
+    child_lifeline_ = std::move(lifeline.read);
+    lifeline_ = std::move(lifeline.write);
+    return {};
+}
+
+Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
+    const pid_t pid = ::fork();
+    if (pid < 0) return os::system_error("create a process", errno);
+    if (pid == 0)
+        become_sandbox(
+            order,
+            {descriptors_.stdio, child_status_.get(), child_end_.get(), child_lifeline_.get()},
+            server);
+    descriptors_.ours.pid = pid;
+    descriptors_.child_ends.clear();
+    child_status_.reset();
+    child_end_.reset();
+    child_lifeline_.reset();
+    return {};
+}
+
+std::optional<Launch::Outcome> Launch::outcome() {
+    while (!outcome_ && take_packet()) {}
+    return outcome_;
+}
+
+// False: there is nothing more to take now.
+bool Launch::take_packet() {
+    Packet packet;
+    std::array<char, wire::longest_text> text; // of which most packets need little
+    std::array<iovec, 2> parts = {
+        {{&packet.record, sizeof packet.record}, {text.data(), text.size()}}};
+    alignas(cmsghdr) std::array<char, 256> control = {};
+    msghdr message = {};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t size = ::recvmsg(status_.get(), &message, MSG_CMSG_CLOEXEC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); size > 0 && part != nullptr;
+         part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET) continue;
+        if (part->cmsg_type == SCM_RIGHTS) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(part), sizeof fd); // execward's own part sends one at most
+            packet.descriptor = UniqueFd(fd);
+        }
+        if (part->cmsg_type == SCM_CREDENTIALS) {
+            ucred credentials = {};
+            std::memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
+            packet.sender = credentials.pid;
+        }
+    }
+    if (size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
+        // A descriptor was lost, and without it the sandbox cannot be kept up.
+        outcome_ = Outcome{Error{ErrorKind::spawn_failed,
+                                 "the command was not run: the server has no descriptor left",
+                                 "end other processes, or raise the limit of open files (ulimit "
+                                 "-n)"}};
+        (void)::kill(-descriptors_.ours.pid, SIGKILL);
+        return false;
+    }
+    if (size < static_cast<ssize_t>(sizeof packet.record)) {
+        outcome_ = conclude(); // the end, or nothing that we would have sent
+        return false;
+    }
+    packet.text.assign(text.data(),
+                       std::min<std::size_t>(packet.record.size, static_cast<std::size_t>(size) -
+                                                                     sizeof packet.record));
+    take(packet);
+    return true;
+}
+
+// Comes twice: without a lock before the place is made, and then with it. A plan that was made
+// again holds its places again. Two locks of ours on one place would keep each other from taking it
+// away.
+void Launch::keep_placeholder(Packet& packet) {
+    const auto held = std::ranges::find(placeholders_, packet.text, &Placeholder::path);
+    if (held == placeholders_.end())
+        placeholders_.push_back({packet.text, std::move(packet.descriptor)});
+    else if (packet.descriptor)
+        held->lock = std::move(packet.descriptor);
+}
+
+std::vector<Placeholder> Launch::take_placeholders() {
+    (void)outcome(); // what was sent before the end, and has not been looked at
+    return std::move(placeholders_);
+}
+
+void Launch::take(Packet& packet) {
+    switch (packet.record.kind) {
+    case wire::RecordKind::refused: {
+        const std::vector<std::string> texts = texts_of(packet.text);
+        failure_ = Error{static_cast<ErrorKind>(packet.record.value),
+                         texts.empty() ? "the sandbox could not be made" : texts[0],
+                         texts.size() > 1 ? texts[1] : "", texts.size() > 2 ? texts[2] : ""};
+        return;
+    }
+    case wire::RecordKind::placeholder: return keep_placeholder(packet);
+    case wire::RecordKind::guarded: guarded_ = std::move(packet.descriptor); return;
+    case wire::RecordKind::note: notes_.push_back(packet.text); return;
+    case wire::RecordKind::missing:
+        for (std::size_t i = 0; i < guarantee_count; ++i)
+            if (((packet.record.value >> i) & 1) != 0) missing_.add(static_cast<Guarantee>(i));
+        return;
+    case wire::RecordKind::applied:
+        is_applied_ = true;
+        leader_ = packet.sender;
+        listener_ = std::move(packet.descriptor);
+        return;
+    case wire::RecordKind::failed:
+        failure_ = describe_failure(packet.record, packet.text, request_);
+        contradicts_machine_ = is_of_machine(packet.record);
+        is_passing_ = static_cast<wire::Step>(packet.record.step) == wire::Step::mounts;
+        return;
+    }
+}
+
+// The other side has closed its end: the program runs, or never will.
+Launch::Outcome Launch::conclude() {
+    if (failure_) return {std::move(failure_), contradicts_machine_, is_passing_};
+    if (is_applied_) return {};
+    const std::string complaint = complaint_in(descriptors_.ours);
+    if (is_about_what_is_gone(complaint))
+        return {Error{ErrorKind::sandbox_unavailable,
+                      fmt::format("the command was not run: what its sandbox was to show is gone: "
+                                  "{}",
+                                  complaint),
+                      "something was moved or removed while the sandbox was made: try again"},
+                false, true};
+    return {Error{ErrorKind::sandbox_unavailable,
+                  complaint.empty()
+                      ? "the command was not run: its sandbox ended before it was in force"
+                      : fmt::format("the command was not run: its sandbox could not be made: {}",
+                                    complaint),
+                  "execward doctor tells what this machine can enforce"},
+            true};
+}
+
+std::vector<std::string> Launch::stand_ins() const {
+    std::vector<std::string> paths;
+    paths.reserve(placeholders_.size());
+    for (const Placeholder& placeholder : placeholders_)
+        if (placeholder.lock) paths.push_back(placeholder.path);
+    return paths;
+}
+
+std::optional<int> Launch::wait_status() {
+    std::int32_t status = 0;
+    const os::IoResult result =
+        os::read_some(end_.get(), static_cast<char*>(static_cast<void*>(&status)), sizeof status);
+    if (result.state != os::IoState::progress || result.count != sizeof status) return std::nullopt;
+    return status;
+}
+
+} // namespace ew::sandbox

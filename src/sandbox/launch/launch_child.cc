@@ -1,0 +1,424 @@
+#include "sandbox/launch/launch_child.h"
+
+#include "base/clock.h"
+#include "core/output/utf8.h"
+#include "os/file_capabilities.h"
+#include "os/forked.h"
+#include "os/io.h"
+#include "sandbox/init/wire.h"
+#include "sandbox/launch/devices.h"
+#include "sandbox/launch/filter.h"
+#include "sandbox/launch/init_place.h"
+#include "sandbox/launch/report.h"
+#include "sandbox/launch/unconfined.h"
+#include "sandbox/plan/bubblewrap_arguments.h"
+#include "sandbox/plan/expected_mounts.h"
+#include "sandbox/plan/init_order.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/plan/resolved_path.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr int arguments_fd = 7;
+
+[[noreturn]] void refuse(const Error& error) {
+    wire::Record record;
+    record.kind = wire::RecordKind::refused;
+    record.value = static_cast<std::int64_t>(error.kind);
+    send(record,
+         fmt::format("{}{}{}{}{}{}", error.message, '\0', error.hint, '\0', error.path, '\0'));
+    leave();
+}
+
+// Everything else that the server has open is closed, before anything here can take time.
+void take_descriptors(const ChildDescriptors& descriptors) {
+    constexpr int out_of_the_way = 16;
+    std::array<int, 3> stdio = {};
+    for (std::size_t fd = 0; fd < stdio.size(); ++fd)
+        stdio[fd] = ::fcntl(descriptors.stdio[fd], F_DUPFD, out_of_the_way);
+    const int status = ::fcntl(descriptors.status, F_DUPFD, out_of_the_way);
+    const int end = ::fcntl(descriptors.end, F_DUPFD, out_of_the_way);
+    for (int fd = 0; fd < 3; ++fd)
+        if (::dup2(stdio[static_cast<std::size_t>(fd)], fd) < 0) leave();
+    const int lifeline = ::fcntl(descriptors.lifeline, F_DUPFD, out_of_the_way);
+    if (::dup2(status, wire::status_fd) < 0 || ::dup2(end, wire::end_fd) < 0 ||
+        ::dup2(lifeline, wire::lifeline_fd) < 0)
+        leave();
+    os::close_all_but({wire::status_fd, wire::end_fd, wire::lifeline_fd});
+}
+
+// A death signal (prctl(2)) is not passed on to children, and bubblewrap's second process waits for
+// the first before it asks for one of its own. So until execward-init closes the lifeline, the
+// kernel sends this to the whole group when the server's end is gone (F_SETSIG in fcntl(2)).
+void hold_on_to_the_server() {
+    (void)::fcntl(wire::lifeline_fd, F_SETOWN, -::getpgrp());
+    (void)::fcntl(wire::lifeline_fd, F_SETSIG, SIGKILL);
+    (void)::fcntl(wire::lifeline_fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC);
+}
+
+void reset_signals() {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ, SIGCHLD, SIGINT, SIGTERM, SIGHUP})
+        (void)::signal(signal, SIG_DFL);
+}
+
+// The mark of the process (os/cookie.h) is wanted on everything from here on; what else was asked
+// for is for the command alone.
+void take_mark(std::vector<os::ChildLimit>& limits) {
+    std::erase_if(limits, [](const os::ChildLimit& limit) {
+        return limit.resource == RLIMIT_RTTIME && ::setrlimit(RLIMIT_RTTIME, &limit.limit) == 0;
+    });
+}
+
+void put_at(int place, const std::string& content, bool is_sealed) {
+    const int fd = ::memfd_create("execward", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (fd < 0) refuse(os::system_error("memory for the sandbox's orders", errno));
+    if (!os::write_all(fd, content))
+        refuse(os::system_error("memory for the sandbox's orders", errno));
+    (void)::lseek(fd, 0, SEEK_SET);
+    constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    if (is_sealed && ::fcntl(fd, F_ADD_SEALS, seals) != 0)
+        refuse(os::system_error("seal the sandbox's orders", errno));
+    if (fd == place) { // it stays open over exec, as a copy would
+        (void)::fcntl(fd, F_SETFD, 0);
+        return;
+    }
+    if (::dup2(fd, place) < 0) refuse(os::system_error("the sandbox's orders", errno));
+    ::close(fd);
+}
+
+Error not_held(Error error) {
+    if (error.kind != ErrorKind::internal) return error;
+    return {ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: what protects its workspace cannot be made, or "
+                        "cannot be noted in the state directory: {}",
+                        error.message),
+            "see that both are writable and not full; XDG_STATE_HOME names another state "
+            "directory"};
+}
+
+// Told before it is made: who is killed before the hand-over leaves it to the server all the same.
+void announce(const std::string& path) {
+    wire::Record record;
+    record.kind = wire::RecordKind::placeholder;
+    send(record, path);
+}
+
+// The server keeps it locked from now on, and takes it away when all has ended.
+Result<void> hand_over(Result<Placeholder> placeholder) {
+    if (!placeholder) return not_held(std::move(placeholder.error()));
+    if (!placeholder->lock) return {};
+    wire::Record record;
+    record.kind = wire::RecordKind::placeholder;
+    send(record, placeholder->path, placeholder->lock.get());
+    return {};
+}
+
+bool is_there(const std::string& path) {
+    return static_cast<bool>(open_without_links(path, O_PATH));
+}
+
+// What is there already cannot be noted then, and need not be.
+void do_without_journal(const Plan& plan) {
+    const bool is_complete =
+        std::ranges::all_of(plan.placeholders, is_there) &&
+        std::ranges::all_of(plan.placeholder_files,
+                            [](const PlaceholderFile& file) { return is_there(file.path); });
+    if (is_complete) return;
+    refuse({ErrorKind::sandbox_unavailable,
+            "the command was not run: what protects its workspace has to be noted in a state "
+            "directory, and there is none",
+            "set HOME or XDG_STATE_HOME"});
+}
+
+// Each is a descriptor of the server while the command runs.
+void limit_placeholders(const Plan& plan) {
+    constexpr std::size_t most = 128;
+    const std::size_t count = plan.placeholders.size() + plan.placeholder_files.size();
+    if (count <= most) return;
+    refuse({ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: {} places that are missing would have to be "
+                        "kept from being made, and {} can be",
+                        count, most),
+            "name fewer or narrower writable roots, or make what is missing: .git, .agents, .codex "
+            "and .execward in each root, and hooks and commondir in each repository"});
+}
+
+Result<void> make_placeholders(const Plan& plan, const std::string& journal) {
+    limit_placeholders(plan);
+    if (journal.empty()) {
+        do_without_journal(plan);
+        return {};
+    }
+    for (const std::string& path : plan.placeholders) {
+        announce(path);
+        TRY(hand_over(hold(path, journal)));
+    }
+    for (const PlaceholderFile& file : plan.placeholder_files) {
+        announce(file.path);
+        TRY(hand_over(hold_file(file.path, file.content, journal)));
+    }
+    return {};
+}
+
+void tell(const Plan& plan) {
+    wire::Record record;
+    for (const std::string& note : plan.notes)
+        send(record, note);
+    if (plan.missing.empty()) return;
+    record.kind = wire::RecordKind::missing;
+    for (const Guarantee guarantee : plan.missing.list())
+        record.value |= std::int64_t{1} << static_cast<unsigned>(guarantee);
+    send(record, "");
+}
+
+bool is_own(const Mount& mount) {
+    return mount.kind == Mount::Kind::private_tmp || mount.kind == Mount::Kind::private_directory;
+}
+
+void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
+    order.landlock = launch.machine.landlock;
+    if (launch.policy.file_system != FileSystem::restricted) {
+        order.writable = {"/"};
+        return;
+    }
+    order.writable = plan.writable;
+    order.device_writable = {"/dev"};
+    if (!launch.machine.has_mounts) { // what would be the command's own is the machine's
+        for (const Mount& mount : plan.mounts)
+            if (is_own(mount)) std::erase(order.writable, mount.path);
+        // Disks and what other programs share lie beside these in the machine's own /dev.
+        order.device_writable = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                 "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+        return;
+    }
+    order.writable.emplace_back("/dev/shm");
+    order.device_writable.emplace_back("/proc"); // its settings are mounted read-only
+}
+
+InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
+    const Machine& machine = launch.machine;
+    const os::SpawnRequest& request = launch.request;
+    InitOrder order;
+    order.programs = os::program_candidates(request);
+    order.argv = request.argv;
+    if (request.arg0) order.argv.front() = *request.arg0;
+    for (const auto& [name, value] : request.environment) {
+        const bool is_moved = name == "TMPDIR" && launch.policy.has_private_tmp;
+        order.environment.push_back(fmt::format("{}={}", name, is_moved ? "/tmp" : value));
+    }
+    order.directory = request.directory;
+    order.has_terminal = request.terminal.has_value();
+    for (const os::ChildLimit& limit : request.limits)
+        order.limits.push_back({limit.resource, limit.limit});
+    order.is_first_process = machine.has_mounts;
+    add_landlock(order, launch, plan);
+    if (!machine.has_filter) return order;
+    FilterOptions options;
+    options.allows_internet = launch.policy.network == Network::enabled ||
+                              (machine.has_mounts && machine.has_network_namespace);
+    options.has_own_processes = machine.has_mounts;
+    options.allows_owner_changes = machine.has_mounts; // Landlock does not see them
+    options.notifies_connect = machine.has_notify;
+    options.notifies_writes = machine.has_notify && launch.policy.reports_writes;
+    order.filter = make_filter(own_architecture, options);
+    order.has_listener = machine.has_notify;
+    return order;
+}
+
+std::string terminated(const std::vector<std::string>& arguments) {
+    std::string text;
+    for (const std::string& argument : arguments)
+        text.append(argument).push_back('\0');
+    return text;
+}
+
+// expect_mounts() has opened it, to know it again.
+bool is_known(const Mount& mount) {
+    return mount.kind == Mount::Kind::writable || mount.kind == Mount::Kind::device ||
+           mount.kind == Mount::Kind::read_only;
+}
+
+// What bubblewrap mounts over.
+Result<void> find_mount_points(const Plan& plan) {
+    std::string_view own = ""; // in what is the command's own, bubblewrap makes what it needs
+    for (const Mount& mount : plan.mounts) {
+        const bool is_made = !plan.reads_root || (!own.empty() && is_below(mount.path, own));
+        const bool is_link = mount.kind == Mount::Kind::link;
+        if (!is_made && !is_link && !is_known(mount) && !is_there(mount.path))
+            return Error{
+                ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: '{}' is gone", core::shortened(mount.path)),
+                "something was moved while the sandbox was made: try again"};
+        if (is_own(mount) && !is_made) own = mount.path;
+    }
+    return {};
+}
+
+// Errors: something has changed since the plan was made.
+Result<InitOrder> carry_out(const LaunchOrder& launch, const Plan& plan) {
+    if (launch.machine.has_mounts) TRY(make_placeholders(plan, launch.journal));
+    InitOrder order = order_for(launch, plan);
+    if (launch.machine.init.empty()) return order;
+    TRY(expect_mounts(plan, launch.machine, order));
+    if (launch.machine.has_mounts) TRY(find_mount_points(plan));
+    return order;
+}
+
+// Empty, or why the machine's devices cannot be kept as they are.
+std::string guard(const LaunchOrder& launch, bool is_guarded) {
+    if (!launch.machine.has_mounts || ::geteuid() != 0) return {};
+    Result<void> done = is_guarded ? Result<void>() : guard_devices();
+    if (done && !is_guarded) {
+        const UniqueFd mounts = own_mounts();
+        wire::Record record;
+        record.kind = wire::RecordKind::guarded;
+        if (mounts) send(record, "", mounts.get());
+    }
+    if (done) done = open_stdio_anew();
+    if (done || !needed_by(launch.policy).has(Guarantee::fs_metadata)) return {};
+    return std::move(done.error().message);
+}
+
+// In the sandbox root has no capabilities, and bubblewrap has none over files of others. What they
+// alone could reach is not to be planned with: it would be in vain.
+Result<Plan> plan_as_inside(const LaunchOrder& launch) {
+    const bool is_changed = launch.machine.has_mounts && os::set_file_capabilities(false);
+    Result<Plan> plan = make_plan(launch.policy, launch.context);
+    if (is_changed && !os::set_file_capabilities(true))
+        refuse(os::system_error("capabilities of its own", errno));
+    return plan;
+}
+
+Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
+    Result<Plan> plan = plan_as_inside(launch);
+    if (!plan) refuse(plan.error());
+    std::string hint;
+    if (!unguarded.empty()) {
+        plan->missing.add(Guarantee::fs_metadata);
+        plan->notes.push_back(fmt::format(
+            "modes, owners and times of the machine's devices can be changed: {}", unguarded));
+        hint = fmt::format("root needs CAP_SYS_ADMIN for it ({}); run the server as another user",
+                           unguarded);
+    }
+    if (!plan->missing.empty() && launch.policy.enforcement == Enforcement::require)
+        refuse({ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: its policy cannot be kept here: {}",
+                            names_of(plan->missing)),
+                std::move(hint)});
+    return std::move(*plan);
+}
+
+// What the plan has found may be the placeholder of another start, which goes with it, or something
+// that a program moves: then there is another plan to be made. The placeholders of the first stay
+// until the end.
+std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
+    constexpr int most_plans = 4;
+    constexpr Millis longest{10'000}; // of all; who is slower need not try again
+    const std::string unguarded = guard(launch, is_guarded);
+    const TimePoint begun = clock_now();
+    for (int count = 1;; ++count) {
+        Plan plan = plan_for(launch, unguarded);
+        Result<InitOrder> order = carry_out(launch, plan);
+        if (order) return {std::move(plan), std::move(*order)};
+        if (count == most_plans || clock_now() - begun > longest) refuse(order.error());
+    }
+}
+
+void put_arguments(const Plan& plan, const Machine& machine) {
+    // bubblewrap takes no more (MAX_ARGS in its source), those on its command line among them.
+    constexpr std::size_t most = 9000 - 8;
+    const std::vector<std::string> arguments = bubblewrap_arguments(plan, machine);
+    if (arguments.size() > most)
+        refuse({ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: its policy needs {} mounts, more than "
+                            "bubblewrap can make",
+                            plan.mounts.size()),
+                "name fewer roots and hidden paths, or directories above them"});
+    put_at(arguments_fd, terminated(arguments), false);
+}
+
+// bubblewrap is a dynamic program, so the command's environment must not reach it: LD_PRELOAD in it
+// would run before there is a sandbox. Its arguments travel in memory, since what `ps` shows of a
+// policy is nobody's business and there is a limit to the length of an argument list.
+[[noreturn]] void execute(const Machine& machine) {
+    char* const no_environment[] = {nullptr};
+    std::array<std::string, 5> words = {machine.bubblewrap, "--args", std::to_string(arguments_fd),
+                                        "--", std::string(init_path)};
+    std::array<char*, 6> argv = {};
+    for (std::size_t i = 0; i < words.size(); ++i)
+        argv[i] = words[i].data();
+    if (!machine.has_mounts) {
+        std::string init = machine.init;
+        argv = {init.data()};
+        ::execve(argv[0], argv.data(), no_environment);
+    } else {
+        ::execve(argv[0], argv.data(), no_environment);
+    }
+    refuse({ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: cannot execute '{}': {}", argv[0],
+                        ::strerror(errno)),
+            "reinstall it; execward doctor tells what is missing"});
+}
+
+// What is executed here unconfined: nothing that is confined may put something in its place.
+void name_own_programs(LaunchOrder& launch) {
+    launch.context.read_only = {init_place(), launch.machine.bubblewrap,
+                                os::real_path("/proc/self/exe").value_or("")};
+    const char* const home = ::getenv("HOME");
+    if (home != nullptr) launch.context.home = home;
+}
+
+// The same mistake is the same error with and without a sandbox.
+void check_directory(const os::SpawnRequest& request) {
+    struct stat status = {};
+    const bool is_there = ::stat(request.directory.c_str(), &status) == 0;
+    if (is_there && S_ISDIR(status.st_mode)) return;
+    refuse(os::describe({os::StartStep::directory, is_there ? ENOTDIR : errno}, request));
+}
+
+} // namespace
+
+void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
+    if (!os::dies_with(server)) leave();
+    const bool is_guarded = enter_guarded(order.guarded);
+    take_descriptors(descriptors);
+    reset_signals();
+    if (::setsid() < 0) refuse(os::system_error("setsid", errno));
+    hold_on_to_the_server();
+    (void)::chdir("/"); // the server's directory is not the sandbox's business
+    LaunchOrder launch = order;
+    take_mark(launch.request.limits);
+    check_directory(launch.request);
+    name_own_programs(launch);
+
+    auto [plan, orders] = prepare(launch, is_guarded);
+    tell(plan);
+    if (launch.machine.init.empty()) run_unconfined(std::move(orders));
+    put_at(wire::order_fd, encode(orders), true);
+    if (launch.machine.has_mounts) put_arguments(plan, launch.machine);
+    execute(launch.machine);
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,172 @@
+#include "sandbox/plan/bubblewrap_arguments.h"
+
+#include "os/directory.h"
+#include "sandbox/plan/resolved_path.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ew::sandbox {
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+void put(Arguments& to, std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words)
+        to.emplace_back(word);
+}
+
+void add_namespaces(Arguments& to, const Plan& plan, const Machine& machine) {
+    put(to, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+             "--unshare-cgroup-try"});
+    if (plan.has_own_network && machine.has_network_namespace) put(to, {"--unshare-net"});
+    put(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
+}
+
+// For a process with user id 0 the files below these belong to itself, with or without
+// capabilities; the settings of the kernel are not in any namespace. A process of the sandbox is
+// known by its number or by these names, and they stay as they are.
+bool is_about_processes(std::string_view name) {
+    constexpr std::array<std::string_view, 4> names = {"self", "thread-self", "net", "mounts"};
+    return std::ranges::find(names, name) != names.end() ||
+           std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Entries of /proc that are about the whole machine: what somebody may write, and what not
+// everybody may read, since modes are one for all instances of /proc and root owns them. Files that
+// everybody may read and nobody write are left out: each mount makes a start slower.
+std::vector<std::string> entries_of_the_machine() {
+    std::vector<std::string> result;
+    const os::Directory proc = os::open_directory("/proc");
+    if (!proc) return {"/proc/sys"};
+    while (const dirent* entry = ::readdir(proc.get())) {
+        const std::string_view name = entry->d_name;
+        if (name.starts_with('.') || is_about_processes(name)) continue;
+        struct stat status = {};
+        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        const bool is_for_all_to_read =
+            S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 && (status.st_mode & 0004) != 0;
+        if (S_ISLNK(status.st_mode) || is_for_all_to_read) continue;
+        result.push_back("/proc/" + std::string(name));
+    }
+    std::ranges::sort(result);
+    return result;
+}
+
+// Without a /proc of its own the machine's is shown, read-only, since there are programs that
+// cannot do without; that other processes are hidden is not promised then (given_by in machine.h).
+void add_proc(Arguments& to, const Machine& machine) {
+    if (!machine.has_proc) return put(to, {"--ro-bind", "/proc", "/proc"});
+    put(to, {"--proc", "/proc"});
+    // A namespace of its own may lack what the machine's /proc has, and the other way round. Of
+    // "try" only a missing source is forgiven, so what the inner /proc lacks must not be named:
+    // the first process namespace differs in nothing but the processes.
+    if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
+    for (const std::string& path : entries_of_the_machine())
+        put(to, {"--ro-bind-try", path, path});
+}
+
+// Bytes for each directory of the command's own. It is memory: without a limit one may take half
+// of the machine's (tmpfs(5)).
+std::uint64_t most_in_own_directory() {
+    constexpr std::uint64_t most = std::uint64_t{2} << 30;
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return most;
+    return std::min(most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 4);
+}
+
+class MountArguments {
+public:
+    MountArguments(Arguments& to, const Plan& plan, const Machine& machine) : to_(to) {
+        const bool has_own = std::ranges::any_of(plan.mounts, [](const Mount& mount) {
+            return mount.kind == Mount::Kind::private_tmp ||
+                   mount.kind == Mount::Kind::private_directory;
+        });
+        if (has_own && machine.takes_size) size_ = std::to_string(most_in_own_directory());
+    }
+
+    void add(const Mount& mount, bool has_children) {
+        switch (mount.kind) {
+        case Mount::Kind::writable: return put(to_, {"--bind", mount.path, mount.path});
+        case Mount::Kind::device: return put(to_, {"--dev-bind", mount.path, mount.path});
+        case Mount::Kind::read_only: return put(to_, {"--ro-bind", mount.path, mount.path});
+        case Mount::Kind::hidden: // what is opened again below it has to be reached through it
+            return put(to_, {"--perms", has_children ? "0111" : "0000", "--tmpfs", mount.path});
+        case Mount::Kind::hidden_file: // bubblewrap mounts without devices, so it cannot be opened
+            return put(to_, {"--ro-bind", "/dev/null", mount.path});
+        case Mount::Kind::private_tmp: return add_own("1777", mount.path);
+        case Mount::Kind::private_directory: return add_own("0700", mount.path);
+        case Mount::Kind::link: return put(to_, {"--symlink", mount.target, mount.path});
+        }
+    }
+
+private:
+    void add_own(std::string_view mode, std::string_view path) {
+        if (!size_.empty()) put(to_, {"--size", size_});
+        put(to_, {"--perms", mode, "--tmpfs", path});
+    }
+
+    Arguments& to_;
+    std::string size_; // empty: as bubblewrap makes it
+};
+
+// Once all in them is there.
+void close_own(Arguments& to, const Plan& plan) {
+    put(to, {"--remount-ro", "/dev"});
+    for (const Mount& mount : plan.mounts)
+        if (mount.kind == Mount::Kind::private_tmp || mount.kind == Mount::Kind::private_directory)
+            put(to, {"--remount-ro", mount.path});
+}
+
+} // namespace
+
+std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& machine) {
+    Arguments to;
+    add_namespaces(to, plan, machine);
+    auto next = plan.mounts.begin();
+    if (plan.reads_root) {
+        const bool is_writable = next != plan.mounts.end() && next->path == "/";
+        put(to, {is_writable ? "--bind" : "--ro-bind", "/", "/"});
+        if (is_writable) {
+            ++next;
+            // Settings of the kernel too, some of which run a program outside (cgroups(7)).
+            put(to, {"--ro-bind-try", "/sys", "/sys"});
+        }
+    }
+    put(to, {"--dev", "/dev"});
+    add_proc(to, machine);
+
+    MountArguments mounts(to, plan, machine);
+    // A hidden directory is made read-only once the places of everything below it have been made.
+    std::vector<std::string_view> open;
+    const auto close_until = [&](std::string_view path) {
+        while (!open.empty() && !is_below(path, open.back())) {
+            put(to, {"--remount-ro", open.back()});
+            open.pop_back();
+        }
+    };
+    for (; next != plan.mounts.end(); ++next) {
+        close_until(next->path);
+        const auto after = std::next(next);
+        const bool has_children = after != plan.mounts.end() && is_below(after->path, next->path);
+        mounts.add(*next, has_children);
+        if (next->kind == Mount::Kind::hidden) open.push_back(next->path);
+    }
+    close_until("/"); // nothing is below itself, so all are closed
+    put(to, {"--ro-bind", machine.init, init_path});
+    if (plan.keeps_writes) close_own(to, plan);
+    if (!plan.reads_root) put(to, {"--remount-ro", "/"});
+    return to;
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,420 @@
+#include "sandbox/plan/path_rules.h"
+
+#include "sandbox/plan/glob_expansion.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+using State = Rule::State;
+
+// What programs need to start, whatever they do.
+constexpr std::array<std::string_view, 10> minimal_places = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"};
+
+State state_of(Access access) {
+    switch (access) {
+    case Access::read: return State::read;
+    case Access::write: return State::write;
+    case Access::deny: return State::denied;
+    }
+    return State::denied;
+}
+
+int strength(State state) {
+    switch (state) {
+    case State::denied: return 3;
+    case State::write: return 2;
+    case State::read: return 1;
+    case State::unseen:
+    case State::own_tmp:
+    case State::own_directory: return 0;
+    }
+    return 3;
+}
+
+bool is_for_temporary_files(const std::string& path) {
+    return path == "/tmp" || path == "/var/tmp" || path == "/dev/shm";
+}
+
+class Gathering {
+public:
+    Gathering(const Policy& policy, const Context& context) : policy_(policy), context_(context) {}
+
+    Result<Rules> gather() {
+        if (policy_.file_system == FileSystem::restricted) {
+            for (const Entry& entry : policy_.entries)
+                TRY(add(entry));
+            TRY(follow_links());
+            tell_of_tmpdir();
+        } else {
+            put("/", {State::write, Place::Kind::directory});
+        }
+        TRY(find_workspace());
+        if (policy_.has_private_tmp) add_private_tmp();
+        if (policy_.file_system == FileSystem::restricted) add_private_run();
+        for (const std::string& path : context_.hidden)
+            TRY(hide(path));
+        for (const std::string& path : context_.read_only)
+            TRY(close(path));
+        return std::move(rules_);
+    }
+
+private:
+    // What a policy opens by a name that leads through links.
+    struct Led {
+        Entry entry = {};
+        std::string path = {};
+        Place place = {};
+        std::vector<Link> links = {};
+        bool is_temporary = false;
+    };
+
+    // Of two rules for one path the stronger one stays.
+    void put(const std::string& path, const Rule& rule) {
+        const auto [at, is_new] = rules_.at.try_emplace(path, rule);
+        if (is_new) return;
+        Rule& old = at->second;
+        old.is_optional = old.is_optional && rule.is_optional;
+        old.is_temporary = old.is_temporary || rule.is_temporary;
+        if (strength(rule.state) > strength(old.state)) old.state = rule.state;
+    }
+
+    Result<void> add(const Entry& entry) {
+        switch (entry.kind) {
+        case Entry::Kind::path: add_path(entry.path, entry); return {};
+        case Entry::Kind::glob: return add_glob(entry);
+        case Entry::Kind::special: add_special(entry); return {};
+        }
+        return {};
+    }
+
+    void add_path(const std::string& path, const Entry& entry, bool is_temporary = false) {
+        const Place place = locate(path);
+        Way way = way_to(path);
+        std::vector<Link>& links = way.links;
+        if (entry.access != Access::deny && way.end != place.path &&
+            place.kind != Place::Kind::unreachable)
+            return lose(
+                Guarantee::fs_write,
+                fmt::format("'{}' was exchanged for something else while it was looked at", path),
+                "try again");
+        rules_.links.insert(rules_.links.end(), links.begin(), links.end());
+        if (links.empty() || entry.access == Access::deny)
+            add_place(place, entry, is_temporary);
+        else
+            led_.push_back({entry, path, place, std::move(links), is_temporary});
+    }
+
+    // Where links lie in what the policy opens for writing, a command before this one may have made
+    // them: what they lead to is opened only as far as it is open anyway.
+    Result<void> follow_links() {
+        const RuleMap direct = rules_.at;
+        for (const Led& led : led_)
+            add_place(led.place, led.entry, led.is_temporary);
+        Rules all;
+        all.at = std::exchange(rules_.at, direct);
+        std::vector<std::pair<const Led*, const Link*>> doubtful;
+        for (const Led& led : led_) {
+            const auto link = std::ranges::find_if(
+                led.links, [&all](const Link& on_it) { return all.can_replace(on_it.path); });
+            if (link != led.links.end())
+                doubtful.emplace_back(&led, &*link);
+            else
+                add_place(led.place, led.entry, led.is_temporary);
+        }
+        for (const auto& [led, link] : doubtful)
+            TRY(follow(*led, *link));
+        return {};
+    }
+
+    Result<void> follow(const Led& led, const Link& link) {
+        const State state = rules_.covering(led.place.path);
+        const auto own = rules_.at.find(led.place.path);
+        const bool is_denied = own != rules_.at.end() && own->second.state == State::denied;
+        if (is_denied || (!led.place.exists() && led.entry.skip_if_missing)) return {};
+        if (state == State::write || (state == State::read && led.entry.access == Access::read)) {
+            add_place(led.place, led.entry, led.is_temporary);
+            return {};
+        }
+        if (!led.is_temporary)
+            return unplannable(
+                fmt::format("'{}' leads through '{}', a link where the command may write, so "
+                            "another command may have made it",
+                            led.path, link.path),
+                fmt::format("if '{}' is meant, name that; or take it out of the policy",
+                            led.place.path));
+        rules_.notes.push_back(
+            fmt::format("'{}' is not writable: it leads through '{}', a link where the command may "
+                        "write",
+                        led.path, link.path));
+        return {};
+    }
+
+    void add_place(const Place& place, const Entry& entry, bool is_temporary) {
+        // /proc and /dev are made anew. Of /proc nothing can be granted or hidden; of /dev single
+        // devices can be granted, and /dev/shm is a directory like any other.
+        if (is_at_or_below(place.path, "/proc") || place.path == "/dev") {
+            if (entry.access != Access::deny) return;
+            lose(Guarantee::deny_read,
+                 fmt::format("'{}' cannot be hidden: the sandbox has one of its own", place.path),
+                 "take it out of the policy");
+            return;
+        }
+        const bool is_device =
+            is_below(place.path, "/dev") && !is_at_or_below(place.path, "/dev/shm");
+        if (is_device && (entry.access != Access::write || place.kind != Place::Kind::device))
+            return;
+        Rule rule{state_of(entry.access), place.kind};
+        rule.is_optional = entry.skip_if_missing;
+        rule.is_temporary = is_temporary || is_for_temporary_files(place.path);
+        put(place.path, rule);
+        return;
+    }
+
+    void add_special(const Entry& entry) {
+        switch (entry.special) {
+        case Special::root: return add_path(joined("/", entry.path), entry);
+        case Special::minimal: return add_minimal(entry);
+        case Special::project_roots: return add_below(context_.workspace_roots, entry);
+        case Special::workspace:
+            if (!context_.workspace_roots.empty())
+                return add_below(context_.workspace_roots, entry);
+            return add_below({context_.cwd}, entry);
+        case Special::tmpdir: return add_tmpdir(entry);
+        case Special::slash_tmp: return add_path(joined("/tmp", entry.path), entry, true);
+        case Special::unknown: return;
+        }
+        return;
+    }
+
+    void add_tmpdir(Entry entry) {
+        if (!context_.tmpdir.starts_with('/')) return;
+        const std::string_view fault =
+            entry.access == Access::write ? fault_of_tmpdir() : std::string_view();
+        if (!fault.empty()) {
+            fault_of_tmpdir_ = fault;
+            return;
+        }
+        entry.skip_if_missing = true;
+        return add_path(joined(context_.tmpdir, entry.path), entry, true);
+    }
+
+    // Whoever sets the variable may have meant something else by it than that commands write there.
+    std::string_view fault_of_tmpdir() const {
+        const Place place = locate(context_.tmpdir);
+        if (place.kind != Place::Kind::directory) return "it is no directory";
+        if (is_for_temporary_files(place.path)) return "";
+        if (is_of_the_machine(place.path)) return "it belongs to the machine";
+        const auto holds = [&place](const std::string& path) {
+            return path.starts_with('/') && is_at_or_below(locate(path).path, place.path);
+        };
+        if (holds(context_.cwd) || std::ranges::any_of(context_.workspace_roots, holds))
+            return "the workspace is in it";
+        if (holds(context_.home)) return "the home directory is in it";
+        if (std::ranges::any_of(context_.hidden, holds))
+            return "execward's own settings or records are in it";
+        return "";
+    }
+
+    void tell_of_tmpdir() {
+        if (fault_of_tmpdir_.empty()) return;
+        if (rules_.covering(locate(context_.tmpdir).path) == State::write) return;
+        rules_.notes.push_back(
+            fmt::format("$TMPDIR, '{}', is not writable: {}", context_.tmpdir, fault_of_tmpdir_));
+    }
+
+    void add_minimal(Entry entry) {
+        entry.skip_if_missing = true;
+        for (const std::string_view place : minimal_places)
+            add_path(std::string(place), entry);
+        return;
+    }
+
+    void add_below(const std::vector<std::string>& roots, const Entry& entry) {
+        for (const std::string& root : roots)
+            add_path(joined(root, entry.path), entry);
+        return;
+    }
+
+    Result<void> add_glob(const Entry& entry) {
+        const std::vector<Glob> globs = TRY(parse_glob(entry.path));
+        std::vector<std::string> bases = context_.workspace_roots;
+        bases.push_back(context_.cwd);
+        for (const Glob& glob : globs)
+            for (const std::string& base : glob.base.empty() ? bases : std::vector{glob.base})
+                add_matches(base, glob, entry);
+        return {};
+    }
+
+    // A tree that is hidden as a whole is hidden by its root: what is made in it later is too.
+    void add_matches(const std::string& base, Glob glob, const Entry& entry) {
+        while (!glob.parts.empty() && glob.parts.back() == "**" && entry.access == Access::deny)
+            glob.parts.pop_back();
+        Entry found = entry;
+        found.skip_if_missing = true;
+        if (glob.parts.empty()) return add_path(base, found);
+        GlobBounds bounds;
+        bounds.depth = policy_.glob_depth;
+        const Place place = locate(base);
+        if (place.kind != Place::Kind::directory) return;
+        const Expansion expansion = expand(place.path, glob.parts, bounds);
+        const std::size_t above = place.path == "/" ? 0 : place.path.size();
+        for (const std::string& path : expansion.paths) {
+            if (entry.access == Access::deny)
+                add_place(locate_last(path), found, false);
+            else // the links on the way count
+                add_path(joined(base, path.substr(above + 1)), found);
+        }
+        if (!expansion.is_complete) cut_short(entry);
+    }
+
+    void cut_short(const Entry& entry) {
+        lose(entry.access == Access::deny ? Guarantee::deny_read : Guarantee::protected_paths,
+             fmt::format("the pattern '{}' has too much to look through or too many matches",
+                         entry.path),
+             "begin it with a longer path without wildcards, or set a depth");
+    }
+
+    void lose(Guarantee guarantee, std::string message, std::string hint) {
+        rules_.losses.push_back({guarantee, std::move(message), std::move(hint)});
+    }
+
+    Result<void> find_workspace() {
+        std::vector<std::string> paths = context_.workspace_roots;
+        paths.push_back(context_.cwd);
+        for (const std::string& path : paths) {
+            const Place place = locate(path);
+            if (place.kind != Place::Kind::directory)
+                return unplannable(fmt::format("'{}' is no directory that can be entered", path),
+                                   "name one that exists as the directory of the command and as "
+                                   "root of the workspace");
+            Way way = way_to(path);
+            if (way.end != place.path)
+                return unplannable(fmt::format("'{}' was exchanged for something else while it was "
+                                               "looked at",
+                                               path),
+                                   "try again");
+            for (Link& link : way.links)
+                rules_.links.push_back(std::move(link));
+            if (std::ranges::find(rules_.workspace, place.path) == rules_.workspace.end())
+                rules_.workspace.push_back(place.path);
+        }
+        return {};
+    }
+
+    // What is named below it stays the machine's, as do the workspace and the directory of the
+    // command; if one of these is /tmp itself, then only where the policy grants it.
+    void add_private_tmp() {
+        const Place tmp = locate("/tmp");
+        if (tmp.kind != Place::Kind::directory) return;
+        std::vector<std::pair<std::string, State>> shown;
+        for (const std::string& path : rules_.workspace) {
+            const State state = rules_.covering(path);
+            if (is_below(path, tmp.path) && (state == State::read || state == State::write))
+                shown.emplace_back(path, state);
+        }
+        rules_.at.try_emplace(tmp.path, Rule{State::own_tmp, Place::Kind::directory});
+        for (const auto& [path, state] : shown)
+            rules_.at.try_emplace(path, Rule{state, Place::Kind::directory});
+    }
+
+    // Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). What is in it comes
+    // and goes with them, so all of it is hidden, and the user's own is made anew.
+    void add_private_run() {
+        const Place users = locate("/run/user");
+        if (users.kind != Place::Kind::directory) return;
+        for (std::string above = users.path; above != "/"; above = parent_of(above)) {
+            const auto rule = rules_.at.find(above);
+            if (rule == rules_.at.end()) continue;
+            if (rule->second.state == State::read || rule->second.state == State::write) return;
+        }
+        const Rule own{State::own_directory, Place::Kind::directory};
+        rules_.at.try_emplace(users.path, own);
+        const std::string user = joined(users.path, std::to_string(::geteuid()));
+        if (locate_last(user).kind == Place::Kind::directory) rules_.at.try_emplace(user, own);
+    }
+
+    // What the next start reads would be something else if a link on the way to it were.
+    Result<void> check_links(const std::string& path) const {
+        for (const Link& link : way_to(path).links)
+            if (rules_.can_replace(link.path))
+                return unplannable(
+                    fmt::format("'{}' is execward's own and leads through '{}', a link where the "
+                                "command may write",
+                                path, link.path),
+                    "put a directory in the place of the link, or name what is behind it "
+                    "(XDG_CONFIG_HOME, XDG_STATE_HOME); or work in a narrower workspace");
+        return {};
+    }
+
+    Result<void> hide(const std::string& path) {
+        if (!path.starts_with('/')) return {};
+        TRY(check_links(path));
+        const Place place = locate(path);
+        for (const std::string& root : rules_.workspace)
+            if (is_at_or_below(root, place.path))
+                return unplannable(
+                    fmt::format("'{}' lies in '{}', which no sandbox may see", root, path),
+                    "it holds execward's own settings and records; work elsewhere");
+        for (auto rule = rules_.at.begin(); rule != rules_.at.end();)
+            rule =
+                is_at_or_below(rule->first, place.path) ? rules_.at.erase(rule) : std::next(rule);
+        rules_.at.emplace(place.path, Rule{State::denied, place.kind});
+        return {};
+    }
+
+    Result<void> close(const std::string& path) {
+        if (!path.starts_with('/')) return {};
+        TRY(check_links(path));
+        const Place place = locate(path);
+        if (!place.exists() || rules_.covering(place.path) != State::write) return {};
+        for (auto& [at, rule] : rules_.at)
+            if (rule.state == State::write && is_at_or_below(at, place.path))
+                rule.state = State::read;
+        rules_.at.try_emplace(place.path, Rule{State::read, place.kind});
+        return {};
+    }
+
+    const Policy& policy_;
+    const Context& context_;
+    Rules rules_;
+    std::vector<Led> led_;
+    std::string_view fault_of_tmpdir_;
+};
+
+} // namespace
+
+Rule::State Rules::covering(const std::string& path) const {
+    for (std::string here = path;; here = parent_of(here)) {
+        const auto rule = at.find(here);
+        if (rule != at.end()) return rule->second.state;
+        if (here == "/") return State::unseen;
+    }
+}
+
+bool Rules::can_replace(const std::string& path) const {
+    for (std::string here = path; here != "/"; here = parent_of(here)) {
+        if (covering(parent_of(here)) != State::write) return false;
+        if (making_of(here) != Making::impossible) return true;
+    }
+    return false;
+}
+
+Result<Rules> rules_of(const Policy& policy, const Context& context) {
+    return Gathering(policy, context).gather();
+}
+
+Error unplannable(std::string message, std::string hint) {
+    return {ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: {}", std::move(message)), std::move(hint)};
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,235 @@
+#include "sandbox/supervise/caller.h"
+
+#include "os/io.h"
+#include "os/proc.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <vector>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr int deepest_chain = 64;                // ancestors that are looked at
+constexpr std::size_t longest_table = 256 << 10; // bytes of a table of sockets that are read
+constexpr std::size_t longest_list = 256;        // bytes of a list of children that are read
+constexpr int deepest_lone_chain = 16;           // of a program that is alone
+constexpr int most_ended = 16;                   // children of that chain which have ended
+constexpr std::string_view blanks = " \t\n";
+constexpr unsigned pidfd_thread = O_EXCL; // PIDFD_THREAD, Linux 6.9
+
+std::uint64_t number_in(std::string_view text, int base = 10) {
+    std::uint64_t value = 0;
+    (void)std::from_chars(text.data(), text.data() + text.size(), value, base); // none: 0
+    return value;
+}
+
+std::string_view next_part(std::string_view& rest, std::string_view separators) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(separators), rest.size()));
+    const std::size_t end = std::min(rest.find_first_of(separators), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    rest.remove_prefix(end);
+    return part;
+}
+
+// Is that the only child of a process with one thread (to whom all its children belong) that has
+// not ended? `child` 0: is there none? Programs may have any number of children, so a list is read
+// to a certain length only, and not more than `looks` of them are looked at: then the answer is no.
+bool has_only(pid_t process, pid_t child, int& looks) {
+    const UniqueFd list(
+        ::open(fmt::format("/proc/{0}/task/{0}/children", process).c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, longest_list> block;
+    const ssize_t size = list ? ::read(list.get(), block.data(), block.size()) : -1;
+    if (size < 0 || size == static_cast<ssize_t>(block.size())) return false;
+    std::string_view rest(block.data(), static_cast<std::size_t>(size));
+    while (const auto other = static_cast<pid_t>(number_in(next_part(rest, blanks)))) {
+        if (other == child) continue;
+        if (looks-- <= 0 || os::living_process(other)) return false;
+    }
+    return true;
+}
+
+// A table of sockets (proc(5), /proc/net/tcp) holds, in hexadecimal, the address in words of this
+// machine's byte order, the port, and the state. Is it one that loopback reaches?
+bool is_reached_by_loopback(std::string_view address) {
+    if (address.find_first_not_of('0') == std::string_view::npos) return true; // all addresses
+    if (address.size() == 8) return (number_in(address, 16) & 0xff) == 127;    // 127.x.y.z
+    const bool is_mapped = address.substr(0, 24) == "0000000000000000FFFF0000";
+    if (is_mapped) return is_reached_by_loopback(address.substr(24));
+    return address == "00000000000000000000000001000000"; // ::1
+}
+
+// One line of it: "sl local remote state …".
+struct SocketRow {
+    std::string_view address;
+    std::uint64_t port = 0;
+    std::string_view state;
+};
+
+SocketRow row_of(std::string_view line) {
+    SocketRow row;
+    (void)next_part(line, blanks); // its number
+    std::string_view local = next_part(line, blanks);
+    (void)next_part(line, blanks); // the other end
+    row.state = next_part(line, blanks);
+    row.address = next_part(local, ":");
+    row.port = number_in(next_part(local, ":"), 16);
+    return row;
+}
+
+// TCP tables have all listeners before the first other socket.
+enum class Found : std::uint8_t { yes, no, not_yet };
+
+Found look_for(std::uint16_t port, bool udp, std::string_view line) {
+    const SocketRow row = row_of(line);
+    if (row.state == "st") return Found::not_yet; // the heading
+    if (!udp && row.state != "0A") return Found::no;
+    return row.port == port && is_reached_by_loopback(row.address) ? Found::yes : Found::not_yet;
+}
+
+bool table_has(const std::string& path, std::uint16_t port, bool udp) {
+    const UniqueFd table(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 16 << 10> block;
+    std::string text; // from the beginning of a line
+    for (std::size_t total = 0; table && total < longest_table;) {
+        const ssize_t count = ::read(table.get(), block.data(), block.size());
+        if (count <= 0) return false;
+        total += static_cast<std::size_t>(count);
+        text.append(block.data(), static_cast<std::size_t>(count));
+        std::string_view rest = text;
+        for (std::size_t end = 0; (end = rest.find('\n')) != std::string_view::npos;) {
+            const Found found = look_for(port, udp, rest.substr(0, end));
+            if (found != Found::not_yet) return found == Found::yes;
+            rest.remove_prefix(end + 1);
+        }
+        text = std::string(rest);
+    }
+    return false;
+}
+
+} // namespace
+
+std::string_view status_field(std::string_view status, std::string_view name) {
+    while (!status.empty()) {
+        const std::size_t end = std::min(status.find('\n'), status.size());
+        std::string_view line = status.substr(0, end);
+        status.remove_prefix(std::min(end + 1, status.size()));
+        if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") continue;
+        line.remove_prefix(name.size() + 1);
+        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+        return line.substr(0, line.find_last_not_of(blanks) + 1);
+    }
+    return {};
+}
+
+std::optional<Caller> look_at(pid_t thread) {
+    const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", thread));
+    const auto process = static_cast<pid_t>(number_in(status_field(status, "Tgid")));
+    if (process == 0) return std::nullopt;
+    return Caller{thread, process, number_in(status_field(status, "Threads")),
+                  static_cast<pid_t>(number_in(status_field(status, "PPid")))};
+}
+
+std::string program_of(const Caller& caller) {
+    return os::link_target(fmt::format("/proc/{}/exe", caller.thread)).value_or("");
+}
+
+std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size) {
+    std::string bytes(size, '\0');
+    const iovec to = {bytes.data(), size};
+    const iovec remote = {std::bit_cast<void*>(from), size};
+    const ssize_t count = ::process_vm_readv(caller.thread, &to, 1, &remote, 1, 0);
+    if (count >= 0 && static_cast<std::size_t>(count) == size) return bytes;
+    if (count >= 0) errno = EFAULT; // the rest of it is not there
+    return std::nullopt;
+}
+
+bool Descriptor::is_udp() const {
+    return protocol.starts_with("UDP");
+}
+
+// O_PATH pins what is looked at without holding the socket itself open: were ours the last
+// reference to that, closing it could wait (SO_LINGER). Only of a socket is more asked than its
+// link, since other descriptors may be of file systems that do not answer.
+Descriptor descriptor_of(const Caller& caller, int fd) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", caller.thread, fd);
+    const UniqueFd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!pinned) return {errno == ENOENT ? EBADF : 0, {}};
+    const std::string own_path = fmt::format("/proc/self/fd/{}", pinned.get());
+    if (!os::link_target(own_path).value_or("").starts_with("socket:[")) return {ENOTSOCK, {}};
+    std::array<char, 64> name;
+    const ssize_t size =
+        ::getxattr(own_path.c_str(), "system.sockprotoname", name.data(), name.size());
+    if (size <= 0) return {};
+    std::string protocol(name.data(), static_cast<std::size_t>(size));
+    protocol.resize(std::min(protocol.find('\0'), protocol.size()));
+    return {0, std::move(protocol)};
+}
+
+// The thread's own descriptor table may differ from that of its process.
+UniqueFd copy_of(const Caller& caller, int fd) {
+    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, caller.thread, pidfd_thread)));
+    if (!process)
+        process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, caller.process, 0)));
+    if (!process) return {};
+    UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
+    const int why = errno;
+    process.reset();
+    errno = why;
+    return copy;
+}
+
+// A signal for the process wakes its first thread, if that one lets it in (complete_signal() of the
+// kernel).
+bool has_signal(const Caller& caller) {
+    const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", caller.thread));
+    std::uint64_t pending = number_in(status_field(status, "SigPnd"), 16);
+    if (caller.thread == caller.process) pending |= number_in(status_field(status, "ShdPnd"), 16);
+    return (pending & ~number_in(status_field(status, "SigBlk"), 16)) != 0;
+}
+
+bool is_served(pid_t process, const SocketAddress& address, bool udp) {
+    const std::string_view name = udp ? "udp" : "tcp";
+    const std::string tables = fmt::format("/proc/{}/net/{}", process, name);
+    // A socket of IPv6 may take both.
+    return table_has(tables, address.port, udp) || table_has(tables + "6", address.port, udp);
+}
+
+bool is_alone(const Caller& caller, pid_t server) {
+    int looks = most_ended;
+    Caller process = caller;
+    pid_t child = 0;
+    for (int depth = 0; depth < deepest_lone_chain; ++depth) {
+        if (process.threads != 1 || !has_only(process.process, child, looks)) return false;
+        if (process.parent == server) return true;
+        const std::optional<Caller> above =
+            process.parent > 1 ? look_at(process.parent) : std::nullopt;
+        if (!above) return false;
+        child = process.process;
+        process = *above;
+    }
+    return false;
+}
+
+pid_t top_of(const Caller& caller, pid_t server) {
+    pid_t process = caller.process;
+    for (int depth = 0; depth < deepest_chain && process > 1; ++depth) {
+        const pid_t parent = os::parent_of(process);
+        if (parent == server) return process;
+        process = parent;
+    }
+    return 0;
+}
+
+} // namespace ew::sandbox

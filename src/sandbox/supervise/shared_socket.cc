@@ -1,0 +1,94 @@
+#include "sandbox/supervise/shared_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr time_t longer_than_any_connect = 24L * 60 * 60; // seconds
+
+void do_nothing(int) {}
+
+// While it lives, a call that waits fails with EINTR. Again and again: the first signal may come
+// before the call has begun to wait. Only for a process with one thread, which gets the signal.
+class Interrupting {
+public:
+    Interrupting() {
+        struct sigaction action = {};
+        action.sa_handler = do_nothing; // without SA_RESTART
+        sigset_t alarm;
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        (void)::sigaction(SIGALRM, &action, &old_action_);    // cannot fail
+        (void)::sigprocmask(SIG_UNBLOCK, &alarm, &old_mask_); // cannot fail
+        const auto micros =
+            std::chrono::duration_cast<std::chrono::microseconds>(SharedSocket::longest_wait);
+        const timeval period = {0, micros.count()};
+        set_timer({period, period});
+    }
+
+    // A signal that was sent before the clock stopped has been handled when that call returns.
+    ~Interrupting() {
+        set_timer({});
+        (void)::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); // cannot fail
+        (void)::sigaction(SIGALRM, &old_action_, nullptr);     // cannot fail
+    }
+
+    Interrupting(const Interrupting&) = delete;
+    Interrupting& operator=(const Interrupting&) = delete;
+
+private:
+    static void set_timer(const itimerval& timer) {
+        (void)::setitimer(ITIMER_REAL, &timer, nullptr); // cannot fail
+    }
+
+    struct sigaction old_action_ = {};
+    sigset_t old_mask_ = {};
+};
+
+} // namespace
+
+bool SharedSocket::is_blocking() const {
+    const int flags = ::fcntl(fd_.get(), F_GETFL);
+    return flags >= 0 && (flags & O_NONBLOCK) == 0;
+}
+
+int SharedSocket::connect(std::string_view address) {
+    const int flags = ::fcntl(fd_.get(), F_GETFL);
+    if (flags < 0) return errno;
+    const bool is_blocking = (flags & O_NONBLOCK) == 0;
+    if (is_blocking && ::fcntl(fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return errno;
+    int error = 0;
+    {
+        const Interrupting interrupting;
+        const void* const bytes = address.data();
+        const auto size = static_cast<socklen_t>(address.size());
+        if (::connect(fd_.get(), static_cast<const sockaddr*>(bytes), size) != 0) error = errno;
+    }
+    if (is_blocking) (void)::fcntl(fd_.get(), F_SETFL, flags); // it was accepted a moment ago
+    return error == EINTR ? EINPROGRESS : error; // interrupted, it goes on by itself (connect(2))
+}
+
+std::optional<Millis> SharedSocket::longest_connect() const {
+    timeval limit = {};
+    socklen_t size = sizeof limit;
+    if (::getsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, &size) != 0) return std::nullopt;
+    if (limit.tv_sec == 0 && limit.tv_usec == 0) return std::nullopt;
+    if (limit.tv_sec >= longer_than_any_connect) return std::nullopt;
+    const auto micros = std::chrono::microseconds(limit.tv_usec);
+    return std::chrono::ceil<Millis>(std::chrono::seconds(limit.tv_sec) + micros);
+}
+
+void SharedSocket::close() {
+    if (!fd_) return;
+    const Interrupting interrupting;
+    fd_.reset();
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,299 @@
+#include "sandbox/supervise/socket_file.h"
+
+#include "base/unique_fd.h"
+#include "os/forked.h"
+#include "os/io.h"
+#include "os/proc.h"
+#include "sandbox/plan/resolved_path.h"
+#include "sandbox/supervise/socket_owners.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+using Refusal = ConnectResult::Refusal;
+
+constexpr int most_tries = 64; // of a look-up that a rename has disturbed (openat2(2))
+
+struct Identity {
+    uid_t user = 0;
+    gid_t group = 0;
+    std::vector<gid_t> groups = {};
+};
+
+// What has to be taken hold of with our own rights, and while the call is known to wait.
+struct Hold {
+    UniqueFd socket;
+    UniqueFd root;
+    UniqueFd directory;
+    std::string root_path;      // both as /proc names them: in the caller's mount namespace
+    std::string directory_path; // empty: unknown
+    Identity identity;
+};
+
+std::vector<unsigned> numbers_in(std::string_view text) {
+    std::vector<unsigned> numbers;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end; ++at) {
+        unsigned number = 0;
+        const auto parsed = std::from_chars(at, end, number);
+        if (parsed.ec != std::errc()) continue;
+        numbers.push_back(number);
+        at = parsed.ptr;
+    }
+    return numbers;
+}
+
+// Of the four user numbers (proc(5), status) the last is the one that files are judged by.
+std::optional<Identity> identity_of(const Caller& caller) {
+    const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", caller.thread));
+    const std::vector<unsigned> users = numbers_in(status_field(status, "Uid"));
+    const std::vector<unsigned> groups = numbers_in(status_field(status, "Gid"));
+    if (users.size() != 4 || groups.size() != 4) return std::nullopt;
+    return Identity{users[3], groups[3], numbers_in(status_field(status, "Groups"))};
+}
+
+std::vector<gid_t> own_groups() {
+    const int count = ::getgroups(0, nullptr);
+    std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
+    if (count > 0) (void)::getgroups(count, groups.data()); // as many as it just said
+    return groups;
+}
+
+bool has_same(std::vector<gid_t> a, std::vector<gid_t> b) {
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return a == b;
+}
+
+// Capabilities that are permitted are in force, or none are.
+bool set_capabilities(bool in_force) {
+    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> sets = {};
+    if (::syscall(SYS_capget, &header, sets.data()) != 0) return false;
+    for (__user_cap_data_struct& set : sets)
+        set.effective = in_force ? set.permitted : 0;
+    return ::syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+// From here on files are judged as if the caller asked, without any capability. A change of
+// credentials makes the kernel forget who is to die with whom (prctl(2)).
+bool act_as(const Identity& identity, pid_t server) {
+    if (!has_same(own_groups(), identity.groups) &&
+        ::setgroups(identity.groups.size(), identity.groups.data()) != 0)
+        return false;
+    if (::getegid() != identity.group && ::setegid(identity.group) != 0) return false;
+    if (::geteuid() != identity.user && ::seteuid(identity.user) != 0) return false;
+    return set_capabilities(false) && os::dies_with(server);
+}
+
+bool act_as_self(pid_t server) {
+    if (!set_capabilities(true)) return false;
+    if (::geteuid() != ::getuid() && ::seteuid(::getuid()) != 0) return false;
+    return set_capabilities(true) && os::dies_with(server);
+}
+
+// 0, or an errno.
+int take_hold(const ConnectOrder& order, Hold& hold) {
+    hold.socket = copy_of(order.caller, order.fd);
+    const int why = hold.socket ? 0 : errno;
+    const std::string process = fmt::format("/proc/{}", order.caller.thread);
+    constexpr int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    if (order.address.kind == SocketAddress::Kind::path) {
+        hold.root = UniqueFd(::open((process + "/root").c_str(), flags));
+        hold.directory = UniqueFd(::open((process + "/cwd").c_str(), flags));
+        hold.root_path = os::link_target(process + "/root").value_or("");
+        hold.directory_path = os::link_target(process + "/cwd").value_or("");
+    }
+    const std::optional<Identity> identity = identity_of(order.caller);
+    if (!is_waiting(order.listener, order.id)) return ESRCH;
+    if (why != 0) return why == EBADF ? EBADF : EACCES;
+    if (!identity) return EACCES;
+    hold.identity = *identity;
+    return 0;
+}
+
+// `path` is looked up with `root` as the root directory.
+UniqueFd open_in(const UniqueFd& root, const std::string& path, std::uint64_t flags) {
+    open_how how = {};
+    how.flags = flags | O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    for (int i = 0; i < most_tries; ++i) {
+        UniqueFd file(
+            static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+        if (file || errno != EAGAIN) return file;
+    }
+    return {};
+}
+
+bool is_same_file(int a, int b) {
+    struct stat one = {};
+    struct stat other = {};
+    return ::fstat(a, &one) == 0 && ::fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+// The working directory as a path from the caller's root. Absent: it has none, or not for sure.
+std::optional<std::string> directory_inside(const Hold& hold) {
+    std::string_view path = hold.directory_path;
+    if (hold.root_path != "/") {
+        if (!path.starts_with(hold.root_path)) return std::nullopt;
+        path.remove_prefix(hold.root_path.size());
+        if (path.empty()) path = "/";
+    }
+    if (!path.starts_with('/')) return std::nullopt;
+    std::string inside(path);
+    const UniqueFd found = open_in(hold.root, inside, O_DIRECTORY);
+    if (!found || !hold.directory || !is_same_file(found.get(), hold.directory.get()))
+        return std::nullopt;
+    return inside;
+}
+
+bool is_below_one_of(std::string_view path, const std::vector<std::string>& directories) {
+    return std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+        return is_at_or_below(path, directory);
+    });
+}
+
+bool is_in_writable_place(const SocketFileRules& rules, int socket, const std::string& path) {
+    if (!rules.has_mounts) return is_below_one_of(path, rules.writable);
+    struct statvfs place = {};
+    return ::fstatvfs(socket, &place) == 0 && (place.f_flag & ST_RDONLY) == 0;
+}
+
+// A path that is too long to be told may be below anything. Where there are no mounts, a socket
+// file can be linked or moved out of a shared directory into another that is writable, if that is
+// in the same file system.
+bool is_in_shared_place(const SocketFileRules& rules, int socket, const std::string& path) {
+    if (rules.shared_tmp.empty()) return false;
+    if (!path.starts_with('/') || is_below_one_of(path, rules.shared_tmp)) return true;
+    struct stat file = {};
+    if (rules.has_mounts || ::fstat(socket, &file) != 0) return !rules.has_mounts;
+    return std::any_of(
+        rules.shared_tmp.begin(), rules.shared_tmp.end(), [&](const std::string& directory) {
+            struct stat shared = {};
+            return ::stat(directory.c_str(), &shared) != 0 || shared.st_dev == file.st_dev;
+        });
+}
+
+int connect_to(int socket, std::string_view address) {
+    const void* const bytes = address.data();
+    const auto size = static_cast<socklen_t>(address.size());
+    return ::connect(socket, static_cast<const sockaddr*>(bytes), size) == 0 ? 0 : errno;
+}
+
+// By the number of the descriptor: it stands for what was decided about, and always fits.
+int connect_to_file(int socket, int file) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const auto end =
+        fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}", file);
+    const std::size_t size = offsetof(sockaddr_un, sun_path) + end.size + 1;
+    std::string bytes(size, '\0');
+    std::memcpy(bytes.data(), &address, size);
+    return connect_to(socket, bytes);
+}
+
+// 0, or what the kernel says of a socket for which the path of a file is no address.
+int check_socket(int socket) {
+    int domain = 0;
+    int type = 0;
+    socklen_t size = sizeof domain;
+    if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return errno;
+    if (domain != AF_UNIX) return EAFNOSUPPORT;
+    size = sizeof type;
+    if (::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return errno;
+    return type == SOCK_STREAM || type == SOCK_SEQPACKET ? 0 : EPROTOTYPE;
+}
+
+// A failed look-up. Our own /proc/self is not the caller's, so nothing is found by way of it.
+ConnectResult not_found(const std::string& path, int why) {
+    const bool is_by_self = path.starts_with("/proc/self") || path.starts_with("/proc/thread-self");
+    if (is_by_self || why == ELOOP) return {EACCES, Refusal::unreachable, path};
+    return {why, Refusal::none, path};
+}
+
+ConnectResult connect_to_path(const ConnectOrder& order, const Hold& hold) {
+    std::string path = order.address.name;
+    if (!path.starts_with('/')) {
+        const std::optional<std::string> directory = directory_inside(hold);
+        if (!directory) return {EACCES, Refusal::unreachable, path};
+        path = *directory + "/" + path;
+    }
+    const UniqueFd file = open_in(hold.root, path, 0);
+    if (!file) return not_found(path, errno);
+    const std::string resolved =
+        os::link_target(fmt::format("/proc/self/fd/{}", file.get())).value_or("");
+    struct stat info = {};
+    if (::fstat(file.get(), &info) != 0) return {errno, Refusal::none, resolved};
+    if (!S_ISSOCK(info.st_mode)) return {ECONNREFUSED, Refusal::none, resolved};
+    if (!is_in_writable_place(order.rules, file.get(), resolved))
+        return {EACCES, Refusal::not_writable, resolved};
+    if (is_in_shared_place(order.rules, file.get(), resolved)) {
+        const bool is_ours =
+            act_as_self(order.server) && is_listened_inside(order.caller, file.get(), order.server);
+        if (!is_ours) return {EACCES, Refusal::foreign, resolved};
+        if (!act_as(hold.identity, order.server)) return {EACCES, Refusal::none, resolved};
+    }
+    return {connect_to_file(hold.socket.get(), file.get()), Refusal::none, resolved};
+}
+
+} // namespace
+
+ConnectResult connect_for_caller(const ConnectOrder& order) {
+    Hold hold;
+    const int why = take_hold(order, hold);
+    if (why != 0) return {why, Refusal::none, {}};
+    if (!act_as(hold.identity, order.server)) return {EACCES, Refusal::none, {}};
+    if (order.address.kind != SocketAddress::Kind::path)
+        return {connect_to(hold.socket.get(), order.address.bytes), Refusal::none, {}};
+    const int unfit = check_socket(hold.socket.get());
+    if (unfit != 0) return {unfit, Refusal::none, {}};
+    return connect_to_path(order, hold);
+}
+
+std::string encode(const ConnectResult& result) {
+    return fmt::format("{} {} {}", result.error, static_cast<int>(result.refusal), result.path);
+}
+
+ConnectResult decode_connect_result(std::string_view text) {
+    ConnectResult unreadable = {EACCES, Refusal::none, {}};
+    ConnectResult result;
+    unsigned refusal = 0;
+    const char* const end = text.data() + text.size();
+    const auto error = std::from_chars(text.data(), end, result.error);
+    if (error.ec != std::errc() || error.ptr == end) return unreadable;
+    const auto second = std::from_chars(error.ptr + 1, end, refusal);
+    if (second.ec != std::errc() || second.ptr == end) return unreadable;
+    if (refusal > static_cast<unsigned>(Refusal::unreachable)) return unreadable;
+    result.refusal = static_cast<Refusal>(refusal);
+    result.path.assign(second.ptr + 1, end);
+    return result;
+}
+
+bool is_waiting(int listener, std::uint64_t id) {
+    return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,249 @@
+#include "sandbox/trial/attempt.h"
+
+#include "os/io.h"
+#include "os/pidfd.h"
+#include "os/proc.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/plan/bubblewrap_arguments.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/supervise/supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr std::size_t longest_output = 64 << 10;
+constexpr Millis longest_ending{10'000}; // of what was killed
+constexpr Millis without_pidfd{20};      // between two looks, before Linux 5.3
+
+class Run {
+public:
+    Run(std::unique_ptr<Launch> launch, const Machine& machine, const Scratch& scratch,
+        Network network)
+        : children_(os::children_of(::getpid())),
+          launch_(std::move(launch)),
+          pid_(launch_->spawned().pid),
+          pidfd_(os::open_pidfd(pid_)) {
+        settings_.is_network_off = network == Network::restricted;
+        settings_.has_own_network =
+            settings_.is_network_off && machine.has_mounts && machine.has_network_namespace;
+        settings_.has_mounts = machine.has_mounts;
+        settings_.writable = {scratch.inside()};
+    }
+
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    ~Run() {
+        supervisor_.reset(); // ends its errands
+        end();
+        reap_errands();
+    }
+
+    // Until the program and its output have ended. Why that was in vain, or empty.
+    std::string until(TimePoint deadline) {
+        while (failure_.empty() && !is_over()) {
+            const TimePoint now = clock_now();
+            if (now >= deadline) return "it took too long";
+            wait(now, deadline);
+            look();
+        }
+        if (failure_.empty() && (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0))
+            failure_ =
+                fmt::format("what was tried in the sandbox ended with wait status {}", status_);
+        return failure_;
+    }
+
+    const std::string& output() const { return output_; }
+
+private:
+    bool is_over() const { return is_reaped_ && !has_output_ && is_decided_; }
+
+    void wait(TimePoint now, TimePoint deadline) {
+        if (supervisor_) deadline = std::min(deadline, next_of_supervisor(deadline));
+        if (!pidfd_ && !is_reaped_) deadline = std::min(deadline, now + without_pidfd);
+        std::array<pollfd, 4> fds = {{
+            {is_decided_ ? -1 : launch_->status(), POLLIN, 0},
+            {has_output_ && is_decided_ ? launch_->spawned().output.get() : -1, POLLIN, 0},
+            {supervisor_ ? supervisor_->fd() : -1, POLLIN, 0},
+            {is_reaped_ ? -1 : pidfd_.get(), POLLIN, 0},
+        }};
+        const auto rest = std::chrono::ceil<Millis>(deadline - now).count();
+        (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(rest, 0)));
+    }
+
+    TimePoint next_of_supervisor(TimePoint otherwise) const {
+        return supervisor_->next_deadline().value_or(otherwise);
+    }
+
+    void look() {
+        if (!is_decided_) decide();
+        if (is_decided_ && has_output_) read_output();
+        if (supervisor_) {
+            supervisor_->on_ready(clock_now());
+            supervisor_->on_time(clock_now());
+        }
+        reap();
+    }
+
+    void decide() {
+        std::optional<Launch::Outcome> outcome = launch_->outcome();
+        if (!outcome) return;
+        is_decided_ = true;
+        if (outcome->failure) {
+            failure_ = outcome->failure->message;
+            return;
+        }
+        UniqueFd listener = launch_->take_listener();
+        if (!listener) return;
+        Result<std::unique_ptr<Supervisor>> started =
+            Supervisor::start(std::move(listener), settings_);
+        if (started)
+            supervisor_ = std::move(*started);
+        else
+            failure_ = started.error().message;
+    }
+
+    void read_output() {
+        std::array<char, 4096> bytes;
+        for (;;) {
+            const os::IoResult result =
+                os::read_some(launch_->spawned().output.get(), bytes.data(), bytes.size());
+            if (result.state == os::IoState::end) has_output_ = false;
+            if (result.state != os::IoState::progress) return;
+            if (output_.size() < longest_output) output_.append(bytes.data(), result.count);
+        }
+    }
+
+    void reap() {
+        if (is_reaped_) return;
+        const pid_t found = ::waitpid(pid_, &status_, WNOHANG);
+        is_reaped_ = found == pid_ || (found < 0 && errno == ECHILD);
+    }
+
+    // The first process of the sandbox dies with bubblewrap; without mounts the program leads a
+    // group.
+    void end() {
+        if (is_reaped_) return;
+        ::kill(-pid_, SIGKILL);
+        ::kill(pid_, SIGKILL);
+        const TimePoint deadline = clock_now() + longest_ending;
+        while (!is_reaped_ && clock_now() < deadline) {
+            pollfd ended = {pidfd_.get(), POLLIN, 0};
+            (void)::poll(&ended, 1, static_cast<int>(without_pidfd.count()));
+            reap();
+        }
+    }
+
+    static void await_end(pid_t child) {
+        const TimePoint deadline = clock_now() + longest_ending;
+        while (::waitpid(child, nullptr, WNOHANG) == 0 && clock_now() < deadline)
+            (void)::poll(nullptr, 0, 1);
+    }
+
+    // Nobody else waits for what the supervisor has started.
+    void reap_errands() {
+        for (const pid_t child : os::children_of(::getpid())) {
+            const bool is_new =
+                std::find(children_.begin(), children_.end(), child) == children_.end();
+            if (is_new) await_end(child); // it was killed
+        }
+    }
+
+    std::vector<pid_t> children_; // of this process before
+    std::unique_ptr<Launch> launch_;
+    pid_t pid_ = 0;
+    UniqueFd pidfd_;
+    SupervisorSettings settings_;
+    std::unique_ptr<Supervisor> supervisor_;
+    std::string output_;
+    std::string failure_;
+    int status_ = 0;
+    bool is_decided_ = false; // whether the program runs
+    bool has_output_ = true;  // more may come
+    bool is_reaped_ = false;
+};
+
+LaunchOrder order_for(const Machine& machine, const Scratch& scratch, Network network) {
+    LaunchOrder order;
+    order.machine = machine;
+    order.policy = scratch.policy(network);
+    order.context = scratch.context();
+    order.journal = scratch.journal();
+    os::SpawnRequest& request = order.request;
+    request.argv = {machine.has_mounts ? std::string(init_path) : machine.init, "probe"};
+    for (std::string& argument : scratch.arguments(network))
+        request.argv.push_back(std::move(argument));
+    request.directory = scratch.inside();
+    return order;
+}
+
+std::string what_does_not_work(const std::vector<Finding>& findings) {
+    for (const std::string_view name : {"works_write", "works_null"}) {
+        const auto found =
+            std::find_if(findings.begin(), findings.end(),
+                         [name](const Finding& finding) { return finding.name == name; });
+        const std::string_view what =
+            name == "works_null" ? "/dev/null" : "a file in a writable root";
+        if (found == findings.end()) return "what was tried in the sandbox told nothing";
+        if (!found->went_through)
+            return fmt::format("{} could not be written in the sandbox: {}", what,
+                               ::strerror(found->error_number));
+    }
+    return {};
+}
+
+} // namespace
+
+Attempt attempt(const Machine& machine, const Scratch& scratch, Network network,
+                TimePoint deadline) {
+    Attempt result;
+    Result<std::unique_ptr<Launch>> launch =
+        Launch::begin(order_for(machine, scratch, network), ::getpid());
+    if (!launch) {
+        result.failure = launch.error().message;
+        return result;
+    }
+    Run run(std::move(*launch), machine, scratch, network);
+    result.failure = run.until(deadline);
+    result.findings = findings_in(run.output());
+    if (result.failure.empty()) result.failure = what_does_not_work(result.findings);
+    return result;
+}
+
+std::vector<Finding> findings_in(std::string_view text) {
+    std::vector<Finding> findings;
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;
+         text.remove_prefix(end + 1)) {
+        const std::string_view line = text.substr(0, end);
+        const std::size_t first = line.find(' ');
+        const std::size_t second = line.find(' ', first == std::string_view::npos ? 0 : first + 1);
+        if (first == std::string_view::npos || second == std::string_view::npos) continue;
+        const std::string_view outcome = line.substr(first + 1, second - first - 1);
+        const std::string_view number = line.substr(second + 1);
+        Finding finding;
+        finding.name = line.substr(0, first);
+        finding.went_through = outcome == "ok";
+        const auto [rest, error] =
+            std::from_chars(number.data(), number.data() + number.size(), finding.error_number);
+        const bool is_whole = error == std::errc{} && rest == number.data() + number.size();
+        if (is_whole && (finding.went_through || outcome == "held"))
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,11 @@
+// A judgement as policy/explain and `execward policy explain` tell it.
+#pragma once
+
+#include "core/judgement/judgement.h"
+#include "protocol/approval.h"
+
+namespace ew::server {
+
+protocol::PolicyExplainResult explanation_of(const core::Judgement& judgement);
+
+} // namespace ew::server

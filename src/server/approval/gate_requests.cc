@@ -1,0 +1,121 @@
+// The requests about approvals and rules.
+#include "core/judgement/banned_prefix.h"
+#include "json/strings.h"
+#include "server/approval/explanation.h"
+#include "server/approval/gate.h"
+
+#include <fmt/format.h>
+
+namespace ew::server {
+
+namespace {
+
+Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
+    core::RuleSet rules;
+    for (const protocol::RuleInput& input : inputs) {
+        core::PrefixRule& rule = rules.rules.emplace_back();
+        for (const std::string& word : input.prefix)
+            rule.prefix.push_back({word});
+        rule.decision = input.decision;
+        rule.justification = input.justification.value_or("");
+        rule.layer = core::RuleLayer::user;
+        rule.origin = fmt::format("rules[{}]", rules.rules.size() - 1);
+        if (Result<void> sound = core::check(rule); !sound)
+            return Error{ErrorKind::invalid_params,
+                         fmt::format("{}: {}", rule.origin, sound.error().message), "",
+                         rule.origin};
+    }
+    return rules;
+}
+
+} // namespace
+
+void Gate::list(Reply reply) {
+    (void)store_->flush({store::Moment::now().wall, now_}); // or the counts of uses are old
+    Result<std::vector<protocol::ApprovalInfo>> approvals = book().list(store::Moment::now().wall);
+    if (!approvals) return reply.fail(approvals.error());
+    // The id of another session is all it takes to resume it.
+    for (protocol::ApprovalInfo& approval : *approvals)
+        if (approval.session != session_.id()) approval.session.reset();
+    reply.send(protocol::ApprovalsListResult{std::move(*approvals)});
+}
+
+void Gate::handle(Reply reply, const protocol::ApprovalsRevokeParams& params) {
+    store::AuditRow author = row("revocation");
+    author.decided_by = "client";
+    Result<std::uint64_t> revoked = book().revoke(params, author);
+    if (!revoked) return reply.fail(revoked.error());
+    reply.send(protocol::ApprovalsRevokeResult{*revoked});
+}
+
+void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
+    using protocol::ApprovalScope;
+    Result<core::RuleSet> sound = rules_of({{params.prefix, core::Decision::allow, {}}});
+    if (!sound)
+        return reply.fail({ErrorKind::invalid_params,
+                           "prefix: expected the name of a program first", "", "prefix"});
+    if (core::is_banned_prefix(params.prefix))
+        return reply.fail({ErrorKind::invalid_params,
+                           fmt::format("prefix: '{}' would allow nearly everything",
+                                       fmt::join(params.prefix, " ")),
+                           "name the program with what it is to do", "prefix"});
+    if (params.scope == ApprovalScope::directory || params.scope == ApprovalScope::workspace)
+        return reply.fail({ErrorKind::invalid_params,
+                           "scope: expected one of session, project and always", "", "scope"});
+    begin_session();
+    Question question;
+    question.request.argv = params.prefix;
+    question.request.proposed_prefix_rule = params.prefix;
+    question.project = session_.project();
+    protocol::ApprovalAnswer answer;
+    answer.decision = protocol::ApprovalDecision::approved_with_prefix_rule;
+    answer.scope = params.scope;
+    answer.expires_in_ms = params.expires_in_ms;
+    answer.reason = params.reason;
+    store::Grant grant = grant_for(question, answer);
+    grant.origin = "client";
+    store::AuditRow author = row("grant");
+    author.argv = json::strings_to_json(params.prefix);
+    author.decision = json::name_of(params.scope);
+    author.decided_by = "client";
+    Result<std::int64_t> id = book().record(author, grant);
+    if (!id) return reply.fail(id.error());
+    reply.send(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
+}
+
+void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
+    protocol::ExecCommandParams call;
+    call.command = params.command;
+    call.argv = params.argv;
+    call.workdir = params.workdir;
+    call.shell = params.shell;
+    call.login = params.login;
+    call.env = params.env;
+    call.sandbox_permissions = params.sandbox_permissions;
+    call.prefix_rule = params.prefix_rule;
+    SessionSettings settings = session_.settings();
+    protocol::Settings changes;
+    changes.approval_policy = params.approval_policy;
+    changes.sandbox = params.sandbox;
+    apply(settings, changes);
+    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.tag(), {}});
+    if (!plan) return reply.fail(plan.error());
+    core::RuleSet only_rules;
+    if (params.rules) {
+        Result<core::RuleSet> given = rules_of(*params.rules);
+        if (!given) return reply.fail(given.error());
+        only_rules = std::move(*given);
+    }
+    // What is not there can be judged all the same.
+    const bool has_program = static_cast<bool>(find_program(*plan));
+    const Ruling ruling = find_ruling(*plan, call, settings, plan->policy.has_value(),
+                                      params.rules ? &only_rules : nullptr);
+    protocol::PolicyExplainResult result = explanation_of(ruling.judgement);
+    result.decision = ruling.decision;
+    if (ruling.decided_by == "grant")
+        result.reason = fmt::format("allowed before: {}", ruling.rule);
+    if (has_program) result.program = plan->program;
+    reply.send(result);
+}
+
+} // namespace ew::server

@@ -1,0 +1,80 @@
+#include "server/confine/sandbox_host.h"
+
+#include "base/log.h"
+#include "sandbox/launch/placeholders.h"
+#include "sandbox/trial/trial_memory.h"
+#include "server/connection/source.h"
+
+#include <array>
+
+namespace ew::server {
+
+namespace {
+
+constexpr Millis trial_time{30'000};  // for all of it
+constexpr Millis repair_time{10'000}; // what was lacking is believed for this long
+
+} // namespace
+
+void SandboxHost::need(TimePoint now) {
+    const bool may_be_repaired =
+        machine_ && !machine_->troubles.empty() && now - found_at_ > repair_time;
+    if (may_be_repaired) machine_.reset();
+    if (machine_ || trial_) return;
+    failure_.reset();
+    found_at_ = now;
+    const auto body = [places = places_, journal = journal_, trusts_memory = trusts_memory_] {
+        if (!journal.empty()) sandbox::sweep(journal);
+        if (trusts_memory)
+            if (const std::optional<sandbox::Machine> machine = sandbox::remembered_trial(places))
+                return sandbox::encode(*machine);
+        const sandbox::Machine machine = sandbox::run_trial(places);
+        sandbox::remember_trial(places, machine);
+        return sandbox::encode(machine);
+    };
+    Result<os::Errand> errand = os::Errand::begin(body, {}, now + trial_time);
+    if (!errand) {
+        (void)finish(std::move(errand.error()));
+        return;
+    }
+    trial_.emplace(std::move(*errand));
+    (void)poller_.watch(trial_->fd(), token_of(Source::machine), os::Interest::read);
+}
+
+void SandboxHost::doubt() {
+    trusts_memory_ = false;
+    if (!trial_) machine_.reset();
+}
+
+bool SandboxHost::on_ready() {
+    if (!trial_) return false;
+    const std::optional<std::string> text = trial_->take_result();
+    if (!text) return false;
+    return finish(sandbox::decode_machine(*text));
+}
+
+bool SandboxHost::on_time(TimePoint now) {
+    if (!trial_ || now < trial_->deadline()) return false;
+    return finish(Error{ErrorKind::internal, "the trial of the sandbox did not end in time"});
+}
+
+bool SandboxHost::finish(Result<sandbox::Machine> found) {
+    if (trial_) poller_.unwatch(trial_->fd());
+    trial_.reset();
+    if (!found) {
+        // That says nothing about the machine: whoever waits is refused, and the next one tries
+        // again.
+        failure_ = std::move(found.error());
+        return true;
+    }
+    trusts_memory_ = true;
+    machine_.emplace(std::move(*found));
+    return true;
+}
+
+std::optional<TimePoint> SandboxHost::next_deadline() const {
+    if (!trial_) return std::nullopt;
+    return trial_->deadline();
+}
+
+} // namespace ew::server

@@ -1,0 +1,98 @@
+#include "server/connection/connection.h"
+
+#include "base/log.h"
+#include "server/connection/reply.h"
+#include "server/connection/source.h"
+#include "transcript/recorder.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+constexpr std::size_t read_size = 64 << 10;
+
+} // namespace
+
+Connection::Connection(os::StdioEnd in, os::StdioEnd out, protocol::Framing framing,
+                       transcript::Recorder* recorder)
+    : in_(std::move(in)), outbox_(std::move(out)), recorder_(recorder), deframer_(framing) {
+    outbox_.set_recorder(recorder);
+}
+
+void Connection::watch(os::Poller& poller) {
+    poller_ = &poller;
+    input_is_watched_ = poller.watch(in_.get(), token_of(Source::client_input), os::Interest::read);
+    input_is_watchable_ = input_is_watched_;
+    output_is_watched_ = false;
+    output_is_watchable_ =
+        poller.watch(outbox_.fd(), token_of(Source::client_output), os::Interest::none);
+}
+
+// While no interest is set, the poller reports only that the reader has gone (epoll_ctl(2)).
+void Connection::on_output_report() {
+    if (output_is_watched_) return; // the turn of the loop ends with a flush
+    poller_->unwatch(outbox_.fd());
+    output_is_watchable_ = false;
+    outbox_.note_client_gone();
+}
+
+bool Connection::may_read() const {
+    return !has_input_ended_ && !has_postponed_ && !outbox_.is_full_of_answers();
+}
+
+void Connection::read() {
+    if (!may_read()) return;
+    const std::size_t size = std::max(read_size, std::min(deframer_.buffered(), 16 * read_size));
+    const os::IoResult result = in_.read(deframer_.reserve(size), size);
+    if (result.state == os::IoState::progress) deframer_.commit(result.count);
+    if (result.state == os::IoState::end) has_input_ended_ = true;
+    is_drained_ = false;
+}
+
+protocol::Message* Connection::next() {
+    for (;;) {
+        reader_.trim();
+        has_postponed_ = outbox_.is_full_of_answers();
+        if (has_postponed_) return nullptr;
+        std::optional<protocol::Frame> frame = deframer_.next();
+        if (!frame && has_input_ended_) frame = deframer_.last();
+        is_drained_ = !frame;
+        if (is_drained_) return nullptr;
+        outbox_.set_framing(deframer_.framing());
+        if (frame->error) {
+            Reply(outbox_, {}).fail(*frame->error);
+            continue;
+        }
+        if (recorder_ != nullptr) recorder_->from_client(frame->text);
+        message_ = reader_.read(frame->text);
+        if (message_.kind != protocol::Message::Kind::refused) return &message_;
+        log::info("server", "refused a message: {}", message_.error.message);
+        Reply(outbox_, {}).fail(message_.error);
+    }
+}
+
+bool Connection::is_ready(bool wants_messages) const {
+    return (is_always_readable() && wants_messages && may_read()) || has_postponed();
+}
+
+void Connection::update_interest(bool wants_messages) {
+    const bool wants_output = outbox_.has_unsent();
+    if (output_is_watchable_ && wants_output != output_is_watched_) {
+        output_is_watched_ = wants_output;
+        poller_->change(outbox_.fd(), token_of(Source::client_output),
+                        wants_output ? os::Interest::write : os::Interest::none);
+    }
+    const bool wants_input = wants_messages && may_read();
+    if (!input_is_watchable_ || wants_input == input_is_watched_) return;
+    input_is_watched_ = wants_input;
+    if (wants_input)
+        (void)poller_->watch(in_.get(), token_of(Source::client_input), os::Interest::read);
+    else
+        poller_->unwatch(in_.get());
+}
+
+} // namespace ew::server

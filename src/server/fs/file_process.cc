@@ -1,0 +1,149 @@
+#include "server/fs/file_process.h"
+
+#include "os/io.h"
+#include "os/pidfd.h"
+#include "sandbox/launch/init_place.h"
+#include "sandbox/plan/bubblewrap_arguments.h"
+#include "sandbox/plan/plan.h"
+#include "server/confine/placeholder_cleanup.h"
+#include "server/connection/source.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+constexpr Millis ending_time{10'000};
+
+} // namespace
+
+Result<std::unique_ptr<FileProcess>> FileProcess::begin(std::uint64_t serial, os::Poller& poller) {
+    std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
+    process->companion_.emplace(TRY(os::Companion::begin(sandbox::init_place(), {"files"})));
+    process->channel_.emplace(process->companion_->take_socket());
+    return process;
+}
+
+Result<std::unique_ptr<FileProcess>>
+FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
+                            const std::string& journal, SandboxHost& host, os::Poller& poller) {
+    std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
+    os::SpawnRequest request;
+    // Where the machine has no mounts, everything is where it is.
+    request.argv = {host.machine()->has_mounts ? std::string(sandbox::init_path)
+                                               : sandbox::init_place(),
+                    "files", "once"};
+    request.directory = "/";
+    request.socket_stdin = true;
+    process->launch_ = TRY(sandbox::Launch::begin(
+        {request, order.policy, order.context, *host.machine(), journal, host.guarded()},
+        ::getpid()));
+    process->sandbox_ = os::open_pidfd(process->launch_->spawned().pid);
+    if (!process->sandbox_) return os::system_error("pidfd_open", errno);
+    process->is_confined_ = true;
+    process->journal_ = journal;
+    process->host_ = &host;
+    (void)poller.watch(process->launch_->status(), token_of(Source::file_start, serial),
+                       os::Interest::read);
+    return process;
+}
+
+FileProcess::~FileProcess() {
+    leave_poller();
+    if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
+}
+
+void FileProcess::on_start_report() {
+    if (!is_starting()) return;
+    const std::optional<sandbox::Launch::Outcome> outcome = launch_->outcome();
+    if (!outcome) return;
+    poller_.unwatch(launch_->status());
+    if (outcome->failure) {
+        if (outcome->contradicts_machine) host_->doubt();
+        failure_ = outcome->failure;
+        is_failure_passing_ = outcome->is_passing;
+        return;
+    }
+    if (UniqueFd guarded = launch_->take_guarded()) host_->keep_guarded(std::move(guarded));
+    is_in_force_ = true;
+    channel_.emplace(std::move(launch_->spawned().output));
+}
+
+std::vector<std::string> FileProcess::stand_ins() const {
+    return launch_ ? launch_->stand_ins() : std::vector<std::string>();
+}
+
+void FileProcess::expect(bool answers) {
+    if (!is_ready()) return;
+    const bool writes = channel_->has_unsent();
+    if (!writes && !answers) {
+        // Asked for nothing, epoll would report the other side's end for ever.
+        if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
+        return;
+    }
+    const os::Interest interest = writes ? os::Interest::write : os::Interest::read;
+    if (interest_ == interest) return;
+    const os::Token token = token_of(Source::file_socket, serial_);
+    if (interest_)
+        poller_.change(channel_->fd(), token, interest);
+    else
+        (void)poller_.watch(channel_->fd(), token, interest);
+    interest_ = interest;
+}
+
+void FileProcess::leave_poller() {
+    if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
+    if (is_starting()) poller_.unwatch(launch_->status());
+    if (clearing_) poller_.unwatch(clearing_->fd());
+}
+
+bool FileProcess::end(TimePoint now) {
+    const bool is_at_work = launch_ && channel_ && !is_at_rest_;
+    leave_poller();
+    companion_.reset();
+    if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
+    if (!is_at_work) return clear(now);
+    // The kernel ends what is in the sandbox one after the other; the last one closes the socket.
+    ending_deadline_ = now + ending_time;
+    (void)poller_.watch(channel_->fd(), token_of(Source::file_socket, serial_), os::Interest::read);
+    interest_ = os::Interest::read;
+    return false;
+}
+
+bool FileProcess::clear(TimePoint now) {
+    channel_.reset();
+    if (!launch_) return true;
+    clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
+    launch_.reset();
+    if (!clearing_) return true;
+    (void)poller_.watch(clearing_->fd(), token_of(Source::file_clearing, serial_),
+                        os::Interest::read);
+    return false;
+}
+
+bool FileProcess::go_on_ending(TimePoint now) {
+    if (ending_deadline_) {
+        if (*ending_deadline_ > now && channel_->discard()) return false;
+        leave_poller();
+        ending_deadline_.reset();
+        return clear(now);
+    }
+    if (!clearing_) return true;
+    const bool is_late = clearing_->deadline() <= now;
+    if (!is_late && !clearing_->take_result()) return false;
+    poller_.unwatch(clearing_->fd());
+    clearing_.reset();
+    return true;
+}
+
+std::optional<TimePoint> FileProcess::ending_deadline() const {
+    if (clearing_) return clearing_->deadline();
+    return ending_deadline_;
+}
+
+} // namespace ew::server

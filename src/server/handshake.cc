@@ -1,0 +1,113 @@
+#include "server/handshake.h"
+
+#include "base/log.h"
+#include "core/output/utf8.h"
+#include "protocol/decode.h"
+#include "protocol/methods.h"
+#include "server/connection/reply.h"
+#include "server/connection/source.h"
+#include "server/methods.h"
+
+#include <span>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+constexpr Millis ending_time{1000};
+
+} // namespace
+
+Handshake::Handshake(Connection& connection, Session& session, std::optional<pid_t> client)
+    : connection_(connection), session_(session), lifeline_(poller_), now_(clock_now()) {
+    connection_.watch(poller_);
+    lifeline_.watch(client);
+}
+
+std::optional<int> Handshake::run() {
+    const Outbox& outbox = connection_.outbox();
+    while (status_ ? outbox.has_unsent() && now_ < *deadline_
+                   : !is_answered() || outbox.has_unsent())
+        turn();
+    return status_;
+}
+
+void Handshake::turn() {
+    std::optional<TimePoint> deadline = deadline_;
+    if (connection_.is_ready(wants_messages())) deadline = now_;
+    const std::span<const os::Token> ready = poller_.wait(deadline, clock_now());
+    now_ = clock_now();
+    for (const os::Token token : ready)
+        dispatch(token);
+    if (connection_.is_always_readable() && wants_messages()) connection_.read();
+    handle_messages();
+    connection_.outbox().flush();
+    if (connection_.outbox().client_is_gone()) end(0);
+    connection_.update_interest(wants_messages());
+}
+
+void Handshake::dispatch(os::Token token) {
+    switch (source_of(token)) {
+    case Source::client_input:
+        if (wants_messages()) connection_.read();
+        return;
+    case Source::client_output: return connection_.on_output_report();
+    case Source::signals:
+        if (const int signal = lifeline_.take_signals().ending; signal != 0) {
+            log::info("server", "ending on {}", os::signal_name(signal));
+            end(128 + signal);
+        }
+        return;
+    case Source::parent:
+        log::info("server", "the process that this server belongs to has ended");
+        lifeline_.forget_processes();
+        return end(0);
+    default: return; // of the worker
+    }
+}
+
+void Handshake::handle_messages() {
+    while (wants_messages()) {
+        const protocol::Message* const message = connection_.next();
+        if (message == nullptr) break;
+        handle(*message);
+    }
+    if (connection_.has_ended() && !is_answered()) end(0);
+}
+
+void Handshake::handle(const protocol::Message& message) {
+    switch (message.kind) {
+    case protocol::Message::Kind::request: {
+        Reply reply(connection_.outbox(), message.id);
+        if (Result<protocol::Method> method = check_request(session_, message); !method)
+            return reply.fail(method.error());
+        return initialize(std::move(reply), message); // the only one that is served by now
+    }
+    case protocol::Message::Kind::notification:
+        if (message.method == "exit") return end(1);
+        if (message.method == "initialized") return; // too early: nothing was answered yet
+        return log::info("server", "ignored the notification '{}'",
+                         core::shortened(message.method));
+    case protocol::Message::Kind::response:
+        return log::info("server", "ignored an answer to nothing that is being asked");
+    case protocol::Message::Kind::refused: return; // the connection has answered it
+    }
+}
+
+void Handshake::initialize(Reply reply, const protocol::Message& message) {
+    Result<protocol::InitializeParams> params =
+        protocol::decode<protocol::InitializeParams>(message.params);
+    if (!params) return reply.fail(params.error());
+    Result<protocol::InitializeResult> result = session_.initialize(*params);
+    if (!result) return reply.fail(result.error());
+    reply.send(*result);
+}
+
+void Handshake::end(int status) {
+    if (status_) return;
+    status_ = status;
+    deadline_ = now_ + ending_time;
+}
+
+} // namespace ew::server

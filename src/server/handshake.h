@@ -1,0 +1,48 @@
+// Serves the client up to the answer to initialize. Nothing has been started until then, so the
+// process can be forked in two afterwards.
+#pragma once
+
+#include "base/clock.h"
+#include "os/poller.h"
+#include "server/connection/connection.h"
+#include "server/connection/reply.h"
+#include "server/lifeline.h"
+#include "server/session/session.h"
+
+#include <sys/types.h>
+
+#include <optional>
+
+namespace ew::server {
+
+class Handshake {
+public:
+    // All of these outlive the handshake. The end of `client` ends it.
+    Handshake(Connection& connection, Session& session, std::optional<pid_t> client);
+
+    // Returns nullopt once the client has taken the answer to initialize. Returns an exit status if
+    // the handshake ended before that.
+    std::optional<int> run();
+
+private:
+    void turn();
+    void dispatch(os::Token token);
+    void handle_messages();
+    void handle(const protocol::Message& message);
+    void initialize(Reply reply, const protocol::Message& message);
+    void end(int status);
+
+    bool is_answered() const { return session_.phase() != Session::Phase::new_connection; }
+
+    bool wants_messages() const { return !status_ && !is_answered(); }
+
+    Connection& connection_;
+    Session& session_;
+    os::Poller poller_;
+    Lifeline lifeline_;
+    TimePoint now_;
+    std::optional<int> status_;         // it is ending
+    std::optional<TimePoint> deadline_; // of that: how long the client may take to read the rest
+};
+
+} // namespace ew::server

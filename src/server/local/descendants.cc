@@ -1,0 +1,43 @@
+#include "server/local/descendants.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace ew::server {
+
+void Families::refresh(const std::vector<pid_t>& leaders) {
+    for (const pid_t child : os::children_of(::getpid())) {
+        const bool is_leader = std::find(leaders.begin(), leaders.end(), child) != leaders.end();
+        if (is_leader || adopted_.contains(child)) continue;
+        const auto seen = remembered_.find(child);
+        const std::optional<os::ProcessIdentity> alive = os::living_process(child);
+        if (seen != remembered_.end() && alive && alive->start_time == seen->second.start_time)
+            adopted_[child] = seen->second.serial;
+        else if (const std::optional<std::uint64_t> serial = cookies_.serial_of(child))
+            adopted_[child] = *serial;
+    }
+}
+
+std::vector<os::ProcessIdentity> Families::members(std::uint64_t serial, pid_t leader) const {
+    std::vector<os::ProcessIdentity> found;
+    if (leader != 0) found = os::descendants_of(leader);
+    for (const auto& [orphan, owner] : adopted_) {
+        if (owner != serial) continue;
+        if (const auto alive = os::living_process(orphan)) found.push_back(*alive);
+        const std::vector<os::ProcessIdentity> below = os::descendants_of(orphan);
+        found.insert(found.end(), below.begin(), below.end());
+    }
+    return found;
+}
+
+void Families::remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members) {
+    for (const os::ProcessIdentity& member : members)
+        remembered_[member.pid] = {serial, member.start_time};
+}
+
+void Families::forget_all_of(std::uint64_t serial) {
+    std::erase_if(remembered_, [&](const auto& entry) { return entry.second.serial == serial; });
+}
+
+} // namespace ew::server

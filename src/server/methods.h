@@ -1,0 +1,60 @@
+// From the name of a method to what answers it.
+#pragma once
+
+#include "base/result.h"
+#include "protocol/envelope.h"
+#include "protocol/methods.h"
+#include "server/connection/reply.h"
+
+namespace ew::server {
+
+class ExecService;
+class FileService;
+class Gate;
+class PatchService;
+class ProcessService;
+class RemoteBackend;
+class Session;
+
+// The method of a request. Errors: unknown_method; not_initialized and the like if the session does
+// not take it now; invalid_params if it has params and takes none.
+Result<protocol::Method> check_request(const Session& session, const protocol::Message& request);
+
+// What answers requests; borrowed, never null.
+struct Services {
+    Session* session;
+    ProcessService* processes;
+    ExecService* exec;
+    PatchService* patches;
+    FileService* files;
+    Gate* gate;
+    RemoteBackend* remote;
+};
+
+class Methods {
+public:
+    explicit Methods(const Services& services) : services_(services) {}
+
+    // Decodes the params and hands the request to its service, which answers now or later.
+    void handle(protocol::Method method, Reply reply, const protocol::Message& request);
+
+private:
+    // Returns null if the name is reserved and nothing answers it.
+    using Handler = void (Methods::*)(Reply reply, const json::Value* params);
+    static Handler handler_of(protocol::Method method);
+    template <class Params, auto service>
+    void pass_on(Reply reply, const json::Value* params);
+    template <auto service>
+    void list(Reply reply, const json::Value* params);
+    void run_command(Reply reply, const json::Value* params);
+    void initialize(Reply reply, const json::Value* params);
+    void shut_down(Reply reply, const json::Value* params);
+    void configure(Reply reply, const json::Value* params);
+    void tell_environment(Reply reply, const json::Value* params);
+    void tell_status(Reply reply, const json::Value* params);
+    void list_environments(Reply reply, const json::Value* params);
+
+    Services services_;
+};
+
+} // namespace ew::server

@@ -1,0 +1,10 @@
+#include "server/process/process.h"
+
+namespace ew::server {
+
+Process::~Process() {
+    // A child that still runs in our memory needs it, whatever else ends (only at our own end).
+    if (start && !start->is_over() && !start->outcome()) (void)start.release();
+}
+
+} // namespace ew::server

@@ -1,0 +1,213 @@
+#include "server/request/extra_permissions.h"
+
+#include "core/text/display.h"
+#include "core/text/paths.h"
+#include "os/io.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+constexpr std::size_t most_named = 8; // denials in a row of the audit
+
+void sort_once_each(std::vector<std::string>& paths) {
+    std::sort(paths.begin(), paths.end());
+    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+}
+
+// Without links, as far as it exists. Absent: what does not exist goes back up (".."), where no one
+// can say where that leads.
+std::optional<std::string> canonical(const std::string& path) {
+    std::string there = path;
+    std::string rest;
+    std::optional<std::string> real = os::real_path(there);
+    while (!real && there != "/") {
+        const std::string name = there.substr(there.rfind('/') + 1);
+        if (name == "..") return std::nullopt;
+        if (!name.empty() && name != ".") rest = fmt::format("/{}{}", name, rest);
+        there = core::parent_of(there);
+        real = os::real_path(there);
+    }
+    const std::string base = real.value_or("/");
+    if (rest.empty()) return base;
+    return base == "/" ? rest : base + rest;
+}
+
+using Resolver = std::optional<std::string> (*)(const std::string& path);
+
+Result<std::vector<std::string>> resolved(const std::vector<std::string>& wanted,
+                                          const std::string& workdir, std::string_view member,
+                                          Resolver resolve) {
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const std::string& path = wanted[i];
+        if (path.empty()) continue;
+        const bool is_whole = path.find('\0') == std::string::npos;
+        std::optional<std::string> real;
+        if (is_whole)
+            real = resolve(path.front() == '/' ? path : fmt::format("{}/{}", workdir, path));
+        const std::string name = fmt::format("additionalPermissions.fileSystem.{}[{}]", member, i);
+        if (!real)
+            return Error{ErrorKind::invalid_params,
+                         fmt::format("{}: expected a path without NUL, and without \"..\" behind "
+                                     "what does not exist",
+                                     name),
+                         "", name};
+        paths.push_back(std::move(*real));
+    }
+    sort_once_each(paths);
+    return paths;
+}
+
+bool exists(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0;
+}
+
+// Does the operation make, remove or rename what it names? That is a change of its directory.
+bool changes_directory(std::string_view operation) {
+    constexpr std::array<std::string_view, 7> starts = {"unlink", "rmdir",   "rename", "mkdir",
+                                                        "mknod",  "symlink", "link"};
+    return std::any_of(starts.begin(), starts.end(),
+                       [&](std::string_view start) { return operation.starts_with(start); });
+}
+
+// What has to be writable. Absent: nothing that may be offered.
+std::optional<std::string> place_to_write(const protocol::Denial& denial) {
+    const std::string target = denial.target.value_or("");
+    if (!target.starts_with('/')) return std::nullopt; // an abstract socket
+    std::string place = target;
+    if (denial.kind == "file" && changes_directory(denial.operation.value_or("")))
+        place = core::parent_of(place);
+    while (place != "/" && !exists(place))
+        place = core::parent_of(place);
+    std::optional<std::string> real = os::real_path(place);
+    if (!real || *real == "/") return std::nullopt;
+    return real;
+}
+
+Result<sandbox::Additions> additions_by(const protocol::AdditionalPermissions& wanted,
+                                        const std::string& workdir, Resolver resolve) {
+    sandbox::Additions additions;
+    additions.network = wanted.network && wanted.network->enabled;
+    if (!wanted.file_system) return additions;
+    additions.read = TRY(resolved(wanted.file_system->read, workdir, "read", resolve));
+    additions.write = TRY(resolved(wanted.file_system->write, workdir, "write", resolve));
+    return additions;
+}
+
+} // namespace
+
+Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& wanted,
+                                        const std::string& workdir) {
+    return additions_by(wanted, workdir, canonical);
+}
+
+Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
+                                                const std::string& workdir) {
+    return additions_by(wanted, workdir, core::path_as_written);
+}
+
+bool are_where_they_were(const sandbox::Additions& additions) {
+    const auto is_there = [](const std::string& path) { return canonical(path) == path; };
+    return std::all_of(additions.read.begin(), additions.read.end(), is_there) &&
+           std::all_of(additions.write.begin(), additions.write.end(), is_there);
+}
+
+sandbox::Additions together(sandbox::Additions one, const sandbox::Additions& other) {
+    one.read.insert(one.read.end(), other.read.begin(), other.read.end());
+    one.write.insert(one.write.end(), other.write.begin(), other.write.end());
+    sort_once_each(one.read);
+    sort_once_each(one.write);
+    one.network = one.network || other.network;
+    return one;
+}
+
+std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials) {
+    sandbox::Additions widening;
+    for (const protocol::Denial& denial : denials) {
+        if (!denial.allow) continue; // nothing would
+        if (denial.kind == "network") {
+            widening.network = true;
+        } else if (std::optional<std::string> place = place_to_write(denial)) {
+            widening.write.push_back(std::move(*place));
+        }
+    }
+    sort_once_each(widening.write);
+    if (widening.empty()) return std::nullopt;
+    return widening;
+}
+
+protocol::Widening to_wire(const sandbox::Additions& additions) {
+    return {additions.read, additions.write, additions.network};
+}
+
+protocol::AdditionalPermissions permissions_of(const sandbox::Additions& additions) {
+    protocol::AdditionalPermissions permissions;
+    if (additions.network) permissions.network = protocol::NetworkPermission{true};
+    if (!additions.read.empty() || !additions.write.empty())
+        permissions.file_system = protocol::FileSystemPermission{additions.read, additions.write};
+    return permissions;
+}
+
+std::string described(const sandbox::Additions& additions) {
+    std::vector<std::string> parts;
+    for (const std::string& path : additions.write)
+        parts.push_back(fmt::format("write {}", core::shell_quoted({path})));
+    for (const std::string& path : additions.read)
+        parts.push_back(fmt::format("read {}", core::shell_quoted({path})));
+    if (additions.network) parts.emplace_back("use the network (all of it)");
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
+// ends. Addresses are written by us.
+std::string described(const protocol::Denial& denial) {
+    std::string target = denial.target.value_or("of something");
+    if (denial.target && denial.kind != "network") target = core::shell_quoted({target});
+    std::string text = fmt::format("{} {}", denial.operation.value_or(denial.kind), target);
+    if (denial.program && !denial.program->empty())
+        text += fmt::format(" by {}", core::shell_quoted({*denial.program}));
+    if (denial.count > 1) text += fmt::format(", {} times", denial.count);
+    if (denial.rule) text += fmt::format(" ({})", *denial.rule);
+    return text;
+}
+
+std::string summary_of(const std::vector<protocol::Denial>& denials) {
+    std::uint64_t count = 0;
+    std::vector<std::string> parts;
+    for (const protocol::Denial& denial : denials) {
+        count += denial.count;
+        if (parts.size() < most_named)
+            parts.push_back(fmt::format("{} {}", denial.operation.value_or(denial.kind),
+                                        denial.target.value_or("of something")));
+    }
+    const std::size_t left = denials.size() - parts.size();
+    const std::string more = left > 0 ? fmt::format("; and {} others", left) : std::string();
+    return fmt::format("{} refused: {}{}", count, fmt::join(parts, "; "), more);
+}
+
+bool is_directory(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool holds_what_runs_later(std::string_view path) {
+    constexpr std::array<std::string_view, 4> names = {".git", ".agents", ".codex", ".execward"};
+    while (!path.empty()) {
+        const std::string_view name = path.substr(0, path.find('/'));
+        if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+        path.remove_prefix(std::min(name.size() + 1, path.size()));
+    }
+    return false;
+}
+
+} // namespace ew::server

@@ -1,0 +1,353 @@
+#include "server/request/sandbox_request.h"
+
+#include "core/environment.h"
+#include "core/text/paths.h"
+#include "server/request/start_request.h"
+#include "server/session/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+using protocol::EntryAccess;
+using protocol::EntryPathType;
+using protocol::FileSystemType;
+using protocol::LaunchMode;
+using protocol::SandboxRequest;
+using protocol::SpecialKind;
+
+Error no_managed_network(std::string member) {
+    return {ErrorKind::sandbox_unavailable,
+            "the process was not started: this version of execward has no managed network",
+            "leave it out: a network that is restricted is none at all", std::move(member)};
+}
+
+std::optional<Error> refusal_of_network(const protocol::StartParams& params) {
+    if (params.managed_network) return no_managed_network("managedNetwork");
+    if (params.network_proxy) return no_managed_network("networkProxy");
+    if (params.enforce_managed_network) return no_managed_network("enforceManagedNetwork");
+    if (params.sandbox && params.sandbox->enforce_managed_network && !params.sandbox->is_disabled())
+        return no_managed_network("sandbox.enforceManagedNetwork");
+    return std::nullopt;
+}
+
+sandbox::Access access_of(EntryAccess access) {
+    switch (access) {
+    case EntryAccess::read: return sandbox::Access::read;
+    case EntryAccess::write: return sandbox::Access::write;
+    case EntryAccess::deny:
+    case EntryAccess::none: break;
+    }
+    return sandbox::Access::deny;
+}
+
+sandbox::Special special_of(SpecialKind kind) {
+    switch (kind) {
+    case SpecialKind::root: return sandbox::Special::root;
+    case SpecialKind::minimal: return sandbox::Special::minimal;
+    case SpecialKind::project_roots: return sandbox::Special::project_roots;
+    case SpecialKind::current_working_directory: return sandbox::Special::workspace;
+    case SpecialKind::tmpdir: return sandbox::Special::tmpdir;
+    case SpecialKind::slash_tmp: return sandbox::Special::slash_tmp;
+    case SpecialKind::unknown: break;
+    }
+    return sandbox::Special::unknown;
+}
+
+// The decoder has seen to it that the member for the type is there.
+sandbox::Entry entry_of(const protocol::FileSystemEntry& wire) {
+    sandbox::Entry entry;
+    entry.access = access_of(wire.access);
+    entry.skip_if_missing = wire.missing_path_behavior.has_value();
+    switch (wire.path.type) {
+    case EntryPathType::path:
+        entry.kind = sandbox::Entry::Kind::path;
+        entry.path = wire.path.path->native;
+        break;
+    case EntryPathType::glob_pattern:
+        entry.kind = sandbox::Entry::Kind::glob;
+        entry.path = *wire.path.pattern;
+        break;
+    case EntryPathType::special:
+        entry.kind = sandbox::Entry::Kind::special;
+        entry.special = special_of(wire.path.value->kind);
+        entry.path = wire.path.value->subpath.value_or("");
+        break;
+    }
+    return entry;
+}
+
+sandbox::FileSystem file_system_of(FileSystemType type) {
+    switch (type) {
+    case FileSystemType::restricted: return sandbox::FileSystem::restricted;
+    case FileSystemType::unrestricted: return sandbox::FileSystem::unrestricted;
+    case FileSystemType::external: break;
+    }
+    return sandbox::FileSystem::external;
+}
+
+// The entries say all about files then, also about /tmp.
+void take_over(sandbox::Policy& policy, const protocol::FileSystemPolicy& wire) {
+    policy.file_system = file_system_of(wire.type);
+    policy.entries.clear();
+    policy.has_private_tmp = false;
+    policy.protects_metadata = true;
+    policy.glob_depth = wire.glob_scan_max_depth;
+    if (wire.type != FileSystemType::restricted) return;
+    for (const protocol::FileSystemEntry& entry : *wire.entries)
+        policy.entries.push_back(entry_of(entry));
+}
+
+sandbox::Network network_of(protocol::NetworkPolicy policy) {
+    return policy == protocol::NetworkPolicy::enabled ? sandbox::Network::enabled
+                                                      : sandbox::Network::restricted;
+}
+
+std::vector<std::string> natives_of(const std::vector<protocol::Path>& paths) {
+    std::vector<std::string> result;
+    result.reserve(paths.size());
+    for (const protocol::Path& path : paths)
+        result.push_back(path.native);
+    return result;
+}
+
+sandbox::ModeOptions options_of(const protocol::SandboxPolicy& policy) {
+    sandbox::ModeOptions options;
+    if (policy.writable_roots) options.writable_roots = natives_of(*policy.writable_roots);
+    options.deny_read = policy.deny_read;
+    options.has_network = policy.network_access;
+    options.shares_tmp = policy.shared_tmp;
+    options.excludes_slash_tmp = policy.exclude_slash_tmp;
+    options.excludes_tmpdir = policy.exclude_tmpdir_env_var;
+    return options;
+}
+
+// Of a request with permissions "external": its file system is.
+sandbox::Policy policy_in(const protocol::PermissionProfile& profile) {
+    sandbox::Policy policy;
+    if (profile.network) policy.network = network_of(*profile.network);
+    if (profile.type == protocol::PermissionsType::external)
+        policy.file_system = sandbox::FileSystem::external;
+    else if (profile.file_system)
+        take_over(policy, *profile.file_system);
+    return policy;
+}
+
+sandbox::Policy policy_in(const SandboxRequest& request) {
+    if (request.permissions) {
+        sandbox::Policy policy = policy_in(*request.permissions);
+        policy.has_private_tmp = request.private_tmp.value_or(false) &&
+                                 policy.file_system == sandbox::FileSystem::restricted;
+        return policy;
+    }
+    sandbox::Policy policy;
+    if (request.policy)
+        policy = sandbox::policy_of(request.policy->type, options_of(*request.policy));
+    if (request.file_system_policy) take_over(policy, *request.file_system_policy);
+    if (request.network_policy) policy.network = network_of(*request.network_policy);
+    return policy;
+}
+
+// Where the special places are. With `mode`, the directory is the root if none is named, and with
+// permissions there is none then.
+sandbox::Context context_of(std::string directory, const SandboxRequest& request) {
+    const protocol::PolicyContext nothing;
+    const protocol::PolicyContext& named =
+        request.policy_context ? *request.policy_context : nothing;
+    sandbox::Context context;
+    context.cwd = std::move(directory);
+    for (const std::optional<protocol::Path>& cwd : {request.cwd, named.cwd, request.policy_cwd})
+        if (cwd) context.cwd = cwd->native;
+    if (named.workspace_roots)
+        context.workspace_roots = natives_of(*named.workspace_roots);
+    else if (request.workspace_roots)
+        context.workspace_roots = natives_of(*request.workspace_roots);
+    else if (request.mode)
+        context.workspace_roots = {context.cwd};
+    return context;
+}
+
+std::string tmpdir_of(const protocol::StartParams& params) {
+    core::Variables environment;
+    if (params.env_policy)
+        environment = core::apply(policy_of(*params.env_policy), own_environment());
+    return tmpdir_in(core::overlaid(std::move(environment), params.env));
+}
+
+sandbox::Enforcement enforcement_of(const SandboxRequest& request, sandbox::Enforcement otherwise) {
+    if (request.mode == LaunchMode::require) return sandbox::Enforcement::require;
+    if (!request.enforcement) return otherwise;
+    return *request.enforcement == protocol::Enforcement::require
+               ? sandbox::Enforcement::require
+               : sandbox::Enforcement::best_effort;
+}
+
+bool denies(const sandbox::Policy& policy, sandbox::Special place) {
+    return std::ranges::any_of(policy.entries, [place](const sandbox::Entry& entry) {
+        return entry.kind == sandbox::Entry::Kind::special && entry.special == place &&
+               entry.access == sandbox::Access::deny;
+    });
+}
+
+// Nobody here can keep a promise about a place that nobody here knows, or that is nowhere.
+std::optional<Error> refusal_of_places(const SandboxOrder& order) {
+    if (denies(order.policy, sandbox::Special::unknown))
+        return Error{ErrorKind::sandbox_unavailable,
+                     "a special place that is to be denied is not known to this version of "
+                     "execward",
+                     "deny it by its path", "sandbox"};
+    if (order.context.workspace_roots.empty() &&
+        denies(order.policy, sandbox::Special::project_roots))
+        return Error{ErrorKind::sandbox_unavailable,
+                     "project_roots are to be denied, and there are none",
+                     "name them in policyContext.workspaceRoots, or deny the path", "sandbox"};
+    return std::nullopt;
+}
+
+Error in_request(Error error, const SandboxRequest& request) {
+    std::string where = request.permissions          ? "sandbox.permissions.file_system"
+                        : request.file_system_policy ? "sandbox.fileSystemPolicy"
+                                                     : "sandbox.policy";
+    // The entries of a mode are made from its options: their numbers say nothing to the client.
+    const bool has_entries = request.permissions || request.file_system_policy;
+    if (has_entries && !error.path.empty()) where += '.' + error.path;
+    error.path = std::move(where);
+    return error;
+}
+
+// What execward has in a directory that is not its own.
+void add_file(std::vector<std::string>& places, std::string path) {
+    const bool is_known = std::ranges::any_of(
+        places, [&path](const std::string& place) { return core::is_at_or_below(path, place); });
+    if (!path.empty() && !is_known) places.push_back(std::move(path));
+}
+
+// Where a process or an operation on files is, as far as the request does not say.
+struct Surroundings {
+    std::string cwd;
+    std::string tmpdir;
+};
+
+Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
+                                               Surroundings surroundings, const ServerSide& side) {
+    using Nothing = std::optional<SandboxOrder>;
+    SandboxOrder order;
+    order.policy = policy_in(request);
+    order.policy.is_wanted = request.mode == LaunchMode::require;
+    if (Result<void> good = sandbox::check(order.policy); !good)
+        return in_request(good.error(), request);
+    order.context = context_of(std::move(surroundings.cwd), request);
+    if (std::optional<Error> refusal = refusal_of_places(order)) return *refusal;
+    if (!sandbox::needs_sandbox(order.policy)) return Nothing();
+    order.policy.enforcement = enforcement_of(request, side.enforcement);
+    order.policy.reports_writes = request.report_writes.value_or(side.reports_writes);
+    order.context.tmpdir = std::move(surroundings.tmpdir);
+    order.context.hidden = side.hidden;
+    return std::optional(std::move(order));
+}
+
+} // namespace
+
+Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
+                                               const ServerSide& side) {
+    if (std::optional<Error> refusal = refusal_of_network(params)) return *refusal;
+    if (!params.sandbox || params.sandbox->is_disabled()) return std::optional<SandboxOrder>();
+    Result<std::optional<SandboxOrder>> order =
+        sandbox_in(*params.sandbox, {params.cwd.native, tmpdir_of(params)}, side);
+    if (!order && order.error().kind == ErrorKind::sandbox_unavailable)
+        order.error().message.insert(0, "the process was not started: ");
+    return order;
+}
+
+Result<std::optional<SandboxOrder>>
+sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
+                 const ServerSide& side) {
+    if (!request || request->is_disabled()) return std::optional<SandboxOrder>();
+    std::optional<SandboxOrder> order =
+        TRY(sandbox_in(*request, {std::move(cwd), tmpdir_in(own_environment())}, side));
+    if (!order) return order;
+    fit_for_files(order->policy);
+    return order;
+}
+
+void fit_for_files(sandbox::Policy& policy) {
+    policy.network = sandbox::Network::enabled;
+    policy.has_private_tmp = false;
+    policy.keeps_writes = true;
+    policy.reports_writes = false;
+    policy.is_wanted = true;
+    // The answer has no place to say what would be missing.
+    policy.enforcement = sandbox::Enforcement::require;
+}
+
+void forbid_writing(sandbox::Policy& policy) {
+    for (sandbox::Entry& entry : policy.entries)
+        if (entry.access == sandbox::Access::write) entry.access = sandbox::Access::read;
+}
+
+sandbox::ModeOptions mode_options(const config::Confinement& confinement) {
+    sandbox::ModeOptions options;
+    options.writable_roots = confinement.writable_roots;
+    options.deny_read = confinement.deny_read;
+    options.has_network = confinement.network_access;
+    options.shares_tmp = confinement.shared_tmp;
+    options.excludes_slash_tmp = confinement.exclude_slash_tmp;
+    options.excludes_tmpdir = confinement.exclude_tmpdir_env_var;
+    options.reports_writes = confinement.report_writes;
+    options.enforcement = confinement.enforcement == config::Enforcement::require
+                              ? sandbox::Enforcement::require
+                              : sandbox::Enforcement::best_effort;
+    return options;
+}
+
+sandbox::Policy policy_of(const SessionSettings& settings) {
+    return sandbox::policy_of(settings.config.sandbox, mode_options(settings.config.confinement));
+}
+
+sandbox::Context context_of(const SessionSettings& settings, std::string workdir,
+                            std::string tmpdir, std::vector<std::string> hidden) {
+    sandbox::Context context;
+    context.cwd = std::move(workdir);
+    // As they were named: where a link leads that a confined program could have made is not theirs.
+    context.workspace_roots =
+        settings.named_roots.empty() ? settings.workspace_roots : settings.named_roots;
+    context.tmpdir = std::move(tmpdir);
+    context.hidden = std::move(hidden);
+    return context;
+}
+
+std::string tmpdir_in(const core::Variables& environment) {
+    std::string tmpdir;
+    for (const auto& [name, value] : environment)
+        if (name == "TMPDIR") tmpdir = value;
+    return tmpdir.starts_with('/') ? tmpdir : "";
+}
+
+std::vector<std::string> hidden_places(const config::Paths& paths, const std::string& database) {
+    std::vector<std::string> places;
+    for (const std::string& directory : {paths.config_directory, paths.state_directory})
+        if (!directory.empty()) places.push_back(directory);
+    add_file(places, paths.rules_directory);
+    add_file(places, paths.config_file);
+    const std::string& file = database.empty() ? paths.state_database : database;
+    if (!file.starts_with('/')) return places;
+    // What SQLite keeps beside a database (sqlite.org/tempfiles.html).
+    for (const std::string_view suffix : {"", "-journal", "-wal", "-shm"})
+        add_file(places, fmt::format("{}{}", file, suffix));
+    return places;
+}
+
+ServerSide server_side(const Session& session) {
+    const sandbox::ModeOptions options = mode_options(session.settings().config.confinement);
+    return {hidden_places(session.setup().paths, session.database()), options.enforcement,
+            options.reports_writes};
+}
+
+} // namespace ew::server

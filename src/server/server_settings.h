@@ -1,0 +1,22 @@
+// What a server is started with.
+#pragma once
+
+#include "protocol/framing.h"
+#include "server/process/process_service.h"
+#include "server/session/session.h"
+
+#include <sys/types.h>
+
+#include <optional>
+
+namespace ew::server {
+
+struct ServerSettings {
+    protocol::Framing framing = protocol::Framing::undecided;
+    std::optional<pid_t> client_process = {}; // its end ends us
+    ProcessSettings processes = {};
+    SessionSetup session = {};
+    bool has_test_ids = false;
+};
+
+} // namespace ew::server

@@ -1,0 +1,144 @@
+#include "server/session/session.h"
+
+#include "base/check.h"
+#include "config/project.h"
+#include "core/sha256.h"
+#include "protocol/methods.h"
+#include "store/store.h"
+#include "version.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace ew::server {
+
+namespace {
+
+std::string absolute_or(const char* path, std::string otherwise) {
+    return path != nullptr && path[0] == '/' ? std::string(path) : std::move(otherwise);
+}
+
+protocol::Shell find_shell() {
+    const std::array<std::string, 3> candidates = {absolute_or(std::getenv("SHELL"), "/bin/bash"),
+                                                   "/bin/bash", "/bin/sh"};
+    for (const std::string& path : candidates)
+        if (::access(path.c_str(), X_OK) == 0) return {path.substr(path.rfind('/') + 1), path};
+    return {"sh", "/bin/sh"};
+}
+
+std::string working_directory() {
+    char* const path = ::getcwd(nullptr, 0); // allocated as long as it needs to be (getcwd(3))
+    std::string result = path != nullptr ? path : "/";
+    std::free(path);
+    return result;
+}
+
+protocol::EnvironmentInfo look_around() {
+    protocol::EnvironmentInfo info;
+    info.shell = find_shell();
+    info.executor_version = program_version;
+    info.cwd.native = working_directory();
+    const std::string home = absolute_or(std::getenv("HOME"), "");
+    if (!home.empty()) info.user_home_dir = protocol::FileUri{home};
+    const std::string temp = absolute_or(std::getenv("TMPDIR"), "");
+    info.temp_dir.native = temp.empty() ? "/tmp" : temp;
+    if (!temp.empty()) info.temporary_directories.push_back({temp});
+    info.platform_os = "linux";
+    info.capabilities = {
+        {"fsWatchMissing", true}, {"sandboxedFileStreaming", true}, {"fileWriteStreaming", true}};
+    return info;
+}
+
+// A version 4 UUID (RFC 9562): known only to the client that got it.
+std::string random_session_id() {
+    std::array<unsigned char, 16> b = {};
+    CHECK(::getrandom(b.data(), b.size(), 0) == static_cast<ssize_t>(b.size()));
+    b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
+    b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
+    std::string id;
+    for (std::size_t i = 0; i < b.size(); ++i)
+        id += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+    return id;
+}
+
+} // namespace
+
+Session::Session(SessionSetup setup, bool has_test_ids)
+    : has_test_ids_(has_test_ids), setup_(std::move(setup)), environment_(look_around()) {
+    settings_.config = setup_.config;
+    settings_.workspace_roots = {environment_.cwd.native};
+}
+
+protocol::Settings Session::configure(const protocol::Settings& changes) {
+    apply(settings_, changes);
+    project_ = config::project_root(settings_.workspace_roots.front());
+    return to_wire(settings_);
+}
+
+const std::string& Session::database() const {
+    const std::string& configured = settings_.config.database;
+    return configured.empty() ? setup_.paths.state_database : configured;
+}
+
+// The session must be known to the database. It is only looked at: a connection to it must not be
+// taken over a fork (SQLite: "How To Corrupt", section 2.6).
+Result<void> Session::resume(const std::string& id) const {
+    const store::UnixMs now = store::Moment::now().wall;
+    std::unique_ptr<store::Store> store = TRY(store::Store::open(database(), now));
+    if (!TRY(store->resume_session(id, now)))
+        return Error{ErrorKind::unknown_session, fmt::format("no session '{}'", id),
+                     "start a new one: leave resumeSessionId out"};
+    return {};
+}
+
+Result<void> Session::check_ready() const {
+    switch (phase_) {
+    case Phase::ready: return {};
+    case Phase::new_connection:
+        return Error{ErrorKind::not_initialized, "the first request must be initialize"};
+    case Phase::answered:
+        return Error{ErrorKind::not_initialized,
+                     "the notification initialized must come before other requests"};
+    case Phase::shut_down:
+        return Error{ErrorKind::shutting_down, "after shutdown only exit is expected"};
+    }
+    return {};
+}
+
+Result<protocol::InitializeResult> Session::initialize(const protocol::InitializeParams& params) {
+    if (phase_ != Phase::new_connection)
+        return Error{ErrorKind::invalid_request, "the connection is initialized already"};
+    if (!params.client_name && !params.client_info)
+        return Error{ErrorKind::invalid_params, "clientName: expected to be present", "",
+                     "clientName"};
+    if (params.resume_session_id) TRY(resume(*params.resume_session_id));
+    if (params.process_id) client_process_ = static_cast<pid_t>(*params.process_id);
+    wants_extensions_ = params.capabilities && params.capabilities->extensions;
+    answers_questions_ = params.capabilities && params.capabilities->approvals;
+    (void)configure(params.settings.value_or(protocol::Settings{}));
+    id_ = params.resume_session_id.value_or(has_test_ids_ ? "session-1" : random_session_id());
+    tag_ = core::sha256(id_);
+    phase_ = Phase::answered;
+
+    protocol::InitializeResult result;
+    result.session_id = id_;
+    result.server_info = {"execward", std::string(program_version)};
+    result.protocol_version = protocol::protocol_version;
+    result.capabilities = {{"processes", true},
+                           {"extensions", true},
+                           {"exec", true},
+                           {"approvals", true},
+                           {"files", true}};
+    result.environment_info = environment_;
+    return result;
+}
+
+void Session::note_initialized() {
+    if (phase_ == Phase::answered) phase_ = Phase::ready;
+}
+
+} // namespace ew::server

@@ -1,0 +1,324 @@
+#include "server/worker.h"
+
+#include "base/log.h"
+#include "core/output/utf8.h"
+#include "os/io.h"
+#include "protocol/decode.h"
+#include "protocol/methods.h"
+#include "sandbox/launch/init_place.h"
+#include "server/connection/source.h"
+#include "server/request/sandbox_request.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace ew::server {
+
+namespace {
+
+constexpr Millis kill_again_time{10};
+
+ProcessSettings process_settings(const ServerSettings& settings, const Session& session) {
+    ProcessSettings result = settings.processes;
+    result.side = server_side(session);
+    return result;
+}
+
+// Where the placeholders of sandboxes are noted. Empty: nowhere.
+std::string placeholder_journal(const Session& session) {
+    const std::string& state = session.setup().paths.state_directory;
+    return state.empty() ? "" : state + "/placeholders";
+}
+
+LocalSettings local_settings(const Session& session, const rlimit& open_files) {
+    LocalSettings settings;
+    settings.open_files = open_files;
+    settings.sandbox = {sandbox::init_place(), session.setup().paths.state_directory};
+    settings.journal = placeholder_journal(session);
+    return settings;
+}
+
+FileSettings file_settings(const ServerSettings& settings, const Session& session) {
+    return {settings.processes.selection, server_side(session), session.environment().cwd.native,
+            placeholder_journal(session)};
+}
+
+} // namespace
+
+Worker::Worker(const ServerSettings& settings, Connection& connection, Session& session,
+               pid_t keeper)
+    : connection_(connection),
+      outbox_(connection.outbox()),
+      session_(session),
+      lifeline_(poller_),
+      open_files_(os::raise_open_files_limit()),
+      processes_(process_settings(settings, session), poller_, bulk_poller_, outbox_),
+      local_(local_settings(session, open_files_), processes_, poller_,
+             os::Cookies::for_this_process()),
+      files_(file_settings(settings, session), poller_, outbox_, local_.sandbox_host()),
+      gate_(session, outbox_),
+      remote_(session, processes_, poller_, outbox_, open_files_),
+      exec_(
+          ExecService::Parts{session, gate_, processes_, local_.sandbox_host(), remote_, outbox_}),
+      patches_(PatchParts{session, gate_, files_, outbox_, poller_}),
+      methods_(Services{&session, &processes_, &exec_, &patches_, &files_, &gate_, &remote_}),
+      now_(clock_now()) {
+    connection_.watch(poller_);
+    (void)poller_.watch(bulk_poller_.fd(), token_of(Source::bulk), os::Interest::read);
+    lifeline_.watch(settings.client_process);
+    lifeline_.watch(keeper);
+    lifeline_.watch(session.client_process());
+    processes_.set_client_wants_extensions(session.wants_extensions());
+    processes_.set_local(local_);
+    if (session.answers_questions()) gate_.begin_session();
+    set_now();
+}
+
+int Worker::run() {
+    patches_.recover_left_over();
+    handle_messages(); // that came with initialize
+    finish_turn();
+    while (!is_over())
+        turn();
+    exec_.abandon({ErrorKind::shutting_down, "the server has ended"});
+    patches_.abandon({ErrorKind::shutting_down,
+                      "the server has ended; the next one finishes or undoes the patch"});
+    outbox_.flush();
+    gate_.flush_all();
+    return ending_->status;
+}
+
+void Worker::turn() {
+    const std::span<const os::Token> ready = poller_.wait(next_deadline(), clock_now());
+    now_ = clock_now();
+    set_now();
+    bool is_bulk_ready = false;
+    for (const os::Token token : ready) {
+        if (source_of(token) == Source::bulk)
+            is_bulk_ready = true;
+        else
+            dispatch(token);
+    }
+    if (connection_.is_always_readable()) read_messages();
+    if (is_bulk_ready) serve_bulk();
+    on_time();
+    if (ending_) continue_ending();
+    finish_turn();
+}
+
+void Worker::set_now() {
+    processes_.set_now(now_);
+    files_.set_now(now_);
+    gate_.set_now(now_);
+    exec_.set_now(now_);
+    patches_.set_now(now_);
+}
+
+void Worker::on_time() {
+    local_.on_time();
+    remote_.on_time();
+    processes_.on_time(now_);
+    files_.on_time(now_);
+    exec_.on_news();
+    exec_.on_time();
+    patches_.on_news();
+    patches_.on_time();
+    gate_.on_time();
+}
+
+void Worker::dispatch(os::Token token) {
+    switch (source_of(token)) {
+    case Source::client_input: return read_messages();
+    case Source::client_output: return connection_.on_output_report();
+    case Source::signals: return on_signals();
+    case Source::parent:
+        log::info("server", "the process that this server belongs to has ended");
+        lifeline_.forget_processes();
+        return begin_ending(0);
+    case Source::bulk: return; // turn() serves it last
+    case Source::start: return local_.on_start_report(token.serial);
+    case Source::output: return local_.on_output(token.serial, 0, OutputPump::lone_budget);
+    case Source::error_output: return local_.on_output(token.serial, 1, OutputPump::lone_budget);
+    case Source::input: return local_.on_input_room(token.serial);
+    case Source::machine: return local_.on_machine(); // on_time() begins what waited
+    case Source::supervisor: return local_.on_supervisor(token.serial);
+    case Source::clearing: return local_.on_clearing(token.serial);
+    case Source::file_start: return files_.on_start_report(token.serial);
+    case Source::file_socket: return files_.on_socket(token.serial);
+    case Source::file_clearing: return files_.on_clearing(token.serial);
+    case Source::patch: return patches_.on_errand(token.serial);
+    case Source::file_watch: return files_.on_watch();
+    case Source::environment_start: return remote_.on_start_report(token.serial);
+    case Source::environment_output: return remote_.on_output(token.serial);
+    case Source::environment_error: return remote_.on_error_text(token.serial);
+    case Source::environment_input: return remote_.on_input_room(token.serial);
+    }
+}
+
+void Worker::on_signals() {
+    const os::Signals::Taken taken = lifeline_.take_signals();
+    if (taken.child)
+        for (const LocalBackend::Stranger child : local_.on_children())
+            remote_.on_reaped(child.pid, child.status);
+    if (taken.ending == 0) return;
+    log::info("server", "ending on {}", os::signal_name(taken.ending));
+    begin_ending(128 + taken.ending);
+}
+
+void Worker::read_messages() {
+    if (ending_) return;
+    connection_.read();
+    handle_messages();
+}
+
+void Worker::handle_messages() {
+    while (!ending_) {
+        protocol::Message* const message = connection_.next();
+        if (message == nullptr) break;
+        handle(*message);
+    }
+    if (connection_.has_ended()) begin_ending(0);
+}
+
+void Worker::handle(protocol::Message& message) {
+    switch (message.kind) {
+    case protocol::Message::Kind::request: {
+        Reply reply(outbox_, std::move(message.id));
+        Result<protocol::Method> method = check_request(session_, message);
+        if (!method) return reply.fail(method.error());
+        return methods_.handle(*method, std::move(reply), message);
+    }
+    case protocol::Message::Kind::notification: return handle_notification(message);
+    case protocol::Message::Kind::response: return handle_answer(message);
+    case protocol::Message::Kind::refused: return; // the connection has answered it
+    }
+}
+
+void Worker::handle_notification(const protocol::Message& message) {
+    if (message.method == "initialized") return session_.note_initialized();
+    if (message.method == "exit")
+        return begin_ending(session_.phase() == Session::Phase::shut_down ? 0 : 1);
+    if (message.method == "$/cancelRequest") {
+        Result<protocol::CancelParams> params =
+            protocol::decode<protocol::CancelParams>(message.params);
+        if (params && cancel(params->id)) return;
+        return log::info("server", "$/cancelRequest names no waiting request");
+    }
+    log::info("server", "ignored the notification '{}'", core::shortened(message.method));
+}
+
+bool Worker::cancel(const json::Id& request) {
+    return processes_.cancel(request) || exec_.cancel(request) || files_.cancel(request) ||
+           patches_.cancel(request) || remote_.cancel(request);
+}
+
+void Worker::handle_answer(const protocol::Message& message) {
+    Answered answered = exec_.on_answer(message);
+    if (answered == Answered::nothing) answered = patches_.on_answer(message);
+    if (answered == Answered::everything) {
+        exec_.abort_questions();
+        patches_.abort_questions();
+    }
+    if (answered == Answered::nothing)
+        log::info("server", "ignored an answer to nothing that is being asked");
+}
+
+// In turns: a stream that was not served for want of room is the first the next time.
+void Worker::serve_bulk() {
+    if (bulk_turn_.empty()) {
+        const std::span<const os::Token> ready = bulk_poller_.ready_now();
+        bulk_turn_.assign(ready.begin(), ready.end());
+    }
+    const bool is_alone = bulk_turn_.size() == 1 && !local_.has_hot();
+    const std::size_t budget = is_alone ? OutputPump::lone_budget : OutputPump::shared_budget;
+    while (!bulk_turn_.empty() && outbox_.unsent(Lane::bulk) < Outbox::bulk_mark) {
+        const os::Token token = bulk_turn_.front();
+        bulk_turn_.pop_front();
+        local_.on_output(token.serial, source_of(token) == Source::output ? 0 : 1, budget);
+        serve_urgent();
+    }
+}
+
+// Between two reads of floods: requests, what they lead to, and the echo of what was typed.
+void Worker::serve_urgent() {
+    now_ = clock_now();
+    set_now();
+    read_messages();
+    local_.read_hot();
+    exec_.on_news();
+    if (outbox_.unsent(Lane::priority) > 0) outbox_.flush();
+}
+
+void Worker::finish_turn() {
+    outbox_.flush();
+    if (processes_.deliver_pending()) outbox_.flush();
+    if (remote_.resume()) outbox_.flush();
+    processes_.pause_or_resume_bulk();
+    // The client has taken everything: there may be more, and no event will say so.
+    has_room_again_ = !outbox_.has_unsent() && processes_.has_undelivered();
+    if (connection_.has_postponed()) handle_messages();
+    if (outbox_.client_is_gone()) begin_ending(0);
+    connection_.update_interest(!ending_);
+}
+
+void Worker::begin_ending(int status) {
+    if (ending_) return;
+    ending_ = Ending{status, now_ + ending_time, now_ + polite_time};
+    const Error not_run = {ErrorKind::shutting_down,
+                           "the command was not run: the server is ending"};
+    local_.refuse_waiting(not_run);
+    exec_.refuse_all(not_run);
+    patches_.refuse_all(
+        {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
+    exec_.on_news();
+    remote_.close_all();
+}
+
+void Worker::continue_ending() {
+    if (ending_->kill_again && !is_due(ending_->kill_again, now_)) return;
+    files_.end_idle();
+    if (files_.has_work() && now_ < ending_->polite_deadline) {
+        ending_->kill_again = std::min(now_ + kill_again_time, ending_->polite_deadline);
+        return;
+    }
+    files_.refuse_all({ErrorKind::shutting_down, "the server is ending"});
+    std::vector<pid_t> spared = files_.clearing_processes();
+    const std::vector<pid_t> errands = patches_.errands();
+    spared.insert(spared.end(), errands.begin(), errands.end());
+    if (now_ < ending_->polite_deadline) {
+        const std::vector<pid_t> programs = remote_.programs();
+        spared.insert(spared.end(), programs.begin(), programs.end());
+    }
+    local_.kill_everything(spared);
+    ending_->kill_again = now_ + kill_again_time;
+}
+
+// Nothing is left below this process, and the client has what it will get.
+bool Worker::is_over() {
+    if (!ending_) return false;
+    if (ending_->deadline <= clock_now()) return true;
+    const bool has_children = ::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0;
+    const bool has_ends = exec_.has_ends_to_tell() || files_.has_endings() || patches_.has_work();
+    return !has_children && !has_ends && !outbox_.has_unsent();
+}
+
+std::optional<TimePoint> Worker::next_deadline() {
+    std::optional<TimePoint> next;
+    if (connection_.is_ready(!ending_) || has_room_again_) next = now_;
+    next = earlier(next, processes_.next_deadline());
+    next = earlier(next, local_.next_deadline());
+    next = earlier(next, remote_.next_deadline());
+    next = earlier(next, exec_.next_deadline());
+    next = earlier(next, files_.next_deadline());
+    next = earlier(next, patches_.next_deadline());
+    next = earlier(next, gate_.next_deadline());
+    if (!ending_) return next;
+    next = earlier(next, ending_->deadline);
+    return earlier(next, ending_->kill_again.value_or(now_));
+}
+
+} // namespace ew::server

@@ -1,0 +1,95 @@
+// Everything that serves one client after the handshake, and the loop. It runs in a process of its
+// own (see keeper.h) and is the only one that starts programs.
+#pragma once
+
+#include "base/clock.h"
+#include "os/poller.h"
+#include "protocol/envelope.h"
+#include "server/approval/gate.h"
+#include "server/connection/connection.h"
+#include "server/environment/remote_backend.h"
+#include "server/exec/exec_service.h"
+#include "server/fs/file_service.h"
+#include "server/lifeline.h"
+#include "server/local/local_backend.h"
+#include "server/methods.h"
+#include "server/patch/patch_service.h"
+#include "server/process/process_service.h"
+#include "server/server_settings.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <deque>
+#include <optional>
+
+namespace ew::server {
+
+class Worker {
+public:
+    // A worker that ends waits this long for its children to go and for the client to take the
+    // rest.
+    static constexpr Millis ending_time{1000};
+    // Of these, what was asked of fs/* and the servers of other environments have this long before
+    // everything is killed.
+    static constexpr Millis polite_time{500};
+
+    // `connection` and `session` outlive the worker. The end of `keeper`, or of the process that
+    // the client named, ends it.
+    Worker(const ServerSettings& settings, Connection& connection, Session& session, pid_t keeper);
+
+    // Serves until the end. Returns the exit status.
+    int run();
+
+private:
+    struct Ending {
+        int status = 0;
+        TimePoint deadline;
+        TimePoint polite_deadline;
+        std::optional<TimePoint> kill_again = {};
+    };
+
+    void turn();
+    void set_now();
+    void on_time();
+    void dispatch(os::Token token);
+    void on_signals();
+
+    void read_messages();
+    void handle_messages();
+    void handle(protocol::Message& message);
+    void handle_notification(const protocol::Message& message);
+    void handle_answer(const protocol::Message& message);
+    bool cancel(const json::Id& request);
+
+    void serve_bulk();
+    void serve_urgent();
+    void finish_turn();
+
+    void begin_ending(int status);
+    void continue_ending();
+    bool is_over();
+    std::optional<TimePoint> next_deadline();
+
+    Connection& connection_;
+    Outbox& outbox_;
+    Session& session_;
+    os::Poller poller_;
+    os::Poller bulk_poller_;
+    Lifeline lifeline_;
+    const rlimit open_files_; // the limit that programs get; ours is raised
+    ProcessService processes_;
+    LocalBackend local_;
+    FileService files_;
+    Gate gate_;
+    RemoteBackend remote_;
+    ExecService exec_;
+    PatchService patches_;
+    Methods methods_;
+    std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
+    bool has_room_again_ = false;     // output is waiting and could go now
+    TimePoint now_;
+    std::optional<Ending> ending_;
+};
+
+} // namespace ew::server

@@ -1,0 +1,270 @@
+#include "core/judgement/command_safety.h"
+#include "support/testing.h"
+
+#include <string>
+#include <vector>
+
+using ew::core::decompose;
+using ew::core::is_dangerous;
+using ew::core::is_known_safe;
+using ew::core::is_plain_shell_call;
+using ew::core::is_straight_path;
+using ew::core::Script;
+using ew::core::with_started_commands;
+
+namespace {
+
+bool is_trusted(std::string_view word) {
+    return word.find('/') == std::string_view::npos || word.starts_with("/usr/bin/");
+}
+
+bool is_safe(std::string_view command) {
+    const Script script = decompose(command);
+    if (!script.obstacle.empty() || script.commands.size() != 1) return false;
+    return is_known_safe(script.commands.front(), is_trusted);
+}
+
+void check_all(bool expected, std::initializer_list<const char*> commands) {
+    for (const char* command : commands) {
+        CAPTURE(command);
+        CHECK(is_safe(command) == expected);
+    }
+}
+
+bool is_dangerous_text(std::string_view command) {
+    return is_dangerous({"bash", "-c", std::string(command)});
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("core/command_safety");
+
+TEST_CASE("programs that print are safe with the options that are known") {
+    check_all(true, {"ls -la --color=never src",
+                     "cat -n a b",
+                     "head -20 a",
+                     "tail -n +5 a",
+                     "wc -l a",
+                     "grep -rn --include='*.c' x .",
+                     "cut -d: -f1,2 a",
+                     "stat -c %n a",
+                     "sort -nrk2 a",
+                     "sort a -u b",
+                     "uniq -c a",
+                     "tr a-z A-Z",
+                     "base64 -d a",
+                     "seq 1 3",
+                     "nl -ba a",
+                     "du -sh a",
+                     "diff -u a b",
+                     "sha256sum a",
+                     "date +%s",
+                     "/usr/bin/cat a",
+                     "echo -- -x"});
+}
+
+TEST_CASE("an option that is not known is not safe, abbreviated or combined or late") {
+    check_all(false,
+              {"sort -o x a", "sort -uo x a", "sort -nox a", "sort --output=x a", "sort --outp x a",
+               "sort a -o x", "sort -T . a", "sort --compress-program=x a", "sort --zzz a",
+               "ls --zzz", "grep --zzz x", "cat -Q a", "base64 -o x", "file -C", "date -s x",
+               "date 01010101", "diff -l a b", "which --read-alias x"});
+}
+
+TEST_CASE("a value is no option and words behind -- are none") {
+    check_all(true, {"sort -t o a", "sort -to a", "cut --output-delimiter=, -f1 a",
+                     "grep -e -delete a", "sort -- -o x", "rg -- --pre a", "head -n -5 a"});
+    check_all(false, {"sort -k -o x", "sort -t -o x a", "rg -e -- --pre=x"});
+}
+
+TEST_CASE("uniq is safe with one operand, because it writes the second") {
+    check_all(true, {"uniq", "uniq a", "uniq -f 1 a", "uniq -w3 -s 1 a", "uniq -- a"});
+    check_all(false,
+              {"uniq a b", "uniq - b", "uniq -- a b", "uniq -f 1 a b", "uniq a*", "uniq [ab]"});
+}
+
+TEST_CASE("sed is safe when it only prints lines by number") {
+    check_all(true, {"sed -n 1p a", "sed -n 1,5p a b", "sed -n '$p' a", "sed -n '1p;3,+2p' a",
+                     "sed -n '2~3p'"
+                     " a"});
+    check_all(false, {"sed 1p a", "sed -n 1p -i a", "sed -n '1w x' a", "sed -n '1p;1e x' a",
+                      "sed -n 1p -fx", "sed -n s/a/b/p a", "sed -n 1p *", "sed -i 1p a", "sed -n p",
+                      "sed -n '1p;' a", "sed -n ',p' a"});
+}
+
+TEST_CASE("find is safe with tests and with actions that print") {
+    check_all(true, {"find", "find . -name '*.c' -o -type d", "find -L a b -maxdepth 2",
+                     "find . ! -empty -print0", "find . \\( -name a , -ls \\)",
+                     "find . -newermt yesterday", "find . -name -delete", "find src/*",
+                     "find . -printf '%p\\n'"});
+    check_all(false,
+              {"find . -delete", "find . -exec a \\;", "find . -execdir a +", "find . -ok a \\;",
+               "find . -okdir a \\;", "find . -fprint x", "find . -fprint0 x",
+               "find . -fprintf x %p", "find . -fls x", "find *", "find . -name *.c", "find . -zzz",
+               "find . -name", "find . -newerzz a", "find -D exec ."});
+}
+
+TEST_CASE("rg is safe unless it starts a program") {
+    check_all(true, {"rg x", "rg -nFw x a", "rg -tcpp -C2 x", "rg --files -g '*.c'", "rg -g z x",
+                     "rg x src/*"});
+    check_all(false, {"rg --pre a x", "rg --pre=a x", "rg -z x", "rg -nz x", "rg --search-zip x",
+                      "rg --hostname-bin a x", "rg x *", "rg -g * x", "rg --pre-glob a x"});
+}
+
+TEST_CASE("git is safe with what reads") {
+    check_all(true, {"git status -sb", "git diff HEAD~1 --stat", "git log -p -1 -- a",
+                     "git log -L 1,2:a", "git log --format='%h %s'", "git show HEAD:a",
+                     "git -C a --no-pager log", "git branch -a", "git branch --merged main",
+                     "git branch --list 'a*'", "git tag -l 'v*'", "git remote -v",
+                     "git log -- --output=x", "git blame a", "git stash list", "git grep -n x"});
+    check_all(false, {"git",
+                      "git push",
+                      "git -c a=b status",
+                      "git --git-dir=a status",
+                      "git -p log",
+                      "git diff --output=x",
+                      "git diff --outp=x",
+                      "git log --ext-diff",
+                      "git show --textconv",
+                      "git branch x",
+                      "git branch -v x",
+                      "git branch -d x",
+                      "git branch --sort=a x",
+                      "git branch --sort --list x",
+                      "git tag x",
+                      "git remote show x",
+                      "git stash",
+                      "git grep -nO x",
+                      "git statusx",
+                      "git diff *",
+                      "git stat*",
+                      "git log --grep -- --output=x",
+                      "git diff --submodule=diff"});
+}
+
+TEST_CASE("a format of git that starts the signature program is not safe") {
+    check_all(false,
+              {"git log --format=%G?", "git log --pretty=format:%GK", "git show --format=%+GS",
+               "git log --format='%- G?'", "git branch --format='%(signature)'",
+               "git branch --sort=signature", "git log --pretty=mine", "git log --show-signature",
+               "git shortlog --group=format:%G?", "git shortlog --group=%GS"});
+    check_all(true,
+              {"git log --format=%h", "git log --pretty=oneline", "git log --pretty=tformat:%an",
+               "git shortlog --group=author", "git shortlog --group=format:%an"});
+}
+
+TEST_CASE("names that a pattern brings in must not be options that matter") {
+    check_all(true,
+              {"ls *", "wc -l *", "cat *.c", "grep x *", "sort a/*", "rg x ./*", "sort -- *"});
+    check_all(false, {"sort *", "rg x *.c", "git diff ?", "base64 [a]", "sort -*", "sort --key=*",
+                      "*/ls"});
+}
+
+TEST_CASE("printf is safe with text alone") {
+    check_all(true, {"printf '%s\\n' a b", "printf hello", "printf '%-5s|%%' a", "printf '%b' a"});
+    check_all(false, {"printf", "printf -v x a", "printf %n a", "printf '%s%n' a b", "printf %d a",
+                      "printf %*s 1 a", "printf *"});
+}
+
+TEST_CASE("what a shell's own commands are given is not computed") {
+    check_all(true, {"exit", "exit 1", "type ls", "type -a ls /usr/bin/ls", "command -v ls"});
+    check_all(false, {"exit 'path[1]'", "exit x", "exit 1 2", "exit -1", "exit *", "type 'a[1]'",
+                      "type -a 'a[$(x)]'", "command -v 'a[1]'", "type -Z a"});
+}
+
+TEST_CASE("a program must be trusted, and its name is taken literally") {
+    check_all(false,
+              {"./ls", "../ls", "/tmp/ls", "LS", "lsx", "'ls '", "sudo ls", "env ls", "make"});
+}
+
+TEST_CASE("a path is straight when nothing in it leads elsewhere") {
+    CHECK(is_straight_path("ls"));
+    CHECK(is_straight_path("/usr/bin/ls"));
+    for (const char* path :
+         {"./ls", "bin/ls", "/usr/bin/../x", "/usr/./ls", "//ls", "/usr/bin/..", "/a/"}) {
+        CAPTURE(path);
+        CHECK_FALSE(is_straight_path(path));
+    }
+}
+
+TEST_CASE("forced removal is dangerous however it is written") {
+    for (const char* command : {"rm -f a",
+                                "rm -rf a",
+                                "rm -r -f a",
+                                "rm a -f",
+                                "rm --force a",
+                                "rm --forc a",
+                                "/bin/rm -rf a",
+                                "sudo rm -rf a",
+                                "sudo -u x rm -rf a",
+                                "env A=1 rm -rf a",
+                                "nice -n 5 rm -rf a",
+                                "timeout 5 rm -f a",
+                                "timeout -s KILL 5 rm -f a",
+                                "xargs -0 rm -f",
+                                "find . -exec rm -f {} +",
+                                "if a; then rm -f b; fi",
+                                "ls | rm -f a",
+                                "echo $(rm -f a)",
+                                "for i in 1; do rm -f $i; done",
+                                "bash -c 'rm -f a'",
+                                "eval 'rm -f a'",
+                                "git reset --hard",
+                                "git -C a reset --hard",
+                                "git clean -fdx",
+                                "dd if=a of=/dev/sda",
+                                "dd of=//dev/sda",
+                                "dd of=/./dev/sda",
+                                "dd of=/tmp/../dev/sda",
+                                "env --s='rm -rf a'",
+                                "env - rm -rf a",
+                                "sudo --us root rm -rf a",
+                                "git -c alias.x='!rm -rf a' x",
+                                "bash <<< 'rm -rf a'",
+                                "/lib64/ld-linux-x86-64.so.2 /bin/rm -rf a",
+                                "mkfs.ext4 a"}) {
+        CAPTURE(command);
+        CHECK(is_dangerous_text(command));
+    }
+}
+
+TEST_CASE("what only looks like forced removal is not dangerous") {
+    for (const char* command :
+         {"rm a", "rm -r a", "rm -- -f", "echo rm -rf a", "echo 'rm -rf a'", "$x -rf a",
+          "grep 'rm -rf' a", "git reset a", "git clean -n", "dd of=/dev/../tmp/a",
+          "dd if=a of=/dev/null", "cat <<E\nrm -rf a\nE"}) {
+        CAPTURE(command);
+        CHECK_FALSE(is_dangerous_text(command));
+    }
+}
+
+TEST_CASE("the commands that a command starts are found") {
+    using Words = std::vector<std::string>;
+
+    const auto started =
+        with_started_commands({"sudo", "-u", "me", "env", "A=1", "sh", "-c", "ls -l"});
+
+    REQUIRE(started.size() == 4);
+    CHECK(started[1] == Words{"env", "A=1", "sh", "-c", "ls -l"});
+    CHECK(started[2] == Words{"sh", "-c", "ls -l"});
+    CHECK(started[3] == Words{"ls", "-l"});
+}
+
+TEST_CASE("launchers in each other end the search at some depth") {
+    std::vector<std::string> words(100, "sudo");
+
+    CHECK(with_started_commands(words).size() < 10);
+}
+
+TEST_CASE("only a shell with a script and nothing else is taken apart") {
+    CHECK(is_plain_shell_call({"bash", "-lc", "ls"}));
+    CHECK(is_plain_shell_call({"/bin/sh", "-c", "ls"}));
+    CHECK_FALSE(is_plain_shell_call({"bash", "-ic", "ls"}));
+    CHECK_FALSE(is_plain_shell_call({"bash", "-c", "ls", "x"}));
+    CHECK_FALSE(is_plain_shell_call({"bash", "-c"}));
+    CHECK_FALSE(is_plain_shell_call({"bash", "-c", "-s"}));
+    CHECK_FALSE(is_plain_shell_call({"bash", "-c", "+x ls"}));
+    CHECK_FALSE(is_plain_shell_call({"fish", "-c", "ls"}));
+}
+
+TEST_SUITE_END();

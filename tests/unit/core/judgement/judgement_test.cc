@@ -1,0 +1,743 @@
+#include "core/judgement/banned_prefix.h"
+#include "core/judgement/judgement.h"
+#include "support/testing.h"
+
+#include <string>
+#include <vector>
+
+using ew::core::ApprovalPolicy;
+using ew::core::canonical_argv;
+using ew::core::Decision;
+using ew::core::is_banned_prefix;
+using ew::core::judge;
+using ew::core::Judgement;
+using ew::core::PrefixRule;
+using ew::core::Question;
+using ew::core::RuleLayer;
+using ew::core::RuleSet;
+using ew::core::SandboxPermissions;
+using ew::core::Words;
+
+namespace {
+
+bool is_trusted(std::string_view word) {
+    return word.find('/') == std::string_view::npos || word.starts_with("/usr/bin/") ||
+           word.starts_with("/bin/");
+}
+
+Question asked(std::string script, ApprovalPolicy policy = ApprovalPolicy::untrusted) {
+    Question question;
+    question.argv = {"bash", "-lc", std::move(script)};
+    question.policy = policy;
+    question.workspace_roots = {"/work/tree"};
+    question.workdir = "/work/tree";
+    return question;
+}
+
+PrefixRule rule(Decision decision, const Words& words, RuleLayer layer = RuleLayer::user) {
+    PrefixRule result;
+    for (const std::string& word : words)
+        result.prefix.push_back({word});
+    result.decision = decision;
+    result.layer = layer;
+    result.origin = "rules.toml:7";
+    return result;
+}
+
+RuleSet rules(std::vector<PrefixRule> list) {
+    RuleSet set;
+    set.rules = std::move(list);
+    return set;
+}
+
+Decision decided(const Question& question, const RuleSet& set = {}) {
+    return judge(question, set, is_trusted).decision;
+}
+
+Decision decided(const char* script, const RuleSet& set) {
+    return decided(asked(script), set);
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+// Words joined by blanks.
+std::string proposed(const Question& question, const RuleSet& set = {}) {
+    std::string text;
+    for (const std::string& word : judge(question, set, is_trusted).proposed_prefix)
+        text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+constexpr Decision allow = Decision::allow;
+constexpr Decision prompt = Decision::prompt;
+constexpr Decision forbidden = Decision::forbidden;
+
+} // namespace
+
+TEST_SUITE_BEGIN("core/judgement");
+
+TEST_CASE("each policy decides about the safe, the unknown and the dangerous") {
+    struct Row {
+        ApprovalPolicy policy;
+        bool is_confined;
+        Decision safe;
+        Decision unknown;
+        Decision dangerous;
+    };
+
+    const std::vector<Row> table = {
+        {ApprovalPolicy::untrusted, true, allow, prompt, prompt},
+        {ApprovalPolicy::untrusted, false, allow, prompt, prompt},
+        {ApprovalPolicy::on_failure, true, allow, allow, prompt},
+        {ApprovalPolicy::on_failure, false, allow, allow, prompt},
+        {ApprovalPolicy::on_request, true, allow, allow, prompt},
+        {ApprovalPolicy::on_request, false, allow, allow, prompt},
+        {ApprovalPolicy::granular, true, allow, allow, prompt},
+        {ApprovalPolicy::granular, false, allow, allow, prompt},
+        {ApprovalPolicy::never, true, allow, allow, forbidden},
+        {ApprovalPolicy::never, false, allow, allow, forbidden},
+    };
+    for (const Row& row : table) {
+        CAPTURE(static_cast<int>(row.policy));
+        const auto with = [&](const char* script) {
+            Question question = asked(script, row.policy);
+            question.is_confined = row.is_confined;
+            return decided(question);
+        };
+        CHECK(with("ls | head") == row.safe);
+        CHECK(with("make") == row.unknown);
+        CHECK(with("echo $X") == row.unknown);
+        CHECK(with("rm -rf x") == row.dangerous);
+        CHECK(with("if a; then rm -rf x; fi") == row.dangerous);
+    }
+}
+
+TEST_CASE("the strictest part of a script decides") {
+    const RuleSet set = rules({rule(allow, {"make"}), rule(forbidden, {"curl"})});
+
+    CHECK(decided("ls && make", set) == allow);
+    CHECK(decided("make; touch a", set) == prompt);
+    CHECK(decided("touch a; curl x", set) == forbidden);
+}
+
+TEST_CASE("the strictest of all rules that match decides, however long they are") {
+    const RuleSet set = rules({rule(forbidden, {"rm"}), rule(allow, {"rm", "-rf", "out"}),
+                               rule(prompt, {"git", "push", "-f"}), rule(allow, {"git", "push"})});
+
+    CHECK(decided("rm -rf out", set) == forbidden);
+    CHECK(decided("git push -f", set) == prompt);
+    CHECK(decided("git push", set) == allow);
+}
+
+TEST_CASE("the justification of the longest deciding rule comes first in the reason") {
+    RuleSet set = rules({rule(forbidden, {"git"}), rule(forbidden, {"git", "push"})});
+    set.rules[0].justification = "no git here";
+    set.rules[1].justification = "releases are pushed by the robot";
+
+    const Judgement judgement = judge(asked("git push"), set, is_trusted);
+
+    CHECK(judgement.reason.starts_with("releases are pushed by the robot"));
+    CHECK(has(judgement.reason, "rules.toml:7"));
+    CHECK(judgement.is_by_rule);
+    REQUIRE(judgement.commands.size() == 1);
+    CHECK(judgement.commands[0].rule_origin == "rules.toml:7");
+    CHECK(judgement.commands[0].justification == "releases are pushed by the robot");
+}
+
+TEST_CASE("rules of the system and of a project can only make things stricter") {
+    for (const RuleLayer layer : {RuleLayer::system, RuleLayer::project}) {
+        CHECK(decided("make", rules({rule(allow, {"make"}, layer)})) == prompt);
+        CHECK(decided("ls", rules({rule(prompt, {"ls"}, layer)})) == prompt);
+        CHECK(decided("ls", rules({rule(forbidden, {"ls"}, layer)})) == forbidden);
+    }
+    CHECK(decided("make", rules({rule(allow, {"make"}, RuleLayer::session)})) == allow);
+}
+
+TEST_CASE("a rule that allows a bare program does not cover what is dangerous") {
+    CHECK(decided("rm -rf a", rules({rule(allow, {"rm"})})) == prompt);
+    CHECK(decided("rm a", rules({rule(allow, {"rm"})})) == allow);
+    CHECK(decided("rm -rf a", rules({rule(allow, {"rm", "-rf"})})) == allow);
+    CHECK(decided("sudo -n rm -rf a", rules({rule(allow, {"sudo", "-n"})})) == prompt);
+}
+
+TEST_CASE("under never the reason says how a dangerous command can be allowed") {
+    Question question = asked("rm -rf a", ApprovalPolicy::never);
+    question.is_confined = false;
+
+    const Judgement refused = judge(question, {}, is_trusted);
+    CHECK(refused.decision == forbidden);
+    CHECK(has(refused.reason, "`rm -rf a`"));
+    CHECK(has(refused.reason, "never to ask"));
+    CHECK(has(refused.reason, "a rule that allows it"));
+
+    CHECK(decided(question, rules({rule(allow, {"rm", "-rf"})})) == allow);
+}
+
+TEST_CASE("under never a rule that asks refuses") {
+    const Judgement judgement =
+        judge(asked("ls", ApprovalPolicy::never), rules({rule(prompt, {"ls"})}), is_trusted);
+
+    CHECK(judgement.decision == forbidden);
+    CHECK(judgement.is_by_rule);
+    CHECK(has(judgement.reason, "never to ask"));
+}
+
+TEST_CASE("granular refuses the kinds of question that are switched off") {
+    const RuleSet set = rules({rule(prompt, {"ls"})});
+    Question by_rule = asked("ls", ApprovalPolicy::granular);
+    Question by_heuristic = asked("rm -f a", ApprovalPolicy::granular);
+    CHECK(decided(by_rule, set) == prompt);
+    CHECK(decided(by_heuristic, set) == prompt);
+
+    by_rule.granular.rules = by_heuristic.granular.rules = false;
+    CHECK(decided(by_rule, set) == forbidden);
+    CHECK(decided(by_heuristic, set) == prompt);
+
+    by_rule.granular = by_heuristic.granular = {.sandbox_approval = false};
+    CHECK(decided(by_rule, set) == prompt);
+    CHECK(decided(by_heuristic, set) == forbidden);
+}
+
+TEST_CASE(
+    "asking for more than the sandbox gives is a question under on-request, whatever is allowed") {
+    for (const auto permissions :
+         {SandboxPermissions::require_escalated, SandboxPermissions::with_additional_permissions}) {
+        Question question = asked("make", ApprovalPolicy::on_request);
+        question.permissions = permissions;
+        CHECK(decided(question) == prompt);
+        CHECK(decided(question, rules({rule(allow, {"make"})})) == prompt);
+
+        question.argv = {"ls"};
+        CHECK(decided(question) == prompt);
+
+        question.is_confined = false;
+        CHECK(decided(question) == allow);
+    }
+}
+
+TEST_CASE("other policies let no call ask for more") {
+    for (const auto policy :
+         {ApprovalPolicy::untrusted, ApprovalPolicy::on_failure, ApprovalPolicy::never}) {
+        Question question = asked("ls", policy);
+        question.permissions = SandboxPermissions::require_escalated;
+
+        const Judgement judgement = judge(question, {}, is_trusted);
+
+        CHECK(judgement.decision == forbidden);
+        CHECK(has(judgement.reason, "outside the sandbox"));
+    }
+
+    Question granular = asked("ls", ApprovalPolicy::granular);
+    granular.permissions = SandboxPermissions::require_escalated;
+    CHECK(decided(granular) == prompt);
+    granular.granular.request_permissions = false;
+    CHECK(decided(granular) == forbidden);
+}
+
+TEST_CASE("a risky environment takes the safe list and rules that allow away") {
+    Question question = asked("ls");
+    question.has_risky_environment = true;
+
+    CHECK(decided(question) == prompt);
+    CHECK(decided(question, rules({rule(allow, {"ls"})})) == prompt);
+}
+
+TEST_CASE("what runs because it is known to be safe is told") {
+    CHECK(judge(asked("git status"), {}, is_trusted).is_safe_listed);
+    CHECK(judge(asked("make && git status"), rules({rule(allow, {"make"})}), is_trusted)
+              .is_safe_listed);
+    CHECK_FALSE(judge(asked("make"), rules({rule(allow, {"make"})}), is_trusted).is_safe_listed);
+    CHECK_FALSE(judge(asked("make"), {}, is_trusted).is_safe_listed);
+}
+
+TEST_CASE("a script that is not taken apart says why and no rule allows it") {
+    const Judgement judgement =
+        judge(asked("make $X"), rules({rule(allow, {"make"}), rule(allow, {"bash"})}), is_trusted);
+
+    CHECK(judgement.decision == prompt);
+    CHECK(has(judgement.obstacle, "$"));
+    CHECK(has(judgement.reason, judgement.obstacle));
+    CHECK(judgement.proposed_prefix.empty());
+}
+
+TEST_CASE("a ban is found wherever the command is written out") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"}), rule(allow, {"git"})});
+
+    for (const char* script :
+         {"git -C a push", "git -c a=b --no-pager push", "env git push", "/usr/bin/git push",
+          "./git push", "X=1 git push", "if a; then git push; fi", "ls $(git push)",
+          "eval 'git push'", "sh -c 'git push'", "f() { git push; }", "$'git' push",
+          "echo | xargs git push"}) {
+        CAPTURE(script);
+        CHECK(decided(script, set) == forbidden);
+    }
+    for (const char* script : {"git pus*", "git [p]ush"}) {
+        CAPTURE(script);
+        CHECK(decided(script, set) == prompt);
+    }
+    for (const char* script : {"git log push", "echo git push", "git -C push status"}) {
+        CAPTURE(script);
+        CHECK(decided(script, set) == allow);
+    }
+}
+
+TEST_CASE("a ban is found behind whatever starts programs, however its options are written") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"})});
+
+    for (const char* script : {"env --split='git push'",
+                               "env --s 'git push'",
+                               "env - git push",
+                               "env --argv0 x git push",
+                               "env -a x git push",
+                               "env --chd / git push",
+                               "env -S'-u X git push'",
+                               "sudo --us root git push",
+                               "xargs --delim x git push",
+                               "bash -co pipefail 'git push'",
+                               "bash --rcfile x -c 'git push'",
+                               "script --comm 'git push'",
+                               "script --comm='git push'",
+                               "script -qc'git push'",
+                               "bash <<< 'git push'",
+                               "source /dev/stdin <<< 'git push'",
+                               "cat <<E | sh\ngit push\nE",
+                               "sudo bash <<'E'\ngit push\nE",
+                               "echo git push | sh | cat >x",
+                               "echo git push | sh",
+                               "printf 'git push' | sudo bash -s",
+                               "git -c alias.p=push p",
+                               "git -c ALIAS.p='!git push' p",
+                               "/lib64/ld-linux-x86-64.so.2 --library-path x /usr/bin/git push",
+                               "parallel git ::: push",
+                               "parallel -j4 git {} ::: pull push",
+                               "parallel ::: 'git push'",
+                               "noglob git push",
+                               "repeat 2 git push",
+                               "emulate sh -c 'git push'",
+                               "test -v 'a[$(git push)]'",
+                               "exit 'a[`git push`]'"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == forbidden);
+    }
+}
+
+TEST_CASE("what may be forbidden behind something that starts programs is a question") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"}), rule(allow, {"sudo"})});
+
+    for (const char* script : {"sudo --unknown x git push", "nice --unknown x git -C a push",
+                               "git --config-env=alias.p=P p", "git -c include.path=x p",
+                               "git config alias.p push", "xargs git", "xargs -I{} git {}"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
+    }
+    for (const char* script :
+         {"sudo apt install git", "git log", "xargs grep push", "cat <<E >x\ngit push\nE",
+          "echo git push", "[ git = push ]", "env -u A git log", "bash -c ls 'git push'"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
+    }
+}
+
+TEST_CASE("options between the words of a ban make it a question") {
+    const RuleSet set = rules({rule(forbidden, {"npm", "publish"}), rule(allow, {"npm"})});
+
+    CHECK(decided("npm --silent publish", set) == prompt);
+    CHECK(decided("npm run publish", set) == allow);
+}
+
+TEST_CASE("a rule for a bare name is one for a path that is trusted or listed") {
+    RuleSet set = rules({rule(allow, {"make", "test"})});
+    CHECK(decided("/usr/bin/make test", set) == allow);
+    CHECK(decided("/opt/make test", set) == prompt);
+    CHECK(decided("/usr/bin/../../opt/make test", set) == prompt);
+    CHECK(decided("./make test", set) == prompt);
+
+    set.host_executables = {{"make", {"/opt/make"}}};
+    CHECK(decided("/opt/make test", set) == allow);
+    CHECK(decided("/usr/bin/make test", set) == prompt);
+}
+
+TEST_CASE("a rule that allows ends where cd may leave the workspace") {
+    const RuleSet set = rules({rule(allow, {"make"})});
+    Question question = asked("cd sub && make");
+    question.stays_inside = [](std::string_view path) {
+        return path == "/work/tree/sub" || path == "/work/tree/sub/";
+    };
+    for (const char* script :
+         {"cd sub && make", "cd /work/tree/sub; make", "cd .; make", "cd -P -- sub/ && make"}) {
+        CAPTURE(script);
+        question.argv[2] = script;
+        CHECK(decided(question, set) == allow);
+    }
+    for (const char* script :
+         {"cd link; make", "cd /work/treehouse; make", "cd ..; make", "cd -; make", "cd; make",
+          "cd -P /etc; make", "cd /work/tree/../x; make", "cd a*; make", "cd tree sub; make",
+          "cd sub && cd sub && make", "false && cd sub; cd sub; make", "cd +1; make",
+          "cd ''; make"}) {
+        CAPTURE(script);
+        question.argv[2] = script;
+        CHECK(decided(question, set) == prompt);
+    }
+}
+
+TEST_CASE("nobody knows where cd leads without looking") {
+    const RuleSet set = rules({rule(allow, {"make"})});
+
+    CHECK(decided("cd sub && make", set) == prompt);
+    CHECK(decided("cd . && make", set) == allow);
+}
+
+TEST_CASE("rules that allow count in the workspace alone, whatever their layer") {
+    for (const RuleLayer layer : {RuleLayer::user, RuleLayer::session}) {
+        const RuleSet set = rules({rule(allow, {"make"}, layer)});
+        Question question = asked("make");
+        question.workspace_roots = {"/work/a", "/work/tree"};
+        question.workdir = "/work/tree/sub";
+        CHECK(decided(question, set) == allow);
+        question.argv = {"make"};
+        CHECK(decided(question, set) == allow);
+        for (const char* directory : {"/work/treehouse", "/work", "/evil", ""}) {
+            CAPTURE(directory);
+            question.workdir = directory;
+            CHECK(decided(question, set) == prompt);
+        }
+        question.workdir = "/work/tree";
+        question.workspace_roots.clear();
+        CHECK(decided(question, set) == prompt);
+        question.workspace_roots = {"/"};
+        CHECK(decided(question, set) == allow);
+    }
+}
+
+TEST_CASE("no prefix is proposed that would not count where the command runs") {
+    Question question = asked("npm test");
+    question.workdir = "/evil";
+
+    CHECK(proposed(question).empty());
+}
+
+TEST_CASE("a path is known by its name only if what runs is trusted too") {
+    const RuleSet set = rules({rule(allow, {"git", "status"})});
+    Question question = asked("");
+    question.argv = {"/usr/bin/cat", "a"};
+    question.program = "/usr/bin/cat.real";
+    CHECK(decided(question) == allow);
+    for (const char* program : {"/tree/evil", "/usr/bin/bash"}) {
+        CAPTURE(program);
+        question.program = program;
+        question.argv = {"/usr/bin/cat", "a"};
+        CHECK(decided(question) == prompt);
+        question.argv = {"/usr/bin/git", "status"};
+        CHECK(decided(question, set) == prompt);
+    }
+    question.argv = {"cat", "a"};
+    CHECK(decided(question) == prompt);
+    question.program = "/opt/coreutils/cat";
+    CHECK(decided(question) == allow);
+}
+
+TEST_CASE("a program with another name is what its file is called, when it makes things stricter") {
+    Question question = asked("", ApprovalPolicy::on_request);
+    question.argv = {"./tool", "push"};
+    question.program = "/usr/bin/git";
+    CHECK(decided(question) == allow);
+    CHECK(decided(question, rules({rule(forbidden, {"git", "push"})})) == forbidden);
+    question.argv = {"./tool", "-rf", "x"};
+    question.program = "/usr/bin/rm";
+    CHECK(decided(question) == prompt);
+}
+
+TEST_CASE("a path listed for a program must lead to it") {
+    RuleSet set = rules({rule(allow, {"make", "test"})});
+    set.host_executables = {{"make", {"/opt/make", "/opt/make-4"}}};
+    Question question = asked("");
+    question.argv = {"/opt/make", "test"};
+    for (const char* program : {"", "/opt/make", "/opt/make-4", "/opt/x/make", "/usr/bin/gmake"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question, set) == allow);
+    }
+    question.program = "/opt/bash";
+    CHECK(decided(question, set) == prompt);
+}
+
+TEST_CASE("a shell is known by what runs, not by its name alone") {
+    Question question = asked("ls *");
+    question.argv[0] = "/usr/bin/bash";
+    CHECK(decided(question) == allow);
+    question.program = "/tree/evil";
+    CHECK(decided(question) == prompt);
+    question.program = "/usr/bin/python3";
+    CHECK(decided(question) == prompt);
+
+    question.argv[0] = "sh";
+    for (const char* program : {"/usr/bin/dash", "/usr/bin/bash", "/bin/busybox"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question) == allow);
+    }
+    for (const char* program : {"/usr/bin/zsh-5.9", "/bin/mksh", "/usr/bin/ksh93"}) {
+        CAPTURE(program);
+        question.program = program;
+        CHECK(decided(question) == prompt);
+    }
+}
+
+TEST_CASE("letters beyond ASCII are only read where nobody reads them otherwise") {
+    Question question = asked("echo '\xe4\xbd\xa0'");
+    CHECK(decided(question) == allow);
+    question.has_utf8_locale = false;
+    CHECK(decided(question) == prompt);
+    question.argv[2] = "echo a; sh -c \"echo '\xe4\xbd\xa0'\"";
+    CHECK(decided(question) == prompt);
+    question.argv[2] = "echo a";
+    CHECK(decided(question) == allow);
+}
+
+TEST_CASE("while rules are missing, what has none and is not harmless is a question") {
+    RuleSet set = rules({rule(allow, {"make"})});
+    set.gap = "user.toml cannot be read";
+    for (const auto policy : {ApprovalPolicy::untrusted, ApprovalPolicy::on_failure,
+                              ApprovalPolicy::on_request, ApprovalPolicy::granular}) {
+        const Judgement judgement = judge(asked("ls; touch a", policy), set, is_trusted);
+        CHECK(judgement.decision == prompt);
+        CHECK(has(judgement.reason, "`touch a`"));
+        CHECK(has(judgement.reason, set.gap));
+        CHECK(decided(asked("touch $X", policy), set) == prompt);
+        CHECK(decided(asked("ls", policy), set) == allow);
+        CHECK(decided(asked("make", policy), set) == allow);
+    }
+    const Judgement refused = judge(asked("touch a", ApprovalPolicy::never), set, is_trusted);
+    CHECK(refused.decision == forbidden);
+    CHECK(has(refused.reason, set.gap));
+    CHECK(decided(asked("ls", ApprovalPolicy::never), set) == allow);
+}
+
+TEST_CASE("shells in shells are taken apart, and only the system's") {
+    CHECK(decided(asked("bash -c 'sh -c ls'")) == allow);
+    CHECK(decided(asked("bash -c 'sh -c make'")) == prompt);
+    CHECK(decided(asked("./bash -c ls")) == prompt);
+    const RuleSet set = rules({rule(forbidden, {"sh"})});
+    CHECK(decided("ls; sh -c ls", set) == forbidden);
+    CHECK(decided("ls", set) == allow);
+    Question own = asked("ls");
+    own.argv[0] = "./bash";
+    CHECK(decided(own) == prompt);
+}
+
+TEST_CASE("a command with very many words is left to a person, and soon") {
+    Question question;
+    question.policy = ApprovalPolicy::untrusted;
+    question.argv = Words(4096, "-exec");
+    question.argv[0] = "echo";
+    CHECK(decided(question) == allow);
+
+    question.argv.emplace_back("x");
+    CHECK(decided(question) == prompt);
+
+    question.argv = Words(200000, "-exec");
+    question.argv[0] = "find";
+    CHECK(decided(question, rules({rule(allow, {"find"})})) == prompt);
+}
+
+TEST_CASE("what is no command is refused") {
+    Question question = asked("ls");
+    for (const Words& argv : {Words{}, Words{""}, Words{"ls", std::string("a\0b", 3)},
+                              Words{"ls", std::string(131072, 'a')}}) {
+        question.argv = argv;
+        CHECK(decided(question) == forbidden);
+    }
+}
+
+TEST_CASE("the first command that needs a question is proposed as a rule") {
+    CHECK(proposed(asked("ls && npm test -- -x; touch a")) == "npm test -- -x");
+    CHECK(proposed(asked("ls | head")).empty());
+    CHECK(proposed(asked("npm test", ApprovalPolicy::on_request)) == "npm test");
+    CHECK(proposed(asked("npm test; touch a"), rules({rule(allow, {"npm", "test"})})) == "touch a");
+}
+
+TEST_CASE("nothing is proposed that would allow too much or could not be read") {
+    for (const char* script :
+         {"python3", "sudo", "sudo python3", "env", "git", "bash -i", "npm tes*", "touch $X",
+          "rm -rf a", "timeout 5", "ssh host", "docker run -it x $Y"}) {
+        CAPTURE(script);
+        CHECK(proposed(asked(script)).empty());
+    }
+}
+
+TEST_CASE("nothing is proposed where a rule asks") {
+    CHECK(proposed(asked("make; ls"), rules({rule(prompt, {"ls"})})).empty());
+    CHECK(proposed(asked("make"), rules({rule(forbidden, {"make"})})).empty());
+    CHECK(proposed(asked("make", ApprovalPolicy::on_request), rules({rule(allow, {"make"})}))
+              .empty());
+}
+
+TEST_CASE("the caller's prefix is proposed if it would answer the question") {
+    Question question = asked("npm test -- -x");
+    question.requested_prefix = {"npm", "test"};
+    CHECK(proposed(question) == "npm test");
+    CHECK(proposed(question, rules({rule(allow, {"npm", "test"})})).empty());
+
+    question.argv[2] = "npm test && ls";
+    CHECK(proposed(question) == "npm test");
+
+    question.argv[2] = "npm test && touch all";
+    CHECK(proposed(question) == "npm test");
+    question.requested_prefix = {"touch"};
+    CHECK(proposed(question) == "npm test");
+
+    question.argv[2] = "python3 x.py";
+    question.requested_prefix = {"python3"};
+    CHECK(proposed(question) == "python3 x.py");
+}
+
+TEST_CASE("a prefix that the caller asks for is held to the same") {
+    Question question = asked("");
+    question.argv = {"prog", "a\xe2\x80\xae"
+                             "b\x1b[2J"};
+    question.requested_prefix = question.argv;
+    CHECK(proposed(question).empty());
+
+    for (const char* script : {"rm -rf build", "rm -r build", "find . -delete"}) {
+        CAPTURE(script);
+        question = asked(script);
+        for (const Words& prefix : {Words{"rm", "-rf"}, Words{"rm", "-r"},
+                                    Words{"rm", "-rf", "build"}, Words{"find", "."}}) {
+            question.requested_prefix = prefix;
+            CHECK(proposed(question) != (prefix[0] + " " + prefix[1]));
+        }
+    }
+    question = asked("rm -rf build");
+    question.requested_prefix = {"rm", "-rf", "build"};
+    CHECK(proposed(question).empty());
+}
+
+TEST_CASE("a prefix is banned until it says what is run") {
+    for (const Words& prefix : {Words{"python3.11"},
+                                Words{"python3.11", "-c"},
+                                Words{"python3", "-u"},
+                                Words{"python3", "-m"},
+                                Words{"python3", "-W", "x"},
+                                Words{"nodejs"},
+                                Words{"perl5.36"},
+                                Words{"node", "--eval"},
+                                Words{"perl", "-E"},
+                                Words{"tclsh8.6"},
+                                Words{"make"},
+                                Words{"make", "-C", "x"},
+                                Words{"rm", "-rf"},
+                                Words{"rm", "-r"},
+                                Words{"find", "."},
+                                Words{"find", ".", "-exec"},
+                                Words{"git", "-c"},
+                                Words{"git", "-C"},
+                                Words{"git", "-C", "x"},
+                                Words{"git", "rebase", "-x"},
+                                Words{"git", "reset"},
+                                Words{"docker", "-H"},
+                                Words{"docker", "-H", "x"},
+                                Words{"docker", "run", "-it", "x"},
+                                Words{"ssh", "-p", "22"},
+                                Words{"ssh", "-p", "22", "host"},
+                                Words{"npm", "run"},
+                                Words{"npm", "run", "-s"},
+                                Words{"npx"},
+                                Words{"npx", "-y"},
+                                Words{"npx", "-p", "x"},
+                                Words{"uvx"},
+                                Words{"pipx", "run"},
+                                Words{"go", "run"},
+                                Words{"gdb"},
+                                Words{"gdb", "a"},
+                                Words{"vim"},
+                                Words{"vim", "a"},
+                                Words{"sed"},
+                                Words{"sed", "-i"},
+                                Words{"expect"},
+                                Words{"Rscript", "--vanilla"},
+                                Words{"julia"},
+                                Words{"kubectl", "-n", "x"},
+                                Words{"kubectl", "get", "-o"},
+                                Words{"sudo", "python3.11"},
+                                Words{"env", "A=1", "npx", "-y"}}) {
+        std::string text;
+        for (const std::string& word : prefix)
+            text += word + " ";
+        CAPTURE(text);
+        CHECK(is_banned_prefix(prefix));
+    }
+    for (const Words& prefix :
+         {Words{"python3.11", "x.py"}, Words{"python3", "-m", "pytest"},
+          Words{"python3", "-u", "x.py"}, Words{"make", "test"}, Words{"make", "-C", "x", "test"},
+          Words{"npm", "run", "build"}, Words{"npm", "install"}, Words{"npx", "-y", "eslint"},
+          Words{"go", "run", "./cmd"}, Words{"go", "test"}, Words{"git", "-C", "x", "push"},
+          Words{"git", "commit", "--amend"}, Words{"ssh", "-p", "22", "host", "uptime"},
+          Words{"docker", "ps"}, Words{"docker", "exec", "box", "ls"},
+          Words{"kubectl", "get", "pods"}, Words{"rm", "a"},
+          Words{"find", ".", "-exec", "touch", "{}", ";"}, Words{"sed", "-i", "s/a/b/", "x"}}) {
+        std::string text;
+        for (const std::string& word : prefix)
+            text += word + " ";
+        CAPTURE(text);
+        CHECK_FALSE(is_banned_prefix(prefix));
+    }
+}
+
+TEST_CASE("shells, interpreters and launchers are banned as rules while nothing follows") {
+    for (const Words& prefix : {Words{},
+                                Words{"python"},
+                                Words{"python3", "-c"},
+                                Words{"/usr/bin/python3", "-"},
+                                Words{"bash"},
+                                Words{"/bin/zsh", "-lc"},
+                                Words{"sh", "-c"},
+                                Words{"env"},
+                                Words{"sudo"},
+                                Words{"sudo", "-u", "x"},
+                                Words{"sudo", "bash"},
+                                Words{"env", "A=1", "python3"},
+                                Words{"xargs", "-n1"},
+                                Words{"git"},
+                                Words{"node", "-e"},
+                                Words{"php", "-r"},
+                                Words{"pwsh", "-Command"},
+                                Words{"osascript"},
+                                Words{"ssh"},
+                                Words{"docker", "exec"},
+                                Words{"kubectl", "exec"}}) {
+        CAPTURE(prefix.size());
+        CHECK(is_banned_prefix(prefix));
+    }
+    CHECK_FALSE(is_banned_prefix({"python3", "x.py"}));
+    CHECK_FALSE(is_banned_prefix({"git", "push"}));
+    CHECK_FALSE(is_banned_prefix({"sudo", "apt", "update"}));
+}
+
+TEST_CASE("an approval of one plain command is for its words, through any shell of the system") {
+    const Words words = {"npm", "test"};
+
+    CHECK(canonical_argv({"bash", "-lc", "npm test"}) == words);
+    CHECK(canonical_argv({"/bin/sh", "-c", " npm 'test' "}) == words);
+    CHECK(canonical_argv({"npm", "test"}) == words);
+}
+
+TEST_CASE("other scripts are approved as they are written") {
+    const Words script = canonical_argv({"/usr/bin/bash", "-lc", "npm test && ls"});
+
+    CHECK(script == canonical_argv({"bash", "-lc", "npm test && ls"}));
+    CHECK(script != canonical_argv({"bash", "-c", "npm test && ls"}));
+    CHECK(script != canonical_argv({"bash", "-lc", "npm test &&  ls"}));
+    CHECK(script.front().empty());
+    CHECK(canonical_argv({"bash", "-c", "ls *"}) != canonical_argv({"ls", "*"}));
+    CHECK(canonical_argv({"bash", "-c", "ls '\xe4\xbd\xa0'"}) !=
+          canonical_argv({"ls", "\xe4\xbd\xa0"}));
+}
+
+TEST_CASE("a shell from elsewhere never shares an approval with the system's") {
+    CHECK(canonical_argv({"./bash", "-c", "ls"}) == Words{"./bash", "-c", "ls"});
+    CHECK(canonical_argv({"/tmp/bash", "-c", "ls"}) == Words{"/tmp/bash", "-c", "ls"});
+}
+
+TEST_SUITE_END();

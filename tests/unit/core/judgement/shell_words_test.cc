@@ -1,0 +1,287 @@
+#include "core/judgement/literal_commands.h"
+#include "core/judgement/shell_words.h"
+#include "support/testing.h"
+
+#include <string>
+#include <vector>
+
+using ew::core::decompose;
+using ew::core::Dialect;
+using ew::core::has_hidden_text;
+using ew::core::literal_commands;
+using ew::core::literal_start;
+using ew::core::Script;
+using ew::core::ShellCommand;
+
+namespace {
+
+std::string shown(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "[" : " [") + word + "]";
+    return text;
+}
+
+// "[ls] [-l]; [pwd]", or "obstacle".
+std::string taken_apart(std::string_view text, Dialect dialect = Dialect::bash) {
+    const Script script = decompose(text, dialect);
+    if (!script.obstacle.empty()) return "obstacle";
+    std::string result;
+    for (const ShellCommand& command : script.commands)
+        result += (result.empty() ? "" : "; ") + shown(command.words);
+    return result;
+}
+
+std::string written_out(std::string_view text) {
+    std::string result;
+    for (const auto& words : literal_commands(text))
+        result += (result.empty() ? "" : "; ") + shown(words);
+    return result;
+}
+
+std::string patterns_of(std::string_view text) {
+    std::string result;
+    for (const ShellCommand& command : decompose(text).commands)
+        for (const bool has_glob : command.has_glob)
+            result += has_glob ? '*' : '-';
+    return result;
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("core/shell_words");
+
+TEST_CASE("commands between operators come out in order") {
+    CHECK(taken_apart("ls -l && pwd || id; cat a | wc\nrev") ==
+          "[ls] [-l]; [pwd]; [id]; [cat] [a]; [wc]; [rev]");
+    CHECK(taken_apart("ls;pwd|id&&rev") == "[ls]; [pwd]; [id]; [rev]");
+    CHECK(taken_apart("\n ls \n\n\tpwd ;\n") == "[ls]; [pwd]");
+    CHECK(taken_apart("ls &&\n\n pwd |\n id") == "[ls]; [pwd]; [id]");
+}
+
+TEST_CASE("quotes and backslashes mean what they mean to the shell") {
+    CHECK(taken_apart("echo 'a  b' \"c  d\" e\\ f") == "[echo] [a  b] [c  d] [e f]");
+    CHECK(taken_apart("echo a'b'\"c\"d") == "[echo] [abcd]");
+    CHECK(taken_apart("echo '' \"\" a''") == "[echo] [] [] [a]");
+    CHECK(taken_apart("echo '\\' \"\\\\\" \"\\a\" \"\\\"\" \"\\$\" \"\\`\"") ==
+          "[echo] [\\] [\\] [\\a] [\"] [$] [`]");
+    CHECK(taken_apart("echo \\; \\| \\& \\> \\' \\\" \\\\") ==
+          "[echo] [;] [|] [&] [>] ['] [\"] [\\]");
+    CHECK(taken_apart("echo '$(id)' '`id`' '!' \"!\"") == "[echo] [$(id)] [`id`] [!] [!]");
+    CHECK(taken_apart("echo 'a\nb'") == "[echo] [a\nb]");
+}
+
+TEST_CASE("a backslash at the end of a line joins lines") {
+    CHECK(taken_apart("ls \\\n -l") == "[ls] [-l]");
+    CHECK(taken_apart("find . -del\\\nete") == "[find] [.] [-delete]");
+    CHECK(taken_apart("echo \"a\\\nb\"") == "[echo] [ab]");
+    CHECK(taken_apart("echo 'a\\\nb'") == "[echo] [a\\\nb]");
+}
+
+TEST_CASE("a comment begins only where a word could") {
+    CHECK(taken_apart("ls # rm -rf x") == "[ls]");
+    CHECK(taken_apart("# one\nls\n#two") == "[ls]");
+    CHECK(taken_apart("echo a#b '#c' \\#d") == "[echo] [a#b] [#c] [#d]");
+    CHECK(taken_apart("ls # a \\\npwd") == "[ls]; [pwd]");
+}
+
+TEST_CASE("a dollar that stands for nothing is a dollar") {
+    CHECK(taken_apart("grep a$ f") == "[grep] [a$] [f]");
+    CHECK(taken_apart("grep \"a$\" f") == "[grep] [a$] [f]");
+    CHECK(taken_apart("grep \"a$|b$\" f") == "[grep] [a$|b$] [f]");
+    CHECK(taken_apart("echo \"$\"a") == "[echo] [$a]");
+}
+
+TEST_CASE("braces and tildes are text where the shell leaves them alone") {
+    CHECK(taken_apart("echo {} {a} HEAD@{1} a~ HEAD~2") ==
+          "[echo] [{}] [{a}] [HEAD@{1}] [a~] [HEAD~2]");
+    CHECK(taken_apart("echo {a,b}") == "obstacle");
+    CHECK(taken_apart("echo x{1..3}") == "obstacle");
+    CHECK(taken_apart("echo '{a,b}' \\{a,b\\}") == "[echo] [{a,b}] [{a,b}]");
+    CHECK(taken_apart("echo ~") == "obstacle");
+    CHECK(taken_apart("echo a=~/x") == "obstacle");
+    CHECK(taken_apart("echo a:~/x") == "obstacle");
+    CHECK(taken_apart("echo ''~") == "obstacle");
+}
+
+TEST_CASE("only redirections that change nothing are passed over") {
+    CHECK(taken_apart("ls 2>/dev/null") == "[ls]");
+    CHECK(taken_apart("ls > /dev/null 2>&1 | wc") == "[ls]; [wc]");
+    CHECK(taken_apart("cat </dev/null -n") == "[cat] [-n]");
+    CHECK(taken_apart("2>/dev/null ls") == "[ls]");
+    for (const char* script :
+         {"ls >a",          "ls >>/dev/null",  "ls 3>/dev/null",   "ls >/dev/nul",
+          "ls >/dev/nullx", "ls >/dev/null/x", "ls >/dev/null'x'", "ls >/dev/null\\x",
+          "ls >/dev/null#", "ls 2>&1x",        "ls 2>&3",          "ls 2>&-",
+          "ls >|/dev/null", "ls <a",           "ls <<a\na",        "ls <<<a",
+          "ls <>/dev/null", "ls >\n/dev/null", "ls a>/dev/null",   "ls 1</dev/null",
+          "ls &>/dev/null", "ls >&/dev/null"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+    }
+}
+
+TEST_CASE("what the shell would expand, repeat or put in the background is an obstacle") {
+    for (const char* script : {"ls $x",
+                               "ls ${x}",
+                               "ls $(id)",
+                               "ls `id`",
+                               "ls \"$x\"",
+                               "ls \"`id`\"",
+                               "ls $'a'",
+                               "ls $\"a\"",
+                               "ls $((1))",
+                               "ls $1",
+                               "ls $@",
+                               "ls $?",
+                               "ls $[1]",
+                               "ls &",
+                               "ls & id",
+                               "(ls)",
+                               "{ ls; }",
+                               "! ls",
+                               "if ls; then id; fi",
+                               "for i in a; do ls; done",
+                               "while ls; do id; done",
+                               "case a in a) ls;; esac",
+                               "function f { ls; }",
+                               "f() { ls; }",
+                               "[[ a ]]",
+                               "((1))",
+                               "time ls",
+                               "coproc ls",
+                               "select i in a; do ls; done",
+                               "ls ?(a)",
+                               "ls !(a)",
+                               "ls !a",
+                               "echo a!b",
+                               "ls |& wc",
+                               "ls <(id)",
+                               "X=1",
+                               "X=1 ls",
+                               "X+=1 ls",
+                               "x[1]=2",
+                               "%1",
+                               "'%1' a",
+                               "*",
+                               "l?",
+                               "'' a"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+    }
+}
+
+TEST_CASE("broken syntax is an obstacle") {
+    for (const char* script :
+         {"", "  ", "\n", "# only", "ls |", "ls &&", "| ls", "; ls", "ls ;; id", "ls ; ; id",
+          "ls | | id", "ls &&& id", "ls 'a", "ls \"a", "ls \\", "ls &&\n; id", "ls \"a\\\""}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+    }
+}
+
+TEST_CASE("a builtin that runs text or changes the shell is an obstacle") {
+    for (const char* script :
+         {"eval ls", ". a", "source a", "exec ls", "command ls", "builtin ls", "trap ls EXIT",
+          "alias a=b", "export a", "set -e", "unset a", "hash -r", "enable -n ls",
+          "shopt -s extglob", "read a", "declare a", "'eval' ls", "ev\\al ls"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+    }
+    CHECK(taken_apart("command -v ls") == "[command] [-v] [ls]");
+    CHECK(taken_apart("echo eval") == "[echo] [eval]");
+}
+
+TEST_CASE("what a builtin would compute is an obstacle") {
+    for (const char* script :
+         {"exit 'path[$(id)]'", "test -v 'a[$(id)]'", "[ -v 'a[`id`]' ]", "return 'a[$(id)]'",
+          "shift 'a[$(id)]'", "break 'a[$(id)]'", "kill -0 'a[$(id)]'", "umask 'a[$(id)]'"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+        CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
+    }
+    CHECK(taken_apart("test -f a; exit 1") == "[test] [-f] [a]; [exit] [1]");
+}
+
+TEST_CASE("text that hides what is written is an obstacle") {
+    CHECK(taken_apart("ls\ta") == "[ls] [a]");
+    CHECK(taken_apart("cat 'r\xc3\xa9sum\xc3\xa9'") == "[cat] [r\xc3\xa9sum\xc3\xa9]");
+    for (const std::string_view script :
+         {std::string_view("ls\r"), std::string_view("ls \x1b[2J"), std::string_view("ls\0a", 4),
+          std::string_view("ls\xc2\xa0-l"), std::string_view("ls\xe2\x80\xa8id"),
+          std::string_view("ls\xe2\x80\xaex"), std::string_view("\xef\xbb\xbfls"),
+          std::string_view("ls \xff"), std::string_view("ls \xc3"), std::string_view("ls \xc0\xaf"),
+          std::string_view("ls '\x7f'")})
+        CHECK(taken_apart(script) == "obstacle");
+    CHECK(has_hidden_text("a\xe2\x80\x8b"));
+    CHECK_FALSE(has_hidden_text("a\n\t\xe4\xb8\x80\xf0\x9f\x98\x80"));
+}
+
+TEST_CASE("a word that the shell may replace by names is marked") {
+    CHECK(patterns_of("ls *.c 'a*' a? \\*b [ab] x\"*\"y z*'*'") == "-*-*-*-*");
+    CHECK(literal_start("src/*.c") == "src/");
+    CHECK(literal_start("*.c").empty());
+    CHECK(literal_start("plain") == "plain");
+}
+
+TEST_CASE("zsh gets only words that mean the same to it") {
+    CHECK(taken_apart("git status && ls -l a.c", Dialect::zsh) ==
+          "[git] [status]; [ls] [-l] [a.c]");
+    CHECK(taken_apart("grep 'a*' \"b c\" --x=y", Dialect::zsh) == "[grep] [a*] [b c] [--x=y]");
+    for (const char* script :
+         {"ls *", "ls =ls", "ls ^a", "ls a#", "ls a~b", "ls {a}", "ls a$", "ls # a", "ls \"a$\"",
+          "ls ]", "ls **", "ls a(.)", "ls ''=ls", "ls ~+", "=ls"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
+    }
+}
+
+TEST_CASE("a script has a limit") {
+    CHECK(taken_apart("echo " + std::string(65531, 'a')) != "obstacle");
+    CHECK(taken_apart("echo " + std::string(65532, 'a')) == "obstacle");
+
+    std::string many;
+    for (int i = 0; i < 4096; ++i)
+        many += "ls;";
+    CHECK(taken_apart(many) != "obstacle");
+    CHECK(taken_apart(many + "ls") == "obstacle");
+}
+
+TEST_CASE("commands are found wherever they are written out") {
+    CHECK(written_out("if rm a; then rm b; else rm c; fi") == "[rm] [a]; [rm] [b]; [rm] [c]; [fi]");
+    CHECK(written_out("X=1 rm a") == "[rm] [a]");
+    CHECK(written_out("(rm a) & { rm b; }") == "[rm] [a]; [rm] [b]");
+    CHECK(written_out("ls $(rm a) \"`rm b`\"") == "[rm] [a]; [rm] [b]; [ls] [] []");
+    CHECK(written_out("ls ${x:-$(rm a)}") == "[rm] [a]; [ls] []");
+    CHECK(written_out("! time -p rm a") == "[rm] [a]");
+    CHECK(written_out("f() { rm a; }") == "[f]; [rm] [a]");
+    CHECK(written_out("function f { rm a; }") == "[rm] [a]");
+    CHECK(written_out("case a in a) rm b;; esac") == "[case] [a] [in] [a]; [rm] [b]; [esac]");
+    CHECK(written_out("$'\\x72m' $'a\\tb'") == "[rm] [a\tb]");
+    CHECK(written_out("rm a > b 2>&1 c") == "[rm] [a] [c]");
+    CHECK(written_out(">&- rm a") == "[rm] [a]");
+    CHECK(written_out("a=(x $(rm b)); ls <(rm c)") == "[rm] [b]; [rm] [c]; [ls] []");
+}
+
+TEST_CASE("text is no command, and a name that is not known is none") {
+    CHECK(written_out("echo 'rm a'") == "[echo] [rm a]");
+    CHECK(written_out("$x rm a").empty());
+    CHECK(written_out("# rm a").empty());
+    CHECK(written_out("cat <<E\nrm a\nE\nls") == "[cat]; [ls]");
+    CHECK(written_out("cat <<E\n$(rm a)\nE") == "[cat]; [rm] [a]");
+    CHECK(written_out("cat <<'E'\n$(rm a)\nE") == "[cat]");
+    CHECK(written_out("cat <<-E\n\t$(rm a)\n\tE\nls") == "[cat]; [rm] [a]; [ls]");
+}
+
+TEST_CASE("broken or endless nesting ends the search, not the program") {
+    std::string deep;
+    for (int i = 0; i < 5000; ++i)
+        deep += "$(";
+    CHECK(written_out(deep).empty());
+    CHECK(written_out("\"$(").empty());
+    CHECK(written_out("${'\\").empty());
+    CHECK(written_out("<<").empty());
+    CHECK(written_out("$'\\").empty());
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,37 @@
+#include "core/text/paths.h"
+#include "support/testing.h"
+
+using namespace ew::core;
+
+TEST_CASE("a path is below a directory only where a component ends") {
+    CHECK(is_below("/a/b", "/a"));
+    CHECK(is_below("/a", "/"));
+    CHECK_FALSE(is_below("/ab", "/a"));
+    CHECK_FALSE(is_below("/a", "/a"));
+    CHECK_FALSE(is_below("/", "/"));
+}
+
+TEST_CASE("a path is at itself, and nothing is at or below no path") {
+    CHECK(is_at_or_below("/a", "/a"));
+    CHECK(is_at_or_below("/", "/"));
+    CHECK_FALSE(is_at_or_below("/a", ""));
+    CHECK_FALSE(is_at_or_below("", ""));
+    CHECK_FALSE(is_at_or_below("a", "/"));
+}
+
+TEST_CASE("paths are put together and taken apart at their slashes") {
+    CHECK(joined("/", "a") == "/a");
+    CHECK(joined("/a", "") == "/a");
+    CHECK(parent_of("/a/b") == "/a");
+    CHECK(parent_of("/a") == "/");
+    CHECK(parent_of("/") == "/");
+}
+
+TEST_CASE("a path that cannot be looked at is taken as written, if that says where it leads") {
+    CHECK(path_as_written("/a//b/./c/") == "/a/b/c");
+    CHECK(path_as_written("/") == "/");
+    CHECK(path_as_written("/a..b/..c") == "/a..b/..c");
+    CHECK(!path_as_written("/a/../b"));
+    CHECK(!path_as_written("/.."));
+    CHECK(!path_as_written(std::string("/a\0b", 4)));
+}
