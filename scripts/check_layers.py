@@ -70,8 +70,8 @@ MAP = {
     "base": "",
 }
 
-# Constants that every room may know.
-FREE = {"version"}
+# Constants that every room may know; build_places is written by the build.
+FREE = {"version", "build_places"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 

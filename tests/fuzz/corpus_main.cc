@@ -1,5 +1,6 @@
 // Plays the kept inputs of all fuzz targets. A failing one ends a child process, not the run.
 #include "fuzz/scenes.h"
+#include "test_places.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

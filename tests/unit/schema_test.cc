@@ -19,6 +19,7 @@
 #include "support/parsed.h"
 #include "support/shape.h"
 #include "support/testing.h"
+#include "test_places.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 #include "sandbox/launch/init_place.h"
 
+#include "build_places.h"
 #include "os/io.h"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "support/parsed.h"
 #include "support/patch_tree.h"
 #include "support/testing.h"
+#include "test_places.h"
 
 #include <algorithm>
 #include <array>
