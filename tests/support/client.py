@@ -1,7 +1,7 @@
 """A client of the process server for black-box tests that holds the server to its rules.
 
 Every line that arrives is checked on every run: strict JSON, the envelope, the schema (when
-scripts/schema_lib.py can be loaded), sequence numbers without gaps, one exited and one closed per
+scripts/check/schema_lib.py can be loaded), sequence numbers without gaps, one exited and one closed per
 process, nothing before the start reply or after closed. What breaks a rule is collected in
 `violations` and fails the test when its server ends.
 """
@@ -177,7 +177,7 @@ def sweep(mark):
 
 def load_validator():
     """The repository's check of a line against the schema, or None where it cannot be loaded."""
-    sys.path.insert(0, os.path.join(REPOSITORY, "scripts"))
+    sys.path.insert(0, os.path.join(REPOSITORY, "scripts", "check"))
     try:
         import schema_lib
 

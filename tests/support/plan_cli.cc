@@ -1,5 +1,5 @@
 // Prints the arguments that bubblewrap gets for a workspace-write sandbox of a directory, each
-// ended by NUL: for scripts/bench_sandbox.py, which starts bubblewrap with nothing else. usage:
+// ended by NUL: for scripts/bench/sandbox.py, which starts bubblewrap with nothing else. usage:
 // plan_cli BUBBLEWRAP EXECWARD_INIT DIRECTORY
 #include "sandbox/launch/bubblewrap.h"
 #include "sandbox/plan/bubblewrap_arguments.h"

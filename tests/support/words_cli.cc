@@ -1,4 +1,4 @@
-// Prints how scripts are taken apart, for scripts/compare_words.py. Scripts come on stdin, each
+// Prints how scripts are taken apart, for scripts/check/words.py. Scripts come on stdin, each
 // ended by NUL. One line each: "!" for an obstacle, or the commands with " ; " between them; a word
 // is "x" and its bytes in hexadecimal.
 #include "core/judgement/shell_words.h"

@@ -1,4 +1,4 @@
-// Written by scripts/write_unicode.py from the character database of Unicode 14.0.0.
+// Written by scripts/generate/unicode.py from the character database of Unicode 14.0.0.
 #include "core/text/unicode.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts recordings of a Codex client and its exec-server into transcripts.
 
-usage: scripts/convert_traffic.py IN.jsonl… OUTDIR
+usage: scripts/generate/transcripts.py IN.jsonl… OUTDIR
 
 A recording has one JSON object a line: {"ms", "dir": "c2s" or "s2c", "msg"} for a message, or
 {"ms", "event": "eof" or "server-exit", …}. Each recording becomes OUTDIR/codex_NAME.transcript, which

@@ -4,7 +4,7 @@ import json
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "schema"
 UINT64_MAX, INT64_MIN, INT64_MAX = 2**64 - 1, -2**63, 2**63 - 1
 
@@ -301,7 +301,7 @@ def protocol_page():
     of_server = [method for method in METHODS if method["direction"] == "serverToClient"]
     questions = [method for method in of_server if method["kind"] == "request"]
     events = [method for method in of_server if method["kind"] == "notification"]
-    lines = ["<!-- Written by scripts/write_docs.py from schema/. Do not edit. -->",
+    lines = ["<!-- Written by scripts/generate/docs.py from schema/. Do not edit. -->",
              "# The protocol of %s, version %s" % (PROTOCOL["name"], PROTOCOL["protocolVersion"]), "",
              PROTOCOL["description"], "",
              "In the examples `>` marks what the client sends and `<` what the server sends. A `+` marks what goes "
@@ -331,7 +331,7 @@ def protocol_page():
 
 def main(arguments):
     if arguments not in ([], ["--check"]):
-        print("usage: write_docs.py [--check]", file=sys.stderr)
+        print("usage: scripts/generate/docs.py [--check]", file=sys.stderr)
         return 2
     stale = []
     for path, text in ((SCHEMA / "openrpc.json", openrpc()), (ROOT / "docs" / "protocol.md", protocol_page())):
@@ -343,7 +343,7 @@ def main(arguments):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     for path in stale:
-        print("%s is stale: run scripts/write_docs.py" % path)
+        print("%s is stale: run scripts/generate/docs.py" % path)
     return 1 if stale else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small client that shows the main jobs of a server, step by step, to a person who watches.
 
-usage: scripts/demo_client.py SERVER COMMAND…
+usage: scripts/try/demo_client.py SERVER COMMAND…
 
 Prints what goes over the wire in short form, and ends with status 1 at the first step that does
 not show what it should. It waits for what the server says, never for time to pass. Settings,
@@ -370,7 +370,7 @@ def play(command, look, directory):
 def main():
     command = sys.argv[1:]
     if not command:
-        sys.exit("usage: scripts/demo_client.py SERVER COMMAND…")
+        sys.exit("usage: scripts/try/demo_client.py SERVER COMMAND…")
     look = Look()
     print(f"The server: {' '.join(command)}. → is what the client sends, ← what the server says.")
     try:

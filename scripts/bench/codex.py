@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Codex with its own exec-server against Codex with execward, taken in turns in one run.
 
-usage: scripts/bench_codex.py --codex PATH --rig DIR [--rounds N] [--json FILE] BUILD_DIR
+usage: scripts/bench/codex.py --codex PATH --rig DIR [--rounds N] [--json FILE] BUILD_DIR
 
 Codex is unmodified; a scripted model on loopback (mock_model.py in the rig's DIR) tells it what to do.
 Times on the wire are taken by a relay between Codex and the server, which passes bytes on before it notes
@@ -114,7 +114,7 @@ class Wire:
     def command_times(self):
         for _, request in self.all("process/start"):
             if "error" in (answer := self.answers[request["id"]][1]):
-                sys.exit("bench_codex: a command was refused: %s" % answer["error"])
+                sys.exit("bench/codex: a command was refused: %s" % answer["error"])
         closed = {m["params"]["processId"]: at for at, m in self.all("process/closed")}
         return [closed[m["params"]["processId"]] - at for at, m in self.all("process/start")]
 
@@ -192,7 +192,7 @@ class Session:
         """Waits for Codex; what crossed the wire."""
         status = self.codex.wait(PATIENCE)
         if status != 0 or self.model.overrun:
-            sys.exit("bench_codex: %s: codex: status %d: %s" % (
+            sys.exit("bench/codex: %s: codex: status %d: %s" % (
                 self.contender.name, status, (self.folder / "errors").read_bytes()[-400:]))
         return Wire(self.log) if self.log.exists() else None
 
@@ -227,7 +227,7 @@ def commands(bench, contender):
         if first is not None and first.all("process/output"):
             break
     else:
-        sys.exit("bench_codex: %s: no output of a command reached Codex" % contender.name)
+        sys.exit("bench/codex: %s: no output of a command reached Codex" % contender.name)
     (_, initialize), = first.all("initialize")
     return {
         "first": [first.all("process/output")[0][0] - session.began],
@@ -245,7 +245,7 @@ def in_a_sandbox(bench, contender):
     with Session(bench, contender, steps, sandbox="workspace-write") as session:
         wire = session.finish()
     if not (session.workspace / ("%d.txt" % (COMMANDS - 1))).exists():
-        sys.exit("bench_codex: %s: no patch was applied in a sandbox" % contender.name)
+        sys.exit("bench/codex: %s: no patch was applied in a sandbox" % contender.name)
     return {"sandboxed": wire.command_times(), "write": wire.answer_times("fs/writeFile", sandboxed=True)}
 
 
@@ -264,7 +264,7 @@ def flood(bench, contender):
         session.finish()
         told = [at for at, body in session.model.stamped if "exited with code 0" in json.dumps(body["input"])]
         if not told:
-            sys.exit("bench_codex: %s: 200 MB did not end within a minute" % contender.name)
+            sys.exit("bench/codex: %s: 200 MB did not end within a minute" % contender.name)
         return {"flood": [told[0] - session.model.stamped[0][0]], "memory": [sum(peaks.values()) / 1024]}
 
 
@@ -284,7 +284,7 @@ def left_behind(bench, contender):
         with Session(bench, contender, steps, with_relay=False) as session:
             session.model.wait_for_requests(2, PATIENCE)
             if sum(c.startswith("sleep 360") for c in session.processes().values()) != 2:
-                sys.exit("bench_codex: %s: the command was not up" % contender.name)
+                sys.exit("bench/codex: %s: the command was not up" % contender.name)
             killed = session.codex.pid if key == "client_killed" else session.server_processes()[0]
             os.kill(killed, signal.SIGKILL)
             result[key] = [session.left()]
@@ -317,7 +317,7 @@ def native(codex):
     for folder in path.parents:
         for found in folder.glob("codex-linux-*/vendor/*/bin/codex"):
             return str(found)
-    sys.exit("bench_codex: no native codex behind %s" % codex)
+    sys.exit("bench/codex: no native codex behind %s" % codex)
 
 
 def print_table(own, ours, command):

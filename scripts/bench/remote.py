@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What it costs that a command runs in an environment, in one run and in turns.
 
-usage: scripts/bench_remote.py [--rounds N] [--codex PATH] [--json FILE] BUILD_DIR
+usage: scripts/bench/remote.py [--rounds N] [--codex PATH] [--json FILE] BUILD_DIR
 
 The environment is another `execward serve` on this machine, and with --codex also Codex's exec-server:
 there is no network in between, so this is what the second server and the way through it take. A command
@@ -24,7 +24,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # of the next lines, into tests/
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 from support.codex_server import HOMES, native  # noqa: E402
 from support.client import encoded  # noqa: E402
 from support.peer import entry  # noqa: E402
@@ -74,7 +74,7 @@ class Server:
     def fill(self):
         data = os.read(self.child.stdout.fileno(), 1 << 20)
         if not data:
-            sys.exit("bench_remote: the server ended")
+            sys.exit("bench/remote: the server ended")
         return data
 
     def wait(self, is_it):
@@ -84,7 +84,7 @@ class Server:
             line, _, self.buffer = self.buffer.partition(b"\n")
             message = json.loads(line)
             if "error" in message or message.get("result", {}).get("state") == "failed":
-                sys.exit("bench_remote: %s" % line.decode())
+                sys.exit("bench/remote: %s" % line.decode())
             if is_it(message):
                 return message
 
@@ -158,7 +158,7 @@ def flood(server, place):
         data = server.fill()
     server.buffer = data.partition(b"\n")[2]
     if count < FLOOD_BYTES:
-        sys.exit("bench_remote: %d of %d bytes came from %s" % (count, FLOOD_BYTES, place))
+        sys.exit("bench/remote: %d of %d bytes came from %s" % (count, FLOOD_BYTES, place))
     return {"flood": [taken]}
 
 

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
+SRC = pathlib.Path(__file__).resolve().parents[2] / "src"
 
 # A row a room, the highest first; a room is a folder, or a file directly in src (keeper, main). A room
 # may include rooms that stand below it in the table, as far as its row names them. "core" stands for
@@ -110,7 +110,7 @@ def offence(here, included):
     """What is wrong with this include, or None."""
     there = room_of(included)
     if there not in MAP and there not in FREE:
-        return f"{there} is not in the map of scripts/check_layers.py; write the path from src/"
+        return f"{there} is not in the map of scripts/check/layers.py; write the path from src/"
     if there in FREE or there == here or there in may_include(here):
         return None
     return f"{here} must not include {there}"
@@ -120,7 +120,7 @@ def offences_of(file):
     relative = file.relative_to(SRC)
     here = room_of(relative.as_posix())
     if here not in MAP and here not in FREE:
-        yield f"src/{relative}: {here} is not in the map of scripts/check_layers.py"
+        yield f"src/{relative}: {here} is not in the map of scripts/check/layers.py"
         return
     if here in FREE:
         return
@@ -134,9 +134,9 @@ def offences_of(file):
 def main():
     files = sorted(file for ending in ("*.cc", "*.h") for file in SRC.rglob(ending))
     if not files:
-        sys.exit(f"check_layers: no sources below {SRC}")
+        sys.exit(f"layers: no sources below {SRC}")
     offences = list(mistakes_of_map()) + [row for file in files for row in offences_of(file)]
-    print("\n".join(offences or [f"check_layers: {len(files)} files include only downwards"]))
+    print("\n".join(offences or [f"layers: {len(files)} files include only downwards"]))
     return 1 if offences else 0
 
 

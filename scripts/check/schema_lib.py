@@ -13,7 +13,7 @@ import re
 import jsonschema
 from jsonschema import validators
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "schema"
 
 TYPES = json.loads((SCHEMA / "types.json").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares how execward takes scripts apart with what bash makes of the same scripts.
 
-usage: scripts/compare_words.py PROGRAM [--count N] [--seed N]
+usage: scripts/check/words.py PROGRAM [--count N] [--seed N]
 
 PROGRAM is the test program words_cli. The scripts are those of tests/cases/shell_tricks.jsonl and N made
 up ones. Only scripts that execward accepts are given to bash, in an empty directory and with a PATH that
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-CORPUS = pathlib.Path(__file__).resolve().parent.parent / "tests/cases/shell_tricks.jsonl"
+CORPUS = pathlib.Path(__file__).resolve().parents[2] / "tests/cases/shell_tricks.jsonl"
 PIECES = (
     "a b ab ls echo - -n x=1 = ' \" \\ \\\n $ # ## ~ { } {a} , .. ! * ? [ ] ; ;; & && | || |& "
     "2>&1 2>/dev/null >/dev/null </dev/null > < ( ) ` \u00e9 ^ % @ : + 0 1 2 'a' \"b\" '' \"\" \"$\" \"a b\" if"

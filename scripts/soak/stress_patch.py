@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills `execward patch apply` at random moments and looks whether files are as before or as after.
 
-usage: scripts/stress_patch.py [--rounds N] [--seed N] BUILD_DIR
+usage: scripts/soak/stress_patch.py [--rounds N] [--seed N] BUILD_DIR
 
 Recoveries are killed, too. The last line is 'N passed, N failed', counted in rounds; the line before it
 says how many rounds ended with the old files and with the new ones, found files in between after the
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from support.patch_stress import Stress, Wrong
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks a server what it would do with each command of a corpus, and counts the wrong answers.
 
-usage: scripts/count_tricks.py [--server PROGRAM] [--max-false PERCENT] [FILE…]
+usage: scripts/check/tricks.py [--server PROGRAM] [--max-false PERCENT] [FILE…]
 
 A FILE holds one JSON object a line: id, argv, expect (run, ask or forbid), class, and optionally rules
 (prefix, decision) and also (other answers that pass). Without one it is tests/cases/shell_tricks.jsonl.
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 OWN_CORPUS = REPOSITORY / "tests/cases/shell_tricks.jsonl"
 ANSWERS = {"allow": "run", "prompt": "ask", "forbidden": "forbid"}
 WRONG = ("bypass", "weak ban", "false question")
@@ -74,7 +74,7 @@ def all_answers(process, entries):
         "jsonrpc": "2.0",
         "id": "hello",
         "method": "initialize",
-        "params": {"clientName": "count_tricks"},
+        "params": {"clientName": "tricks"},
     }
     messages = [hello, {"jsonrpc": "2.0", "method": "initialized"}]
     messages += [request(number, entry) for number, entry in enumerate(entries)]

@@ -191,7 +191,7 @@ def check_protocol():
 # ------------------------------------------------------------------ what follows from it
 
 def check_docs():
-    script = ROOT / "scripts" / "write_docs.py"
+    script = ROOT / "scripts/generate/docs.py"
     run = subprocess.run([sys.executable, str(script), "--check"], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True)
     report("openrpc.json and docs/protocol.md are fresh", run.stdout.split("\n") if run.returncode else [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a sandbox adds to the start of a program, in one run and in turns.
 
-usage: scripts/bench_sandbox.py [--rounds N] BUILD_DIR
+usage: scripts/bench/sandbox.py [--rounds N] BUILD_DIR
 
 Compares, for /bin/true in a small workspace: bare; bubblewrap with exactly the arguments that
 execward gives it and nothing inside; process/start without and with a sandbox, from the request to
@@ -45,7 +45,7 @@ class Server:
         while True:
             message = json.loads(self.process.stdout.readline())
             if "error" in message:
-                sys.exit("bench_sandbox: %s" % message["error"])
+                sys.exit("bench/sandbox: %s" % message["error"])
             if is_it(message):
                 return message
 
@@ -74,7 +74,7 @@ def spawn(argv, file_actions=()):
     pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=file_actions)
     status = os.waitpid(pid, 0)[1]
     if status != 0:
-        sys.exit("bench_sandbox: %s failed: status %d" % (argv[0], status))
+        sys.exit("bench/sandbox: %s failed: status %d" % (argv[0], status))
 
 
 def arguments_of(build, directory):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fires random requests of the exec layer at one server, and watches that none is lost or doubled.
 
-    scripts/soak_exec.py [--minutes N] [--seed N] -- SERVER COMMAND...
+    scripts/soak/exec.py [--minutes N] [--seed N] -- SERVER COMMAND...
 
 At all times some dozen commands of every kind run, wait or are asked about, while their processes
 are typed to, polled, signalled, read and ended, requests are cancelled, questions are answered,
@@ -26,9 +26,7 @@ import tempfile
 import time
 import uuid
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
-)
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../tests"))
 from support.client import Failure, brief, check, encoded, equal, eventually, sweep
 from support.exec import Home, exec_server
 from support.runner import Scene

@@ -67,7 +67,7 @@ def table(name, ranges):
     return "constexpr std::array<Range, %d> %s = {{\n%s,\n}};\n" % (len(items), name, "\n".join(lines))
 
 
-HEAD = """// Written by scripts/write_unicode.py from the character database of Unicode %s.
+HEAD = """// Written by scripts/generate/unicode.py from the character database of Unicode %s.
 #include "core/text/unicode.h"
 
 #include <algorithm>

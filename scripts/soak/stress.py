@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs many short programs over all slots of one server and accounts for every byte and event.
 
-    scripts/stress.py [--count N] [--slots N] [--seed N] -- SERVER COMMAND...
+    scripts/soak/stress.py [--count N] [--slots N] [--seed N] -- SERVER COMMAND...
 
 Programs print, echo, flood, are killed at random, leave daemons, run out of time; the client stalls
 now and then. Whenever the server is at rest, its descriptors, memory and zombies are sampled; none
@@ -14,9 +14,7 @@ import os
 import sys
 import time
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
-)
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../tests"))
 from support.workload import drive, parse, rest
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test suites against a build folder and counts their cases.
 
-usage: scripts/run_suites.py BUILD_DIR [--fast] [--only NAME]
+usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME]
 
 One line per suite; what a failing one printed, but for passed cases and remarks, follows it in full, and
 once more, in short, at the end. The last line is 'N passed, N failed' over all suites. A suite that
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 AT_ONCE = 2
 MOST_REASONS = 20  # of a suite, repeated at the end
 TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
@@ -71,12 +71,12 @@ def suites(build):
     server = ["--", execward, "serve"]
 
     yield Suite("unit", [str(build / "tests/unit_tests")], fast=True)
-    yield Suite("schema", [python, str(ROOT / "scripts/check_schema.py")], fast=True)
+    yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
     if (build / "tests/fuzz_corpus").exists():
         yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
-    yield Suite("words", [python, str(ROOT / "scripts/compare_words.py"),
+    yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
-    yield Suite("tricks", [python, str(ROOT / "scripts/count_tricks.py"), "--server", execward])
+    yield Suite("tricks", [python, str(ROOT / "scripts/check/tricks.py"), "--server", execward])
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
                     single=True)

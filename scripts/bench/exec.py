@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the exec layer costs: exec/command against process/start, taken in turns in one run.
 
-usage: scripts/bench_exec.py [--rounds N] [-- SERVER…]     (default: 400 rounds, build/execward serve)
+usage: scripts/bench/exec.py [--rounds N] [-- SERVER…]     (default: 400 rounds, build/execward serve)
 
 Each round runs /bin/true once in each way and takes the time from the request to the news of its end. The last
 lines say what an approval costs: from the client's answer to exec/begin, without and with something to remember.
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Server:
@@ -44,7 +44,7 @@ class Server:
         while True:
             line = self.child.stdout.readline()
             if not line:
-                sys.exit("bench_exec: the server ended")
+                sys.exit("bench/exec: the server ended")
             message = json.loads(line)
             if wanted(message):
                 return message
@@ -68,7 +68,7 @@ def run_command(server, command):
     took = time.perf_counter() - begin
     server.read_until(lambda message: message.get("method") == "exec/end")
     if answer["result"]["exitCode"] != 0:
-        sys.exit(f"bench_exec: {answer}")
+        sys.exit(f"bench/exec: {answer}")
     return took
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills servers at random while they keep approvals in one database, and looks for what got lost.
 
-    scripts/stress_store.py [--count N] [--servers N] [--seed N] -- SERVER COMMAND...
+    scripts/soak/stress_store.py [--count N] [--servers N] [--seed N] -- SERVER COMMAND...
 
 Every server asks about command after command; each is approved for the project, and counts as
 acknowledged when the call is answered. Keepers and workers get SIGKILL at random moments and are

@@ -1,9 +1,9 @@
 """Runs `execward serve` over ssh to an sshd of its own, and drops the connection in every way: for a
 client that starts ssh, and for an execward whose commands run in such an environment.
 
-usage: scripts/try_ssh.py EXECWARD
+usage: scripts/try/ssh_session.py EXECWARD
 
-scripts/try-ssh calls this once it has found sshd. One line per check; the last is 'N passed, N failed'.
+scripts/try/ssh calls this once it has found sshd. One line per check; the last is 'N passed, N failed'.
 """
 
 import contextlib
@@ -20,9 +20,7 @@ import tempfile
 import time
 import uuid
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
-)
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../tests"))
 from support.client import (
     PROGRAM_MARK,
     SERVER_MARK,
@@ -482,7 +480,7 @@ def main():
         host.begin()
         return 1 if run(host) else 0
     except Failure as reason:
-        print("try-ssh: %s" % reason, file=sys.stderr)
+        print("try/ssh: %s" % reason, file=sys.stderr)
         return 2
     finally:
         host.end()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Keeps one server busy for a long time, and watches that nothing grows and nothing is lost.
 
-    scripts/soak.py [--minutes N] [--seed N] -- SERVER COMMAND...
+    scripts/soak/process.py [--minutes N] [--seed N] -- SERVER COMMAND...
 
 At all times: sessions that echo what is typed, a flood whose every byte is checked, and short
 programs of every kind. Prints a line a minute; the last line is 'N passed, N failed', counted in
@@ -13,9 +13,7 @@ import os
 import sys
 import time
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
-)
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../tests"))
 from support.client import PYTHON, check, encoded, equal
 from support.programs import FLOOD, flood_md5
 from support.workload import drive, parse, rest
