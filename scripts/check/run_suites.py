@@ -27,8 +27,8 @@ MOST_REASONS = 20  # of a suite, repeated at the end
 TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
 REPLAY_SECONDS = 120  # for each message
 SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
-NODE_MODULES = "EXECWARD_NODE_MODULES"  # where test_examples finds vscode-jsonrpc
-CODEX = "EXECWARD_CODEX"  # the codex of test_environment_transcripts
+NODE_MODULES = "EXECWARD_NODE_MODULES"  # where protocol/test_examples finds vscode-jsonrpc
+CODEX = "EXECWARD_CODEX"  # the codex of environment/test_transcripts
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
 DOCTEST_BETWEEN = re.compile(r"^={40,}\n", re.MULTILINE)
@@ -80,8 +80,9 @@ def suites(build):
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
                     single=True)
-    for file in sorted(ROOT.glob("tests/blackbox/test_*.py")):
-        yield Suite(file.stem, [python, str(file), *server], alone=True)
+    for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
+        name = f"{file.parent.name}/{file.stem.removeprefix('test_')}"
+        yield Suite(name, [python, str(file), *server], alone=True)
 
 
 def is_sanitized(build):

@@ -93,6 +93,12 @@ def eventually(condition, what, timeout=None):
         time.sleep(0.01)
 
 
+def seconds_of(work):
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
 def encoded(data):
     return base64.b64encode(data).decode()
 

@@ -6,10 +6,13 @@ exec/end, with rising seqs; at most one exec/end, which shows what the deltas sh
 that is a violation, as in client.py.
 """
 
+import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
+import tempfile
 
 from support.client import (
     PATIENCE,
@@ -24,6 +27,11 @@ from support.client import (
 )
 
 UNCONFINED = "danger-full-access"
+# The sandbox refuses it: an address that nobody has (RFC 5737).
+NOWHERE = "(exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null"
+SESSION = "approvedForSession"
+PREFIX = "approvedWithPrefixRule"
+BAN = "[[rule]]\nprefix = ['touch']\ndecision = 'forbidden'\njustification = 'no touching'\n"
 LONGEST_YIELD = 30000  # of exec/command, in milliseconds
 
 
@@ -440,3 +448,64 @@ def ran(server, message_id):
     if (result["state"], result.get("exitCode")) != ("completed", 0):
         raise Failure("it did not run: %s" % brief(result, 500))
     return result["output"]
+
+
+@contextlib.contextmanager
+def elsewhere():
+    """A directory that is no workspace, and not in /tmp, of which a sandbox has its own."""
+    path = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+# Questions to a person
+
+
+def untrusting(scene, *flags, **options):
+    """A server that asks about everything that is not known to be harmless."""
+    return exec_server(scene, *flags, policy="untrusted", **options)
+
+
+def exists(server, name):
+    return os.path.exists(os.path.join(server.home.project, name))
+
+
+def asks(server, what, **params):
+    """The call must be asked about; it is denied. Returns the question."""
+    message_id = server.exec_later(what, **params)
+    question = server.question("a question about %s" % brief(what))
+    server.answer(question, "denied")
+    denied(server, message_id)
+    return question
+
+
+def runs_unasked(server, what, **params):
+    """The call must run without a question; returns its result."""
+    before = len(server.questions)
+    result = server.exec(what, **params)
+    equal(len(server.questions), before, "questions about %s" % brief(what))
+    equal((result["state"], result["exitCode"]), ("completed", 0), brief(result, 400))
+    return result
+
+
+def approve(server, what, decision=SESSION, answer=None, **params):
+    """The call must be asked about, and runs with this answer. Returns the question."""
+    message_id = server.exec_later(what, **params)
+    question = server.question("a question about %s" % brief(what))
+    server.answer(question, decision, **(answer or {}))
+    ran(server, message_id)
+    return question
+
+
+def decision(server, what, **params):
+    return server.call("policy/explain", server.exec_params(what, **params))["decision"]
+
+
+def trusted_ban(scene, name="home"):
+    """A home with a trusted project that forbids touch."""
+    home = Home(scene, name)
+    home.file("project/.execward/rules.d/own.toml", BAN)
+    home.good_cli("project", "trust", ".")
+    return home

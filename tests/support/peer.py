@@ -34,10 +34,12 @@ and to the last. Points: "begin", a method that it is sent, "started" (a start h
 
 import json
 import os
+import re
 
 from support.client import (
     PYTHON,
     SERVER_MARK,
+    brief,
     carriers,
     check,
     command_line,
@@ -228,6 +230,8 @@ def completed(result, code=0):
 
 
 LONG = 30000  # of yieldTimeMs
+ANSWER = 5  # seconds for which an answer is waited
+LAST = [["exited", 3], ["closed"]]  # events
 # Long enough for what answers at all: a fake has to be started, and to start programs.
 QUICK = {"initialize_timeout_ms": 8000}
 
@@ -267,3 +271,64 @@ def answered_in_bounds(server, message_id, before):
         return server.is_answered(message_id)
 
     eventually(is_answered, "the answer")
+
+
+def names_the_box(value):
+    """As a word: directories of tests have it within one."""
+    return re.search(r"\bbox\b", json.dumps(value))
+
+
+def played(scene, events, *fates, dialect="codex", **script):
+    return fake(scene, dialect, play=events, fates=list(fates), **script)
+
+
+def works_here(server):
+    equal(server.output_of("echo here"), "here\n", "on this machine")
+
+
+def box(scene, kind, **options):
+    """A server, and its environment "box" of this kind."""
+    if kind == "real":
+        there = Execward(scene, "box")
+    else:
+        there = Peer(scene, dialect="codex-old" if kind == "old" else kind)
+        if kind == "old":  # it says nothing about itself
+            there.settings["workspace_roots"] = [there.directory]
+    return server_with(scene, there, **options), there
+
+
+def place(there):
+    """The directory in which commands run there."""
+    return there.directory if isinstance(there, Peer) else there.home.project
+
+
+def trouble(server, message_id):
+    """The call must not have run, and failed as a result or as an error: its kind and message."""
+    message = server.reply(message_id)
+    if "error" in message:
+        return message["error"]["data"]["kind"], message["error"]["message"]
+    result = message["result"]
+    equal(result["state"], "failed", "state of %s" % brief(result, 400))
+    return result["failure"]["kind"], result["failure"]["message"]
+
+
+def confining(scene, there, **options):
+    """A server whose commands run in a sandbox there."""
+    options.setdefault("sandbox", "workspace-write")
+    return server_with(scene, there, policy="on-failure", **options)
+
+
+def is_ended_and_failed(scene, *words, **script):
+    """A program there that runs without what was asked for is ended, and its call fails; what it says."""
+    there = Peer(scene, **script)
+    server = confining(scene, there)
+    word = token(scene, "unconfined")
+    kind, text = trouble(server, later(server, rests(word)))
+    equal(kind, "sandboxUnavailable", "kind")
+    for part in words:
+        check(part in text, "%r is not in %r" % (part, text))
+    there.wait_sent("process/terminate")
+    there.program()
+    wait_gone(word)
+    equal(server.call("exec/list")["calls"], [], "calls")
+    return text

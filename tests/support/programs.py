@@ -68,6 +68,18 @@ while True:
     os.write(1, b"%d %d\\n" % (size.lines, size.columns))
 """
 
+# Signals as the protocol names them, and as programs do.
+SIGNAL_NAMES = {
+    "interrupt": "INT",
+    "terminate": "TERM",
+    "hangup": "HUP",
+    "quit": "QUIT",
+    "usr1": "USR1",
+    "usr2": "USR2",
+    "continue": "CONT",
+    "windowChange": "WINCH",
+}
+
 SAYS_SIGNALS = """
 import os, signal
 names = "INT TERM HUP QUIT USR1 USR2 CONT WINCH".split()

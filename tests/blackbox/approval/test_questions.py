@@ -4,57 +4,32 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import PYTHON, brief, check, equal, eventually
-from support.exec import Home, always, decided_by, denied, exec_server, ran
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PYTHON, check, equal, eventually
+from support.exec import (
+    NOWHERE,
+    PREFIX,
+    SESSION,
+    Home,
+    always,
+    approve,
+    asks,
+    decided_by,
+    denied,
+    exec_server,
+    exists,
+    ran,
+    runs_unasked,
+    untrusting,
+)
 from support.runner import main, test
 
-SESSION = "approvedForSession"
-PREFIX = "approvedWithPrefixRule"
-# The sandbox refuses it: an address that nobody has (RFC 5737).
-NOWHERE = "(exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null"
 STOPPED = "echo kept; %s; exit 77" % NOWHERE
-
-
-def untrusting(scene, *flags, **options):
-    """A server that asks about everything that is not known to be harmless."""
-    return exec_server(scene, *flags, policy="untrusted", **options)
 
 
 def confining(scene, **options):
     """A server whose commands run in a sandbox."""
     return exec_server(scene, **{"policy": "on-failure", "sandbox": "workspace-write", **options})
-
-
-def exists(server, name):
-    return os.path.exists(os.path.join(server.home.project, name))
-
-
-def asks(server, what, **params):
-    """The call must be asked about; it is denied."""
-    message_id = server.exec_later(what, **params)
-    question = server.question("a question about %s" % brief(what))
-    server.answer(question, "denied")
-    denied(server, message_id)
-    return question
-
-
-def runs_unasked(server, what, **params):
-    """The call must run without a question; returns its result."""
-    before = len(server.questions)
-    result = server.exec(what, **params)
-    equal(len(server.questions), before, "questions about %s" % brief(what))
-    equal((result["state"], result["exitCode"]), ("completed", 0), brief(result, 400))
-    return result
-
-
-def approve(server, what, decision, answer=None, **params):
-    """Runs what is asked about, and answers so; returns the question."""
-    message_id = server.exec_later(what, **params)
-    question = server.question("a question about %s" % brief(what))
-    server.answer(question, decision, **(answer or {}))
-    ran(server, message_id)
-    return question
 
 
 # What is asked

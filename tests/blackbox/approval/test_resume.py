@@ -3,32 +3,15 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal, eventually, is_alive, kill_quietly
-from support.exec import Home, exec_server, is_asked, ran
+from support.exec import PREFIX, SESSION, Home, approve, asks, exec_server, runs_unasked
 from support.runner import main, test
-
-SESSION = "approvedForSession"
-PREFIX = "approvedWithPrefixRule"
 
 
 def begin(scene, home, session=None, **options):
     initialize = {"resumeSessionId": session} if session else {}
     return exec_server(scene, home=home, policy="untrusted", initialize=initialize, **options)
-
-
-def approve(server, what, decision=SESSION, **answer):
-    message_id = server.exec_later(what)
-    server.answer(server.question(), decision, **answer)
-    ran(server, message_id)
-
-
-def runs_unasked(server, what, **params):
-    check(not is_asked(server, what, **params), "a question about %s" % what)
-
-
-def asks(server, what, **params):
-    check(is_asked(server, what, **params), "%s ran unasked" % what)
 
 
 def id_of(server):
@@ -40,9 +23,9 @@ def approvals_of_a_session_come_back_in_a_new_server(scene):
     home = Home(scene)
     os.makedirs(home.project + "/sub")
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
-    approve(first, "touch b", scope="workspace")
-    approve(first, "touch c d", PREFIX, scope="session")
+    approve(first, "touch a", answer={"scope": "directory"})
+    approve(first, "touch b", answer={"scope": "workspace"})
+    approve(first, "touch c d", PREFIX, answer={"scope": "session"})
     equal(first.end(), 0, "exit status")
 
     second = begin(scene, home, id_of(first))
@@ -61,7 +44,7 @@ def a_session_can_be_resumed_again_and_again(scene):
     server = begin(scene, home)
     session = id_of(server)
     for number in range(4):
-        approve(server, "touch %d" % number, scope="directory")
+        approve(server, "touch %d" % number, answer={"scope": "directory"})
         equal(server.end(), 0, "exit status")
         server = begin(scene, home, session)
         for earlier in range(number + 1):
@@ -72,7 +55,7 @@ def a_session_can_be_resumed_again_and_again(scene):
 def a_new_session_has_nothing_of_an_old_one(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     equal(first.end(), 0, "exit status")
     second = begin(scene, home)
     check(id_of(second) != id_of(first), "two sessions have one id")
@@ -123,7 +106,7 @@ def an_unanswered_question_does_not_come_back(scene):
 def programs_do_not_come_back(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     first.exec_later("sleep 600")
     first.answer(first.question(), "approved")
     first.program("1001")
@@ -137,9 +120,9 @@ def programs_do_not_come_back(scene):
 def what_expired_or_was_revoked_does_not_come_back(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch short", scope="directory", expiresInMs=200)
-    approve(first, "touch long", scope="directory", expiresInMs=3600000)
-    approve(first, "touch revoked", scope="directory")
+    approve(first, "touch short", answer={"scope": "directory", "expiresInMs": 200})
+    approve(first, "touch long", answer={"scope": "directory", "expiresInMs": 3600000})
+    approve(first, "touch revoked", answer={"scope": "directory"})
     ids = {one["command"]: one["id"] for one in first.approvals()}
     first.call("approvals/revoke", {"id": ids["touch revoked"]})
     eventually(lambda: len(first.approvals()) == 1, "the end of the short one")
@@ -154,7 +137,7 @@ def what_expired_or_was_revoked_does_not_come_back(scene):
 def what_is_revoked_on_the_command_line_meanwhile_is_gone(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     equal(first.end(), 0, "exit status")
     home.good_cli("approvals", "revoke", "--session", id_of(first))
     asks(begin(scene, home, id_of(first)), "touch a")
@@ -164,10 +147,10 @@ def what_is_revoked_on_the_command_line_meanwhile_is_gone(scene):
 def two_servers_may_share_a_session(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     second = begin(scene, home, id_of(first))
     runs_unasked(second, "touch a")
-    approve(second, "touch b", scope="directory")
+    approve(second, "touch b", answer={"scope": "directory"})
     runs_unasked(first, "touch b")
 
 
@@ -175,7 +158,7 @@ def two_servers_may_share_a_session(scene):
 def an_unknown_session_is_refused(scene):
     home = Home(scene)
     known = begin(scene, home)
-    approve(known, "touch a", scope="directory")
+    approve(known, "touch a", answer={"scope": "directory"})
     session = id_of(known)
     other_case = session.upper() if session != session.upper() else session.lower()
     unknown = ("no", "", "00000000-0000-4000-8000-000000000000", session[:-1], session + " ",
@@ -193,7 +176,7 @@ def an_unknown_session_is_refused(scene):
 @test
 def a_session_is_known_to_its_own_database_only(scene):
     first = begin(scene, Home(scene))
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     for flags, name in (((), "other"), (("--database=:memory:",), "memory")):
         server = exec_server(scene, *flags, home=Home(scene, name), handshake=False)
         params = {"clientName": "x", "resumeSessionId": id_of(first)}
@@ -204,7 +187,7 @@ def a_session_is_known_to_its_own_database_only(scene):
 def without_a_database_nothing_can_be_resumed(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     equal(first.end(), 0, "exit status")
     with open(home.database, "r+b") as file:
         file.write(b"this is no database any more" * 100)
@@ -222,7 +205,7 @@ def without_a_database_nothing_can_be_resumed(scene):
 def a_session_that_was_not_used_for_long_is_forgotten(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     equal(first.end(), 0, "exit status")
     days_31 = 31 * 86400 * 1000
     (column,) = [
@@ -238,7 +221,7 @@ def a_session_that_was_not_used_for_long_is_forgotten(scene):
 def a_worker_that_is_killed_takes_the_server_down_and_nothing_else(scene):
     home = Home(scene)
     first = begin(scene, home)
-    approve(first, "touch a", scope="directory")
+    approve(first, "touch a", answer={"scope": "directory"})
     worker = first.worker()
     first.may_be_cut = True
     kill_quietly(worker)

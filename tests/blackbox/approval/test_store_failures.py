@@ -8,25 +8,22 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import Failure, check, equal, eventually, within
-from support.exec import Home, exec_server, is_asked, ran
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import Failure, check, equal, eventually, seconds_of, within
+from support.exec import (
+    PREFIX,
+    SESSION,
+    Home,
+    approve,
+    denied,
+    is_asked,
+    ran,
+    trusted_ban,
+    untrusting,
+)
 from support.runner import main, test
 
-SESSION = "approvedForSession"
-PREFIX = "approvedWithPrefixRule"
 ALLOW = "[[rule]]\nprefix = ['touch', 'ruled']\ndecision = 'allow'\n"
-
-
-def untrusting(scene, *flags, **options):
-    return exec_server(scene, *flags, policy="untrusted", **options)
-
-
-def approve(server, what, decision=SESSION, **answer):
-    """It must be asked about; runs it with this answer."""
-    message_id = server.exec_later(what)
-    server.answer(server.question("a question about %s" % what), decision, **answer)
-    return ran(server, message_id)
 
 
 def with_approvals(scene):
@@ -34,17 +31,26 @@ def with_approvals(scene):
     home = Home(scene)
     home.rules(ALLOW)
     server = untrusting(scene, home=home)
-    approve(server, "touch a", scope="always")
-    approve(server, "touch p", PREFIX, scope="project")
+    approve(server, "touch a", answer={"scope": "always"})
+    approve(server, "touch p", PREFIX, answer={"scope": "project"})
     equal(server.end(), 0, "exit status")
     return home
+
+
+def locked(home):
+    """Holds the database; the lock goes with a rollback of this connection."""
+    holder = sqlite3.connect(home.database, isolation_level=None)
+    holder.execute("pragma locking_mode = exclusive")
+    holder.execute("begin exclusive")
+    holder.execute("create table held (a)")
+    return holder
 
 
 def works_without_it(server):
     """It asks about what was approved before, keeps no approval, and warns; the warning."""
     for _ in range(2):
-        approve(server, "touch a", scope="always")
-        approve(server, "touch p", PREFIX, scope="session")
+        approve(server, "touch a", answer={"scope": "always"})
+        approve(server, "touch p", PREFIX, answer={"scope": "session"})
     check(not is_asked(server, "ls"), "a harmless command is asked about")
     check(not is_asked(server, "touch ruled"), "a rule does not count")
     for method, params in (
@@ -144,7 +150,7 @@ def a_database_that_others_own_or_can_write_is_refused(scene):
         home = Home(scene, str(number))
         home.rules(ALLOW)
         server = untrusting(scene, home=home)
-        approve(server, "touch a", scope="always")
+        approve(server, "touch a", answer={"scope": "always"})
         equal(server.end(), 0, "exit status")
         spoil(home)
         works_without_it(untrusting(scene, home=home))
@@ -173,7 +179,7 @@ def a_place_where_nothing_can_be_made_is_told(scene):
 def a_database_in_memory_remembers_as_long_as_its_server(scene):
     home = Home(scene)
     server = untrusting(scene, "--database=:memory:", home=home)
-    approve(server, "touch a", scope="always")
+    approve(server, "touch a", answer={"scope": "always"})
     check(not is_asked(server, "touch a"), "it was asked about")
     equal(len(server.approvals()), 1, "approvals")
     check(not os.path.exists(os.path.dirname(home.database)), "a file was made")
@@ -187,7 +193,7 @@ def another_database_can_be_named(scene):
     other = os.path.join(home.path, "elsewhere", "own.db")
     server = untrusting(scene, "--database=" + other, home=home)
     check(is_asked(server, "touch a"), "an approval of another database counts")
-    approve(server, "touch a", scope="always")
+    approve(server, "touch a", answer={"scope": "always"})
     check(os.path.exists(other), "there is no file")
     by_variable = untrusting(scene, home=home, env={"EXECWARD_DATABASE": other})
     check(not is_asked(by_variable, "touch a"), "it was asked about")
@@ -204,7 +210,7 @@ def who_holds_the_lock_holds_up_a_decision_only_for_a_while(scene):
     holder = sqlite3.connect(home.database, isolation_level=None)
     holder.execute("begin immediate")
     began = time.monotonic()
-    approve(server, "touch b", scope="directory")
+    approve(server, "touch b", answer={"scope": "directory"})
     check(time.monotonic() - began < within(20), "it took %.1f s" % (time.monotonic() - began))
     check("locked" in server.warning("storeUnavailable"), "the warning does not say why")
     equal(server.output_of("echo on"), "on\n", "output")
@@ -212,17 +218,14 @@ def who_holds_the_lock_holds_up_a_decision_only_for_a_while(scene):
     check(not is_asked(server, "touch a"), "what was kept before does not count")
     holder.execute("rollback")
     holder.close()
-    approve(server, "touch b", scope="directory")
+    approve(server, "touch b", answer={"scope": "directory"})
     check(not is_asked(server, "touch b"), "it is not kept after the lock is gone")
 
 
 @test
 def a_database_that_is_locked_from_the_start_is_tried_again(scene):
     home = with_approvals(scene)
-    holder = sqlite3.connect(home.database, isolation_level=None)
-    holder.execute("pragma locking_mode = exclusive")
-    holder.execute("begin exclusive")
-    holder.execute("create table held (a)")
+    holder = locked(home)
     server = untrusting(scene, home=home)
     check(is_asked(server, "touch a"), "it was not asked about")
     server.warning("storeUnavailable")
@@ -242,7 +245,7 @@ def a_database_that_is_mended_is_used_again_without_a_restart(scene):
     os.rmdir(home.database)
     os.rename(home.database + ".away", home.database)
     eventually(lambda: not is_asked(server, "touch a"), "that what was approved counts again")
-    approve(server, "touch b", scope="directory")
+    approve(server, "touch b", answer={"scope": "directory"})
     check(not is_asked(server, "touch b"), "a new approval does not count")
 
 
@@ -259,7 +262,7 @@ def a_full_disk_means_asking_again(scene):
     # The journal of the database cannot grow beyond the limit; rows this long fill it soon.
     filler = "x" * 3000
     for number in range(200):
-        approve(server, "touch a-%d #%s" % (number, filler), scope="directory")
+        approve(server, "touch a-%d #%s" % (number, filler), answer={"scope": "directory"})
         if server.warnings:
             break
     message = server.warning("storeUnavailable")
@@ -349,6 +352,77 @@ def a_command_line_without_a_database_says_so(scene):
         done = home.cli(*arguments)
         equal((done.returncode, done.stdout), (1, ""), "status and stdout of %s" % (arguments,))
         check(home.database in done.stderr, "stderr %r" % done.stderr)
+
+
+@test
+def the_database_holds_no_input_and_no_variables(scene):
+    server = untrusting(scene)
+    approve(
+        server,
+        ["bash"],
+        answer={"scope": "always"},
+        stdin=": hunter2\n",
+        env={"MY_SETTING": "swordfish"},
+    )
+    equal(server.end(), 0, "exit status")
+    found = []
+    for folder, _, names in os.walk(os.path.join(server.home.path, "state")):
+        for name in names:
+            if ".db" not in name:
+                continue
+            with open(os.path.join(folder, name), "rb") as file:
+                content = file.read()
+            found.append(name)
+            check(b"hunter2" not in content and b"swordfish" not in content, "a secret in " + name)
+    check(found, "no database was found")
+
+
+# The database while others hold it
+
+
+@test
+def a_lock_that_stays_holds_up_nobody_and_is_told_once(scene):
+    home = trusted_ban(scene)
+    holder = locked(home)
+    server = untrusting(scene, home=home)
+    server.answers()
+    waits = []
+    for _ in range(6):
+        message_id = server.exec_later("mkdir -p made")
+        waits.append(seconds_of(lambda: server.call("process/list")))
+        server.answer(server.question(), SESSION)
+        waits.append(seconds_of(lambda: server.call("process/list")))
+        ran(server, message_id)
+    check(max(waits) < within(9), "process/list took %.1f s" % max(waits))
+    check(sum(waits) < within(15), "process/list took %.1f s in all" % sum(waits))
+    check("no touching" in denied(server, server.exec_later("touch x")), "no reason")
+    server.warning("storeUnavailable")
+    told = [p["message"] for _, p in server.warnings if p.get("kind") == "storeUnavailable"]
+    about_answers = [message for message in told if message.startswith("the answer to ")]
+    equal((len(told) - len(about_answers), len(about_answers)), (1, 6), "warnings")
+    ended = seconds_of(lambda: equal(server.end(), 0, "exit status"))
+    check(ended < within(9), "the end took %.1f s" % ended)
+    holder.execute("rollback")
+    holder.close()
+
+
+@test
+def a_limit_of_the_size_of_files_kills_nobody(scene):
+    for number, size in enumerate((0, 1, 30_000)):
+
+        def limit(size=size):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+        home = Home(scene, str(number))
+        server = untrusting(scene, home=home, prepare=limit)
+        for count in range(20):
+            message_id = server.exec_later("mkdir -p made-%d" % count)
+            server.answer(server.question(), SESSION)
+            ran(server, message_id)
+        server.warning("storeUnavailable")
+        check(is_asked(server, "mkdir -p made-19"), "what was not kept counts")
+        equal(server.output_of("echo on"), "on\n", "output")
+        equal(server.end(), 0, "exit status")
 
 
 if __name__ == "__main__":

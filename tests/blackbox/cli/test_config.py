@@ -7,8 +7,8 @@ import subprocess
 import sys
 import tomllib
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import check, equal, within
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import REPOSITORY, check, equal, within
 from support.runner import main, test
 
 VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "EXECWARD_CONFIG")
@@ -139,8 +139,7 @@ def environments_are_shown_as_they_can_be_written(scene):
 
 
 def page(name):
-    here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "..", "..", "docs", name), encoding="utf-8") as file:
+    with open(os.path.join(REPOSITORY, "docs", name), encoding="utf-8") as file:
         return file.read()
 
 

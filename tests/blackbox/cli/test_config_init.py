@@ -15,7 +15,7 @@ import termios
 import time
 import tomllib
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, REPOSITORY, Failure, check, equal, within
 from support.runner import main, test
 

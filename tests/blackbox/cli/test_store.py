@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, check, equal, within
 from support.runner import main, test
 

@@ -4,7 +4,7 @@ exec/terminateAll, as far as nothing has to be reached."""
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
 from support.exec import Home, exec_server
 from support.runner import main, test

@@ -1,63 +1,41 @@
 """Commands in an environment: programs on another machine, behind a server of execward or of Codex.
 
-What goes wrong there is in test_environment_losses.py. The other side is a real server, or a fake
+What goes wrong there is in test_losses.py. The other side is a real server, or a fake
 that speaks as one of the others does and refuses what that one would refuse; both run on this machine.
 """
 
-import contextlib
 import json
 import os
 import re
-import shutil
 import sys
-import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import PYTHON, brief, check, decoded, equal, eventually, file_uri, within
-from support.exec import Home, always, denied, exec_server, ran
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PYTHON, brief, check, decoded, equal, eventually, within
+from support.exec import exec_server
 from support.peer import (
     Execward,
     Peer,
+    box,
     completed,
     entries,
     entry_of,
     failed,
     fake,
+    fate,
+    place,
     rests,
     running,
     server_with,
     states,
     token,
+    underway,
     wait_gone,
     wait_state,
 )
 from support.programs import SAYS_ITS_SIZE, SAYS_SIGNALS
 from support.runner import main, test
 
-SANDBOXED = "linuxSeccomp"
-SESSION = "approvedForSession"
-BASH = {"name": "bash", "path": "/bin/bash"}
 KINDS = ("real", "codex", "old")
-# Events of a program that ends with 3, and the text of all of it.
-PLAY = [
-    ["stdout", "one\n"],
-    ["stderr", "two\n"],
-    ["stdout", "three\n"],
-    ["exited", 3],
-    ["closed"],
-]
-TEXT = "one\ntwo\nthree\n"
-
-
-def box(scene, kind, **options):
-    """A server, and its environment "box" of this kind."""
-    if kind == "real":
-        there = Execward(scene, "box")
-    else:
-        there = Peer(scene, dialect="codex-old" if kind == "old" else kind)
-        if kind == "old":  # it says nothing about itself
-            there.settings["workspace_roots"] = [there.directory]
-    return server_with(scene, there, **options), there
 
 
 def with_each(*kinds):
@@ -76,11 +54,6 @@ def with_each(*kinds):
     return make
 
 
-def place(there):
-    """The directory in which commands run there."""
-    return there.directory if isinstance(there, Peer) else there.home.project
-
-
 def resting(server, scene, name="rests", **params):
     """Starts such a program in the box; returns its process id and its word."""
     word = token(scene, name)
@@ -91,21 +64,6 @@ def resting(server, scene, name="rests", **params):
 
 def until(path, then):
     return "echo begun; until test -e %s; do sleep 0.02; done; %s" % (path, then)
-
-
-def trouble(server, message_id):
-    """The call must not have run, and failed as a result or as an error: its kind and message."""
-    message = server.reply(message_id)
-    if "error" in message:
-        return message["error"]["data"]["kind"], message["error"]["message"]
-    result = message["result"]
-    equal(result["state"], "failed", "state of %s" % brief(result, 400))
-    return result["failure"]["kind"], result["failure"]["message"]
-
-
-def names_the_box(value):
-    """As a word: directories of tests have it within one."""
-    return re.search(r"\bbox\b", json.dumps(value))
 
 
 def cannot(server, method, **params):
@@ -577,482 +535,32 @@ def one_of_the_first_servers_is_known_not_to_confine(scene):
     equal(entry_of(server, "box")["confines"], False, "confines")
 
 
-# Approvals
-
-
-def asking(scene, **options):
-    """A server that asks, and an environment in which everything has the same name as here."""
-    home = Home(scene)
-    there = Peer(scene, cwd=home.project, shell=BASH)
-    return server_with(scene, there, home=home, policy="untrusted", **options), there
-
-
-def asks(server, what, answer="denied", **params):
-    """The call must be asked about; returns the question and the id of the call."""
-    message_id = server.exec_later(what, **params)
-    question = server.question_about(message_id)
-    check(question, "no question about %s %s" % (what, params))
-    server.answer(question, answer)
-    return question, message_id
-
-
-def runs_unasked(server, what, **params):
-    before = len(server.questions)
-    completed(server.exec(what, **params))
-    equal(len(server.questions), before, "questions about %s %s" % (what, params))
+# Lists
 
 
 @test
-def a_question_names_the_environment_and_nothing_runs_before_the_answer(scene):
-    server, there = asking(scene)
-    message_id = server.exec_later("touch made", environment="box")
-    question = server.question()
-    equal(question["environment"], "box", "environment")
-    equal(question["workdir"], server.home.project, "workdir")
-    check(names_the_box(question["display"]), "the person is not told where")
-    equal(there.sent("process/start"), [], "starts")
-    server.answer(question, "approved")
-    ran(server, message_id)
-    check(os.path.exists(server.home.project + "/made"), "it did not run")
-
-
-@test
-def a_question_about_this_machine_names_no_environment(scene):
-    server, _ = asking(scene)
-    question, message_id = asks(server, "touch made")
-    check("environment" not in question.params, "an environment of this machine")
-    denied(server, message_id)
-
-
-@test
-def what_is_denied_is_not_started_there(scene):
-    server, there = asking(scene)
-    _, message_id = asks(server, "touch made", environment="box")
-    denied(server, message_id)
-    equal(there.sent("process/start"), [], "starts")
-    equal(server.events, [], "events")
-
-
-@test
-def a_rule_forbids_there_too(scene):
-    home = Home(scene)
-    home.rules('[[rule]]\nprefix = ["touch"]\ndecision = "forbidden"\n')
-    there = Peer(scene)
-    server = server_with(scene, there, home=home)
-    denied(server, server.exec_later("touch made", environment="box"))
-    equal(there.sent("process/start"), [], "starts")
-
-
-@test
-def a_client_that_cannot_ask_is_refused_there_too(scene):
-    there = Peer(scene)
-    server = server_with(scene, there, policy="untrusted", approvals=False)
-    denied(server, server.exec_later("touch made", environment="box"))
-    equal(there.sent("process/start"), [], "starts")
-
-
-@test
-def nothing_there_is_known_to_be_harmless(scene):
-    server, _ = asking(scene)
-    runs_unasked(server, ["ls"])
-    _, message_id = asks(server, ["ls"], environment="box")
-    denied(server, message_id)
-
-
-@test
-def an_approval_for_this_machine_does_not_count_there(scene):
-    server, _ = asking(scene)
-    _, message_id = asks(server, "touch made", SESSION)
-    ran(server, message_id)
-    runs_unasked(server, "touch made")
-    _, message_id = asks(server, "touch made", environment="box")
-    denied(server, message_id)
-
-
-@test
-def an_approval_for_an_environment_counts_there_alone(scene):
-    home = Home(scene)
-    boxes = [Peer(scene, name, cwd=home.project, shell=BASH) for name in ("box", "other")]
-    server = server_with(scene, *boxes, home=home, policy="untrusted")
-    _, message_id = asks(server, "touch made", SESSION, environment="box")
-    ran(server, message_id)
-    runs_unasked(server, "touch made", environment="box")
-    for params in ({}, {"environment": "other"}):
-        _, message_id = asks(server, "touch made", **params)
-        denied(server, message_id)
-
-
-@test
-def the_same_question_about_two_places_is_two_questions(scene):
-    server, _ = asking(scene)
-    ids = [server.exec_later("touch made"), server.exec_later("touch made", environment="box")]
-    questions = [server.question() for _ in ids]
-    places = {question.params.get("environment") for question in questions}
-    equal(places, {None, "box"}, "environments")
-    for question in questions:
-        server.answer(question, "denied")
-    for message_id in ids:
-        denied(server, message_id)
-
-
-@test
-def the_audit_here_tells_of_commands_there(scene):
-    server, _ = asking(scene)
-    _, message_id = asks(server, "touch made", "approved", environment="box")
-    ran(server, message_id)
-    _, message_id = asks(server, "touch other", environment="box")
-    denied(server, message_id)
-    equal(server.end(), 0, "exit status")
-    rows = server.home.audit()
-    events = [row["event"] for row in rows]
-    expected = ["question", "decision", "start", "exit", "question", "decision", "refusal"]
-    equal(sorted(events), sorted(expected), "events")
-    for row in rows:
-        if row["event"] in ("start", "decision"):
-            check(names_the_box(row), "a row that does not tell where: %s" % row)
-
-
-# Confinement
-
-
-def confining(scene, there, **options):
-    options.setdefault("sandbox", "workspace-write")
-    return server_with(scene, there, policy="on-failure", **options)
-
-
-@contextlib.contextmanager
-def elsewhere():
-    """A directory that is no workspace, and not in /tmp, of which a sandbox has its own."""
-    path = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def writable(sandbox):
-    """What the entries of a sandbox of Codex's form let be written."""
-    entries_of_it = sandbox["permissions"]["file_system"].get("entries", [])
-    return [entry["path"] for entry in entries_of_it if entry["access"] == "write"]
-
-
-@test
-def codex_is_sent_the_sandbox_in_its_own_form_with_the_roots_there(scene):
-    there = Peer(scene)
-    server = confining(scene, there)
-    result = server.exec("true", environment="box", callId="c")
-    completed(result)
-    sandbox = there.sent("process/start")[0]["sandbox"]
-    permissions = sandbox["permissions"]
-    equal((permissions["type"], permissions["network"]), ("managed", "restricted"), "permissions")
-    equal(permissions["file_system"]["type"], "restricted", "files")
-    check(writable(sandbox), "nothing can be written: %s" % sandbox)
-    context = sandbox.get("policyContext") or sandbox
-    equal(context["workspaceRoots"], [file_uri(there.directory)], "roots")
-    check(server.home.path not in json.dumps(sandbox), "a path of this machine: %s" % sandbox)
-
-
-@test
-def all_configured_roots_are_in_the_sandbox(scene):
-    there = Peer(scene)
-    there.settings["workspace_roots"] = [there.directory, "/srv/more of it"]
-    server = confining(scene, there)
-    completed(server.exec("true", environment="box"))
-    sandbox = there.sent("process/start")[0]["sandbox"]
-    context = sandbox.get("policyContext") or sandbox
-    roots = [file_uri(root) for root in there.settings["workspace_roots"]]
-    equal(context["workspaceRoots"], roots, "roots")
-
-
-@test
-def execward_is_sent_a_sandbox_without_a_path_of_this_machine(scene):
-    there = Peer(scene, dialect="execward")
-    server = confining(scene, there)
-    equal(server.exec("true", environment="box")["sandbox"]["type"], SANDBOXED, "sandbox")
-    sandbox = there.sent("process/start")[0]["sandbox"]
-    check(server.home.path not in json.dumps(sandbox), "a path of this machine: %s" % sandbox)
-
-
-@test
-def the_reported_confinement_is_told(scene):
-    server = confining(scene, Peer(scene))
-    result = server.exec("true", environment="box", callId="c")
-    equal(result["sandbox"]["type"], SANDBOXED, "sandbox of the answer")
-    program = server.wait_end_of_call("c")
-    for event in (program.begin, program.end):
-        equal(event["sandbox"]["type"], SANDBOXED, "sandbox of an event")
-    attempts = [p["confinement"] for m, p in server.events if m == "exec/attempt"]
-    equal(attempts, [SANDBOXED], "attempts")
-
-
-@test
-def without_confinement_no_sandbox_is_sent(scene):
-    server, there = fake(scene)
-    equal(server.exec("true", environment="box")["sandbox"]["type"], "none", "sandbox")
-    sandbox = there.sent("process/start")[0].get("sandbox")
-    check(not sandbox or sandbox["permissions"]["type"] == "disabled", "sandbox: %s" % sandbox)
-
-
-@test
-def the_network_of_the_session_is_in_the_sandbox(scene):
-    there = Peer(scene)
-    server = confining(scene, there, settings={"confinement": {"networkAccess": True}})
-    completed(server.exec("true", environment="box"))
-    sandbox = there.sent("process/start")[0]["sandbox"]
-    equal(sandbox["permissions"]["network"], "enabled", "network")
-
-
-@test
-def a_sandbox_of_the_environment_is_instead_of_the_sessions(scene):
-    strict = Peer(scene, "strict", settings={"sandbox": "read-only"})
-    free = Peer(scene, "free", settings={"sandbox": "danger-full-access"})
-    home = Home(scene)
-    home.config(strict.config() + free.config())
-    server = exec_server(scene, home=home, policy="on-failure", sandbox="workspace-write")
-    equal(server.exec("true", environment="strict")["sandbox"]["type"], SANDBOXED, "strict")
-    sandbox = strict.sent("process/start")[0]["sandbox"]
-    places = [path for path in writable(sandbox) if path["type"] != "special"]
-    kinds = {path["value"]["kind"] for path in writable(sandbox) if path["type"] == "special"}
-    check(not places and not kinds & {"root", "project_roots"}, "writable: %s" % sandbox)
-    equal(server.exec("true", environment="free")["sandbox"]["type"], "none", "free")
-
-
-@test
-def a_real_server_confines_a_command_to_the_workspace_there(scene):
-    there = Execward(scene, "box")
-    server = confining(scene, there)
-    with elsewhere() as outside:
-        script = "echo in > inside; echo out > %s/made; cat inside" % outside
-        result = server.exec(script, environment="box")
-        check("in\n" in result["output"], "output %r" % result["output"])
-        equal(os.listdir(outside), [], "files outside")
-    equal(result["sandbox"]["type"], SANDBOXED, "sandbox")
-    check(os.path.exists(place(there) + "/inside"), "nothing was written inside")
-
-
-@test
-def a_real_server_keeps_read_only(scene):
-    there = Execward(scene, "box", sandbox="read-only")
-    server = confining(scene, there)
-    result = server.exec("echo x > made", environment="box")
-    check(result["exitCode"] != 0 and not os.path.exists(place(there) + "/made"), "it wrote")
-    equal(result["sandbox"]["type"], SANDBOXED, "sandbox")
-
-
-@test
-def one_that_does_not_report_confinement_is_sent_nothing_to_confine(scene):
-    server, there = box(scene, "old", sandbox="workspace-write", policy="on-failure")
-    message_id = server.exec_later(["touch", "made"], environment="box")
-    kind, message = trouble(server, message_id)
-    equal(kind, "sandboxUnavailable", "kind")
-    check(names_the_box(message), "message %r" % message)
-    equal(there.sent("process/start"), [], "starts")
-
-
-def is_ended_and_failed(scene, sandbox_type):
-    there = Peer(scene, sandbox_type=sandbox_type)
-    server = confining(scene, there)
-    word = token(scene, "unconfined")
-    kind, _ = trouble(server, server.exec_later(rests(word), environment="box", yieldTimeMs=30000))
-    equal(kind, "sandboxUnavailable", "kind")
-    there.wait_sent("process/terminate")
-    there.program()
-    wait_gone(word)
-    equal(server.call("exec/list")["calls"], [], "calls")
-
-
-@test
-def a_program_that_runs_unconfined_against_orders_is_ended(scene):
-    is_ended_and_failed(scene, "none")
-
-
-@test
-def a_program_that_runs_who_knows_how_is_ended(scene):
-    is_ended_and_failed(scene, None)
-
-
-@test
-def leaving_the_sandbox_there_is_asked_about(scene):
-    there = Peer(scene)
-    server = server_with(scene, there, policy="on-request", sandbox="workspace-write")
-    escalated = {"sandboxPermissions": "requireEscalated", "justification": "why not"}
-    message_id = server.exec_later("true", environment="box", **escalated)
-    question = server.question()
-    equal((question["kind"], question["environment"]), ("escalation", "box"), "question")
-    server.answer(question, "approved")
-    ran(server, message_id)
-    sandbox = there.sent("process/start")[0].get("sandbox")
-    check(not sandbox or sandbox["permissions"]["type"] == "disabled", "sandbox: %s" % sandbox)
-
-
-@test
-def paths_for_a_wider_sandbox_are_those_of_the_environment(scene):
-    there = Peer(scene)
-    server = server_with(
-        scene, there, policy="on-request", sandbox="workspace-write", answer=always("approved")
-    )
-    more = {
-        "sandboxPermissions": "withAdditionalPermissions",
-        "additionalPermissions": {"fileSystem": {"write": ["/srv/nowhere/here"]}},
-    }
-    completed(server.exec("true", environment="box", **more))
-    sandbox = there.sent("process/start")[0]["sandbox"]
-    check("file:///srv/nowhere/here" in json.dumps(writable(sandbox)), "writable: %s" % sandbox)
-
-
-# Order
-
-
-def is_in_order(scene, play=PLAY, text=TEXT, code=3, **script):
-    """Whatever comes in which order: the text and the end are those of the play."""
-    server, _ = fake(scene, play=play, **script)
-    for call in ("first", "second"):
-        result = server.exec(["prog"], environment="box", callId=call, yieldTimeMs=30000)
-        equal(completed(result, code), text, "output of %s" % call)
-        program = server.wait_end_of_call(call)
-        equal(program.text(), text, "deltas of %s" % call)
-        parts = {"stdout": "", "stderr": ""}
-        for stream, part in (event for event in play if event[0] in parts):
-            parts[stream] += part
-        for name, part in parts.items():
-            wanted = part.encode("utf-8", "surrogateescape").decode()
-            equal(program.end[name], wanted, "%s of %s" % (name, call))
-        equal((program.end["exitCode"], program.end["omittedBytes"]), (code, 0), "end")
-    equal(len(server.programs_by_id), 2, "programs")
-
-
-@test
-def output_in_order_is_told_in_order(scene):
-    is_in_order(scene)
-
-
-@test
-def output_may_come_before_the_answer_of_the_start(scene):
-    is_in_order(scene, disorder=["output before reply"])
-
-
-@test
-def the_close_may_come_before_the_exit(scene):
-    is_in_order(scene, disorder=["closed first"])
-
-
-@test
-def all_may_be_shuffled(scene):
-    lines = ["%d\n" % number for number in range(400)]
-    play = [["stdout", line] for line in lines] + [["exited", 0], ["closed"]]
-    is_in_order(scene, play, "".join(lines), 0, disorder=["shuffled", "output before reply"])
-
-
-@test
-def what_comes_twice_is_told_once(scene):
-    is_in_order(scene, disorder=["twice"])
-
-
-@test
-def what_comes_again_later_is_told_once(scene):
-    is_in_order(scene, disorder=["backwards"])
-
-
-@test
-def news_of_strangers_are_ignored(scene):
-    is_in_order(scene, disorder=["strangers"])
-
-
-@test
-def all_disorders_at_once_are_set_right(scene):
-    disorder = ["output before reply", "closed first", "shuffled", "twice", "backwards"]
-    is_in_order(scene, disorder=[*disorder, "strangers"], withheld=[2])
-
-
-@test
-def the_exit_may_have_a_number_before_the_output(scene):
-    play = [["exited", 3], *PLAY[:3], ["closed"]]
-    is_in_order(scene, play)
-
-
-@test
-def characters_may_be_cut_anywhere(scene):
-    play = [["stdout", "caf\udcc3"], ["stdout", "\udca9\n"], ["exited", 0], ["closed"]]
-    is_in_order(scene, play, "café\n", 0)
-
-
-def gap(seqs):
-    """A test of notifications that never come."""
-
-    def one(scene):
-        is_in_order(scene, withheld=seqs)
-
-    one.__name__ = "a_gap_at_%s_is_filled_by_reading" % "_".join(map(str, seqs))
-    test(one)
-
-
-for numbers in ([1], [2], [3], [2, 3], [1, 2, 3], [4], [2, 4]):
-    gap(numbers)
-
-
-@test
-def a_close_that_never_comes_holds_nothing_up(scene):
-    is_in_order(scene, withheld=[5])
-
-
-@test
-def a_gap_in_a_program_that_goes_on_is_filled(scene):
-    play = [["stdout", "one\n"], ["stdout", "two\n"], ["stdout", "three\n"]]
-    server, _ = fake(scene, play=play, withheld=[2])
-    process_id = server.left_running(["prog"], environment="box")
-    program = server.wait_delta(process_id, "three\n")
-    equal(program.text(), TEXT, "deltas")
-    server.call("exec/terminate", {"processId": process_id})
-    equal(server.wait_end(process_id).end["exitCode"], 137, "exit code")
-
-
-@test
-def what_nobody_has_any_more_is_left_out_and_the_rest_is_told(scene):
-    server, _ = fake(scene, play=PLAY, withheld=[2], evicted=2)
-    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
-    output = completed(result, 3)
-    check(output.startswith("one\n") and output.endswith("three\n"), "output %r" % output)
-    equal(server.wait_end_of_call("c").end["exitCode"], 3, "exit code")
-
-
-@test
-def an_exit_without_a_code_is_no_success(scene):
-    server, _ = fake(scene, play=PLAY, disorder=["no exit code"])
-    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
-    check(result["exitCode"] in (3, -1), "exit code in %s" % brief(result, 400))
-    end = server.wait_end_of_call("c").end
-    equal((end["status"], end["aggregatedOutput"]), ("failed", TEXT), "end")
-
-
-@test
-def output_that_cannot_be_decoded_is_read_again_or_the_call_fails(scene):
-    server, _ = fake(scene, play=PLAY, disorder=["bad base64"])
-    result = server.exec(["prog"], environment="box", callId="c", yieldTimeMs=30000)
-    server.wait_end_of_call("c")
-    if result["state"] == "completed":
-        equal(completed(result, 3), TEXT, "output")
-    else:
-        failed(result, "environmentLost")
-
-
-@test
-def starts_may_be_answered_in_another_order(scene):
-    server, _ = fake(scene, "execward", starts_at_once=3)
-    words = ("a", "b", "c")
-    ids = [server.exec_later(["/bin/echo", word], environment="box") for word in words]
-    for word, message_id in zip(words, ids):
-        equal(completed(server.result(message_id)), word + "\n", "output")
-
-
-@test
-def a_banner_before_the_first_answer_is_skipped(scene):
-    banner = "Last login: yesterday\n\n  *** Be {nice}! ***\r\n[1] mail\n\"hello\"\n"
-    is_in_order(scene, fates=[{"at": "begin", "do": "say", "text": banner}])
-
-
-@test
-def lines_that_are_no_messages_are_skipped_later_too(scene):
-    is_in_order(scene, fates=[{"at": "output", "do": "say", "text": "warning: {odd}\n"}])
+def the_list_tells_what_is_so_and_nothing_else(scene):
+    old = Peer(scene, "old", dialect="codex-old")
+    old.settings["workspace_roots"] = [old.directory, "/srv/other"]
+    there = Peer(scene, settings={"workspace_roots": ["/", "/srv"]})
+    broken = Peer(scene, "broken", fates=[fate("begin", "exit", status=3)])
+    server = server_with(scene, old, there, broken)
+    here = [server.left_running("sleep 600") for _ in range(2)]
+    underway(server, scene)
+    completed(server.exec("true", environment="old"))
+    failed(server.exec("true", environment="broken"), "environmentUnavailable")
+    found = {e["id"]: e for e in server.call("environment/list")["environments"]}
+    counts = {name: entry.get("processes") for name, entry in found.items()}
+    equal(counts, {"local": 2, "box": 1, "old": 0, "broken": 0}, "processes")
+    equal((found["box"]["cwd"], found["old"]["cwd"]), ("/", old.directory), "directories")
+    check("version" not in found["old"]["server"], "a version: %s" % found["old"])
+    with_failure = [name for name, entry in found.items() if "failure" in entry]
+    equal(with_failure, ["broken"], "those with a failure")
+    broken.tell()
+    completed(server.exec("true", environment="broken"))
+    check("failure" not in entry_of(server, "broken"), "a failure of one that is ready")
+    for process_id in here:
+        server.call("exec/terminate", {"processId": process_id})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     PYTHON,
     check,

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, REPOSITORY, SERVER_MARK, check, equal
 from support.codex_server import Codex, find_codex
 from support.exec import Home

@@ -7,9 +7,9 @@ import re
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support.client import PYTHON, brief, check, equal, eventually, within
-from support.exec import Home, exec_server
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PYTHON, brief, check, equal, eventually, seconds_of, within
+from support.exec import Home, decision, exec_server, untrusting
 from support.runner import main, test
 
 FIXED = {
@@ -556,6 +556,53 @@ def a_slow_command_holds_up_nobody(scene):
     for number in range(5):
         equal(server.output_of("echo %d" % number), "%d\n" % number, "output")
     check(not server.is_answered(slow), "the slow one was answered")
+
+
+# What is judged is what runs
+
+
+@test
+def programs_do_not_get_the_id_of_the_session(scene):
+    server = exec_server(scene)
+    text = server.output_of([PYTHON, "-S", "-c", "import os; print(dict(os.environ))"])
+    check("EXECWARD_SESSION_ID" in text, "no name of the session")
+    check(server.initialized["sessionId"] not in text, "the id of the session")
+
+
+# Questions
+
+
+@test
+def the_id_of_a_call_is_the_text_of_its_request(scene):
+    server = exec_server(scene)
+    for text in ('a"b', "a\\b", "tab\there", "\u00e9\U0001f600", ""):
+        result = server.result(server.request("exec/command", {"command": "true"}, text))
+        equal(result["callId"], text, "call id")
+
+
+# Time
+
+
+@test(alone=True)
+def one_message_does_not_hold_up_the_server(scene):
+    home = Home(scene)
+    home.rules(
+        "".join(
+            "[[rule]]\nprefix = ['tool-%d', 'x']\ndecision = 'prompt'\n" % n for n in range(200)
+        )
+    )
+    server = untrusting(scene, home=home)
+    for argv in (
+        ["find", "."] + ["-exec", "git", "-x", ";"] * 4000,
+        ["env"] * 20_000,
+        ["xargs"] * 5_000,
+        ["bash", "-c", "find . -exec git -x \n" * 3000],
+    ):
+        for _ in range(3):  # the machine itself may halt for a while
+            took = seconds_of(lambda: decision(server, argv))
+            if took < within(3):
+                break
+        check(took < within(3), "%s … took %.1f s" % (argv[:2], took))
 
 
 if __name__ == "__main__":

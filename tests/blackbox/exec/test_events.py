@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, check, equal, eventually, within
 from support.exec import always, exec_server
 from support.programs import SAYS_ITS_SIZE, SAYS_SIGNALS

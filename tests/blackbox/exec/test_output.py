@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, brief, check, decoded, equal
 from support.exec import exec_server
 from support.programs import ALTERNATING, BYTE_BY_BYTE, REPEATED

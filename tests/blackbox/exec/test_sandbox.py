@@ -6,19 +6,15 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import threading
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, brief, check, equal, eventually, within
-from support.exec import Home, always, denied, exec_server, ran
+from support.exec import NOWHERE, SESSION, Home, always, denied, elsewhere, exec_server, ran
 from support.runner import main, test
 
-SESSION = "approvedForSession"
 WIDENED = "approvedWidened"
 SANDBOXED = "linuxSeccomp"
-# An address that nobody has (RFC 5737). In the sandbox the connect fails at once.
-NOWHERE = "(exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null"
 # Is stopped the first time, and must not use the network the second time.
 ONCE = "test -e tried && { echo fine; exit 0; }; touch tried; echo kept; %s; exit 7" % NOWHERE
 
@@ -27,16 +23,6 @@ def confining(scene, policy="on-failure", confinement=None, **options):
     settings = {**options.pop("settings", {}), "confinement": confinement or {}}
     options.setdefault("sandbox", "workspace-write")
     return exec_server(scene, policy=policy, settings=settings, **options)
-
-
-@contextlib.contextmanager
-def elsewhere():
-    """A directory that is no workspace, and not in /tmp, of which a sandbox has its own."""
-    path = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager

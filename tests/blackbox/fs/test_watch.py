@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, check, children_of, equal, eventually, file_uri, within
 from support.files import MOST_WATCHES, Files, content, put
 from support.runner import main, test

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import brief, check, equal, eventually, kill_quietly
 from support.exec import UNCONFINED, Home, exec_server
 from support.patches import adding, cases, patch, read_tree, replacing, write_tree

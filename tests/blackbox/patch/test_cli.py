@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import REPOSITORY, check, equal, within
 from support.patch_stress import Stress, read_tree
 from support.runner import main, test

@@ -6,7 +6,7 @@ test_lifetime has a client that goes as a whole. Here only a part goes, in the m
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     PYTHON,
     SERVER_MARK,

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, command_line, encoded, equal, eventually, kill_quietly
 from support.programs import LEAVES_ITS_TERMINAL, READS_AND_TALKS, READS_WHEN_TOLD
 from support.runner import main, test

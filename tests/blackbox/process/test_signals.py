@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     check,
     command_line,
@@ -17,13 +17,14 @@ from support.client import (
 )
 from support.programs import (
     CHANGES_A_DAEMONS_LIMIT,
-    ESCAPEE_COUNT,
     ESCAPEES,
+    ESCAPEE_COUNT,
     FAMILY,
     FAMILY_NAMES,
     LEAVES_A_DAEMON,
     SAYS_ITS_SIZE,
     SAYS_SIGNALS,
+    SIGNAL_NAMES,
 )
 from support.runner import main, test
 
@@ -35,21 +36,11 @@ def said(server, name, text):
 @test
 def every_signal_has_a_name_that_reaches_the_program(scene):
     server = scene.server()
-    names = {
-        "interrupt": "INT",
-        "terminate": "TERM",
-        "hangup": "HUP",
-        "quit": "QUIT",
-        "usr1": "USR1",
-        "usr2": "USR2",
-        "continue": "CONT",
-        "windowChange": "WINCH",
-    }
     for number, tty in enumerate((False, True)):
         name = "p%d" % number
         server.start_python(name, SAYS_SIGNALS, tty=tty)
         said(server, name, b"ready")
-        for wire, posix in names.items():
+        for wire, posix in SIGNAL_NAMES.items():
             equal(server.signal(name, wire), {}, "result")
             said(server, name, b"got SIG" + posix.encode())
         check(not server.process(name).exited, "the program ended")

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     PATH,
     PROGRAM_MARK,

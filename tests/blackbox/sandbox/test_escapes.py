@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, check, equal, eventually, file_uri, is_alive, within
 from support.runner import main
 from support.sandboxes import (

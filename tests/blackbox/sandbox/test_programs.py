@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     PYTHON,
     check,
@@ -25,12 +25,13 @@ from support.client import (
 )
 from support.files import make_deep
 from support.programs import (
-    ESCAPEE_COUNT,
     ESCAPEES,
+    ESCAPEE_COUNT,
     FAMILY,
     FAMILY_NAMES,
     SAYS_ITS_SIZE,
     SAYS_SIGNALS,
+    SIGNAL_NAMES,
     SURROUNDINGS,
 )
 from support.runner import main
@@ -700,20 +701,10 @@ def a_timeout_ends_it(site):
 @sandbox_test
 def every_signal_reaches_the_program_by_name(site):
     server = site.server
-    names = {
-        "interrupt": "INT",
-        "terminate": "TERM",
-        "hangup": "HUP",
-        "quit": "QUIT",
-        "usr1": "USR1",
-        "usr2": "USR2",
-        "continue": "CONT",
-        "windowChange": "WINCH",
-    }
     for tty in (False, True):
         name = site.python(SAYS_SIGNALS, tty=tty)
         server.wait_output(name, b"ready")
-        for wire, posix in names.items():
+        for wire, posix in SIGNAL_NAMES.items():
             equal(server.signal(name, wire), {}, "result")
             server.wait_output(name, b"got SIG" + posix.encode())
         server.signal(name, "stop")

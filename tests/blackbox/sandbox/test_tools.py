@@ -7,7 +7,7 @@ met a refusal either, unless the test says so.
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, check, equal
 from support.runner import main
 from support.sandboxes import (

@@ -1,0 +1,177 @@
+"""What approvals and rules count for: the program, its input, variables and place, not a name."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import check, equal
+from support.exec import SESSION, Home, always, approve, asks, exists, is_asked, ran, untrusting
+from support.runner import main, test
+
+
+@test
+def a_link_with_the_name_of_a_harmless_program_is_asked_about(scene):
+    server = untrusting(scene)
+    link = os.path.join(server.home.project, "cat")
+    os.symlink("/bin/bash", link)
+    scene.file("home/project/evil.sh", "touch ran\n")
+    asks(server, [link, "evil.sh"])
+    asks(server, "%s evil.sh" % link)
+    check(not os.path.exists(os.path.join(server.home.project, "ran")), "it ran")
+
+
+@test
+def input_is_shown_and_belongs_to_what_is_approved(scene):
+    server = untrusting(scene)
+    question = approve(server, ["bash"], answer={"scope": "directory"}, stdin="true\n")
+    equal(question["stdin"], "true\n", "input")
+    equal(question["display"]["stdin"], "true\\n", "input as shown")
+    before = len(server.questions)
+    server.exec(["bash"], stdin="true\n")
+    equal(len(server.questions), before, "questions about the same input")
+    asks(server, ["bash"], stdin="touch made\n")
+    asks(server, ["bash"])
+
+
+@test
+def a_terminal_and_a_login_shell_are_told_and_belong_to_what_is_approved(scene):
+    server = untrusting(scene)
+    approve(server, "touch a", answer={"scope": "directory"})
+    tty = asks(server, "touch a", tty=True)
+    check(any("terminal" in note for note in tty["display"]["notes"]), "notes %s" % tty["display"])
+    login = asks(server, "touch a", login=True)
+    check(any("login" in note for note in login["display"]["notes"]), "notes")
+
+
+@test
+def rules_and_project_approvals_stay_in_their_place(scene):
+    home = Home(scene)
+    home.rules('[[rule]]\nprefix = ["mkdir"]\ndecision = "allow"\n')
+    server = untrusting(scene, home=home)
+    elsewhere = scene.file("elsewhere/keep", "")
+    elsewhere = os.path.dirname(elsewhere)
+    before = len(server.questions)
+    server.exec("mkdir -p a")
+    equal(len(server.questions), before, "questions inside")
+    asks(server, "mkdir -p a", workdir=elsewhere)
+    approve(server, "touch b", answer={"scope": "project"})
+    asks(server, "touch b", workdir=elsewhere)
+
+
+@test
+def an_answer_covers_the_project_it_was_asked_in(scene):
+    server = untrusting(scene)
+    other = os.path.dirname(scene.file("other/keep", ""))
+    message_id = server.exec_later("touch c")
+    question = server.question()
+    server.call("session/configure", {"workspaceRoots": [other]})
+    server.answer(question, SESSION, scope="project")
+    ran(server, message_id)
+    asks(server, "touch c", workdir=other)
+
+
+# What is judged is what runs
+
+
+@test
+def a_link_does_not_get_what_a_rule_allows_to_its_name(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['git', 'status']\ndecision = 'allow'\n")
+    server = untrusting(scene, home=home)
+    link = os.path.join(home.project, "git")
+    os.symlink("/bin/bash", link)
+    scene.file("home/project/status", "touch made\n")
+    asks(server, [link, "status"])
+    asks(server, link + " status")
+    check(not exists(server, "made"), "it ran")
+
+
+@test
+def a_link_that_changes_all_the_time_never_runs_unasked(scene):
+    server = untrusting(scene, answer=always("denied"))
+    link = os.path.join(server.home.project, "ls")
+    evil = scene.file("home/project/evil", "#!/bin/sh\ntouch made\n", 0o755)
+    for number in range(30):
+        ids = []
+        for target in ("/usr/bin/ls", evil):
+            os.symlink(target, link + ".new")
+            ids.append(server.exec_later([link], callId="%d %s" % (number, target)))
+            os.rename(link + ".new", link)
+        for message_id in ids:
+            server.reply(message_id)
+    check(not exists(server, "made"), "it ran")
+
+
+@test
+def a_program_with_the_name_of_a_shell_is_no_shell(scene):
+    server = untrusting(scene)
+    link = os.path.join(server.home.project, "bash")
+    os.symlink("/usr/bin/touch", link)
+    asks(server, [link, "-c", "ls"])
+    check(not exists(server, "ls"), "it ran")
+
+
+@test
+def a_shell_behind_a_link_is_not_exchanged_after_an_approval(scene):
+    server = untrusting(scene)
+    link = os.path.join(server.home.project, "bash")
+    evil = scene.file("home/project/evil", "#!/bin/sh\ntouch made\n", 0o755)
+    os.symlink("/usr/bin/bash", link)
+    first = server.exec_later("echo hi > out", shell=link)
+    question = server.question_about(first)
+    if question:
+        server.answer(question, SESSION)
+    server.reply(first)
+    os.unlink(link)
+    os.symlink(evil, link)
+    second = server.exec_later("echo hi > out", shell=link)
+    question = server.question_about(second)
+    if question:
+        server.answer(question, "denied")
+    server.reply(second)
+    check(not exists(server, "made"), "another program ran as the shell")
+
+
+@test
+def another_language_of_the_shell_is_asked_about(scene):
+    server = untrusting(scene)
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        asks(server, "echo a", env={name: "zh_CN.GBK"})
+
+
+@test
+def an_allow_rule_does_not_follow_a_link_out_of_the_workspace(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['mkdir']\ndecision = 'allow'\n")
+    server = untrusting(scene, home=home)
+    elsewhere = os.path.dirname(scene.file("elsewhere/keep"))
+    os.symlink(elsewhere, os.path.join(home.project, "link"))
+    os.mkdir(os.path.join(home.project, "inside"))
+    check(not is_asked(server, "cd inside && mkdir -p a"), "inside it was asked about")
+    asks(server, "cd link && mkdir -p a")
+    asks(server, "mkdir -p a", workdir="link")
+
+
+# Questions
+
+
+@test
+def variables_that_load_code_are_shown_and_belong_to_what_is_approved(scene):
+    server = untrusting(scene)
+    approve(server, "touch a", answer={"scope": "directory"})
+    for name, value in (
+        ("PYTEST_ADDOPTS", "-p evil"),
+        ("MPLBACKEND", "module://evil"),
+        ("VIMINIT", "!evil"),
+        ("CCACHE_PREFIX", "evil"),
+        ("HOSTCC", "evil"),
+    ):
+        question = asks(server, "touch a", env={name: value})
+        shown = question["display"]["environment"]
+        check(any(name in text and value in text for text in shown), "shown: %s" % shown)
+        asks(server, "ls", env={name: value})
+    check(not is_asked(server, "touch a"), "without variables it was asked about")
+
+
+if __name__ == "__main__":
+    main()
