@@ -3,9 +3,13 @@
 
 usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME]
 
+Suites run side by side. The tests of black-box suites that measure time, memory or work run after all
+others, one at a time: a suite that has such tests has two parts, and the second one's name ends with
+"(alone)".
+
 One line per suite; what a failing one printed, but for passed cases and remarks, follows it in full, and
-once more, in short, at the end. The last line is 'N passed, N failed' over all suites. A suite that
-crashes, hangs or gives no count has failed.
+once more, in short, at the end, below the suites that took longest. The last line is 'N passed, N failed'
+over all suites. A suite that crashes, hangs or gives no count has failed.
 """
 
 import argparse
@@ -22,7 +26,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AT_ONCE = 2
+AT_ONCE = 3  # more than processors: the tests of most suites wait for something
+SLOWEST = 10  # suites that are named at the end
 MOST_REASONS = 20  # of a suite, repeated at the end
 TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
 REPLAY_SECONDS = 120  # for each message
@@ -40,7 +45,7 @@ class Suite:
     name: str
     command: list
     single: bool = False  # one case that passes by exit status 0, and prints no count
-    alone: bool = False  # has parallel tests of its own, and some that measure time and memory
+    alone: bool = False  # measures time, memory or work
     fast: bool = False
 
 
@@ -77,12 +82,19 @@ def suites(build):
     yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
     yield Suite("tricks", [python, str(ROOT / "scripts/check/tricks.py"), "--server", execward])
+    for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
+        yield from parts(file, python, server)
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
                     single=True)
-    for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
-        name = f"{file.parent.name}/{file.stem.removeprefix('test_')}"
-        yield Suite(name, [python, str(file), *server], alone=True)
+
+
+def parts(file, python, server):
+    """A file of black-box tests: those that may run beside others, and those that may not."""
+    name = f"{file.parent.name}/{file.stem.removeprefix('test_')}"
+    yield Suite(name, [python, str(file), "--part=together", *server])
+    if "alone=True" in file.read_text(encoding="utf-8"):
+        yield Suite(f"{name} (alone)", [python, str(file), "--part=alone", *server], alone=True)
 
 
 def is_sanitized(build):
@@ -159,8 +171,9 @@ def find_count(output):
 def outcomes(chosen, env):
     """Yields suites with their outcome: first those that can share the machine, then the others."""
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        shared = [suite for suite in chosen if not suite.alone]
-        yield from zip(shared, pool.map(lambda suite: run(suite, env), shared))
+        running = {pool.submit(run, suite, env): suite for suite in chosen if not suite.alone}
+        for future in concurrent.futures.as_completed(running):
+            yield running[future], future.result()
     for suite in chosen:
         if suite.alone:
             yield suite, run(suite, env)
@@ -193,6 +206,13 @@ def report(suite, outcome):
     sys.stdout.flush()
 
 
+def report_slowest(seconds):
+    """Where time can be won; seconds has one entry per suite."""
+    print("the slowest suites:")
+    for name in sorted(seconds, key=seconds.get, reverse=True)[:SLOWEST]:
+        print(f"    {seconds[name]:7.1f} s  {name}")
+
+
 def choose(everything, arguments):
     chosen = [s for s in everything if s.fast or not arguments.fast]
     if arguments.only:
@@ -219,13 +239,17 @@ def main():
 
     passed = failed = 0
     failures = []
+    seconds = {}
     with tempfile.TemporaryDirectory(prefix="execward-suites-") as scratch:
         for suite, outcome in outcomes(chosen, environment(build, scratch)):
             report(suite, outcome)
+            seconds[suite.name] = outcome.seconds
             passed += outcome.passed
             failed += outcome.failed
             if outcome.failed:
                 failures += [f"{suite.name}: {row.strip()}" for row in reasons(outcome)]
+    if len(seconds) > SLOWEST:
+        report_slowest(seconds)
     print(*failures, sep="\n", end="\n" if failures else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

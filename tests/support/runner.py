@@ -1,6 +1,6 @@
 """Runs black-box tests: functions marked with @test.
 
-    python3 tests/blackbox/test_x.py [--only TEXT] [--jobs N] [--times] [--list] -- SERVER COMMAND...
+    python3 tests/blackbox/room/test_x.py [--only TEXT] [--jobs N] [--times] [--list] -- SERVER COMMAND...
 
 Each runs in a process of its own, with its own server and directory. Prints 'PASS name' or
 'FAIL name: why' for each, and 'N passed, N failed' as the last line; the exit status is 1 on
@@ -35,7 +35,7 @@ TESTS = []
 
 
 def test(function=None, *, alone=False):
-    """Marks a test. One that measures speed or memory runs alone, after the others."""
+    """Marks a test. One that measures time, memory or work runs alone, after the others."""
     if function is None:
         return lambda real: test(real, alone=alone)
     TESTS.append((function.__name__, function, alone))
@@ -181,6 +181,8 @@ def run_some(tests, jobs, options, command, root):
 
 def run_all(options, command):
     chosen = [entry for entry in TESTS if any(text in entry[0] for text in options.only or [""])]
+    if options.part:
+        chosen = [entry for entry in chosen if entry[2] == (options.part == "alone")]
     if options.list:
         print("\n".join(name for name, _, _ in chosen))
         return 0
@@ -211,6 +213,11 @@ def main():
         action="append",
         metavar="TEXT",
         help="only tests whose name holds TEXT; repeatable",
+    )
+    parser.add_argument(
+        "--part",
+        choices=("together", "alone"),
+        help="only the tests that may run beside others, or only those that run alone",
     )
     parser.add_argument("--jobs", type=int, default=4, help="tests at a time (default 4)")
     parser.add_argument("--times", action="store_true", help="print the seconds of each")
