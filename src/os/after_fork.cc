@@ -1,5 +1,6 @@
 #include "os/after_fork.h"
 
+#include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -64,10 +65,16 @@ void take_terminal(const ChildPlan& plan) {
         fail(plan, StartStep::terminal, result);
 }
 
+// Opened here, where it costs the server nothing. What is left of it is closed with all the others.
+long open_nothing() {
+    return raw(SYS_openat, AT_FDCWD, pointer("/dev/null"), O_RDONLY | O_CLOEXEC);
+}
+
 void take_descriptors(const ChildPlan& plan) {
     for (int fd = 0; fd < 3; ++fd) {
         // The server keeps 0, 1 and 2 open, so no descriptor of the plan is one of them.
-        const long result = raw(SYS_dup3, plan.stdio[fd], fd, 0);
+        const long from = plan.stdio[fd] >= 0 ? plan.stdio[fd] : open_nothing();
+        const long result = from < 0 ? from : raw(SYS_dup3, from, fd, 0);
         if (result < 0) fail(plan, StartStep::descriptors, result);
     }
 }

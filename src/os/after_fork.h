@@ -34,7 +34,7 @@ struct ChildLimit {
 // Everything the child needs, made before it exists. All pointers outlive its exec.
 struct ChildPlan {
     pid_t server = 0;
-    const int* stdio = nullptr; // three descriptors that become 0, 1 and 2
+    const int* stdio = nullptr; // three that become 0, 1 and 2; the first may be -1: /dev/null
     bool has_terminal = false;  // descriptor 0 becomes the controlling terminal
     const char* directory = nullptr;
     const ChildLimit* limits = nullptr;

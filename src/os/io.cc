@@ -125,10 +125,17 @@ void mark_inherited_descriptors_close_on_exec() {
         (void)::fcntl(fd, F_SETFD, FD_CLOEXEC); // most are not open
 }
 
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe", errno);
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+// A new end of a pipe has no other flag that could be lost (pipe(2)), so none is read first.
+Result<Pipe> make_pipe(NonBlocking ends) {
+    int pair[2];
+    const int flags = ends == NonBlocking::both ? O_CLOEXEC | O_NONBLOCK : O_CLOEXEC;
+    if (::pipe2(pair, flags) != 0) return system_error("pipe", errno);
+    Pipe pipe = {UniqueFd(pair[0]), UniqueFd(pair[1])};
+    const bool is_one_end = ends == NonBlocking::read_end || ends == NonBlocking::write_end;
+    if (!is_one_end) return pipe;
+    const int end = ends == NonBlocking::read_end ? pipe.read.get() : pipe.write.get();
+    if (::fcntl(end, F_SETFL, O_NONBLOCK) != 0) return system_error("fcntl", errno);
+    return pipe;
 }
 
 Result<SocketPair> make_socket_pair() {

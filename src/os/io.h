@@ -79,7 +79,10 @@ struct Pipe {
     UniqueFd write;
 };
 
-Result<Pipe> make_pipe();
+// The ends of a new pipe that do not block.
+enum class NonBlocking : std::uint8_t { none, read_end, write_end, both };
+
+Result<Pipe> make_pipe(NonBlocking ends = NonBlocking::none);
 
 // Two ends of a stream socket (unix(7)). Ours does not block.
 struct SocketPair {

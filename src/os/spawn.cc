@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <cerrno>
 #include <csignal>
@@ -17,7 +16,8 @@ namespace ew::os {
 
 namespace {
 
-constexpr std::size_t stack_size = 64 << 10;
+// What runs on it makes system calls only, and its frames are small.
+constexpr std::size_t stack_size = 16 << 10;
 constexpr std::string_view default_path = "/bin:/usr/bin"; // as execvp(3) without PATH
 
 bool has_nul(const std::string& text) {
@@ -45,6 +45,43 @@ std::string_view step_name(StartStep step) {
     case StartStep::exec: return "executing it";
     }
     return "start";
+}
+
+// Without what the program gets as stdin if nothing is to come from us: see ChildPlan::stdio.
+Result<ProgramDescriptors> open_our_ends(const SpawnRequest& request) {
+    ProgramDescriptors result;
+    const auto give = [&](UniqueFd fd, std::initializer_list<int> places) {
+        for (const int place : places)
+            result.stdio[place] = fd.get();
+        result.child_ends.push_back(std::move(fd));
+    };
+    if (request.terminal) {
+        Pty pty = TRY(open_pty(*request.terminal));
+        result.ours.output = std::move(pty.master);
+        give(std::move(pty.slave), {0, 1, 2});
+        return result;
+    }
+    Pipe error = TRY(make_pipe(NonBlocking::read_end));
+    result.ours.error = std::move(error.read);
+    give(std::move(error.write), {2});
+    if (request.socket_stdin) {
+        SocketPair sockets = TRY(make_socket_pair());
+        result.ours.output = std::move(sockets.ours);
+        give(std::move(sockets.theirs), {0});
+        UniqueFd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        if (!nothing) return system_error("open /dev/null", errno);
+        give(std::move(nothing), {1});
+        return result;
+    }
+    Pipe output = TRY(make_pipe(NonBlocking::read_end));
+    result.ours.output = std::move(output.read);
+    give(std::move(output.write), {1});
+    if (request.pipe_stdin) {
+        Pipe input = TRY(make_pipe(NonBlocking::write_end));
+        result.ours.input = std::move(input.write);
+        give(std::move(input.read), {0});
+    }
+    return result;
 }
 
 } // namespace
@@ -80,7 +117,6 @@ std::vector<std::string> program_candidates(const SpawnRequest& request) {
 
 PendingStart::~PendingStart() {
     CHECK(is_over() || descriptors_.ours.pid == 0); // the child would run on a stack that is gone
-    if (stack_ != nullptr) ::munmap(stack_, stack_size);
 }
 
 Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& request,
@@ -88,9 +124,10 @@ Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& re
     TRY(check_strings(request));
     std::unique_ptr<PendingStart> start(new PendingStart);
     TRY(start->prepare(request, server));
-    start->descriptors_ = TRY(open_program_descriptors(request));
-    Pipe report = TRY(make_pipe());
-    TRY(set_nonblocking(report.read.get()));
+    start->descriptors_ = TRY(open_our_ends(request));
+    // The child writes a few bytes into the empty pipe, so it does not matter that its end does not
+    // block either.
+    Pipe report = TRY(make_pipe(NonBlocking::both));
     start->report_ = std::move(report.read);
     start->plan_.report = report.write.get();
     TRY(start->launch());
@@ -135,59 +172,21 @@ Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {
 }
 
 Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request) {
-    ProgramDescriptors result;
-    const auto give = [&](UniqueFd fd, std::initializer_list<int> places) {
-        for (const int place : places)
-            result.stdio[place] = fd.get();
-        result.child_ends.push_back(std::move(fd));
-    };
-    if (request.terminal) {
-        Pty pty = TRY(open_pty(*request.terminal));
-        result.ours.output = std::move(pty.master);
-        give(std::move(pty.slave), {0, 1, 2});
-        return result;
-    }
-    Pipe error = TRY(make_pipe());
-    TRY(set_nonblocking(error.read.get()));
-    result.ours.error = std::move(error.read);
-    give(std::move(error.write), {2});
-    if (request.socket_stdin) {
-        SocketPair sockets = TRY(make_socket_pair());
-        result.ours.output = std::move(sockets.ours);
-        give(std::move(sockets.theirs), {0});
-        UniqueFd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-        if (!nothing) return system_error("open /dev/null", errno);
-        give(std::move(nothing), {1});
-        return result;
-    }
-    Pipe output = TRY(make_pipe());
-    TRY(set_nonblocking(output.read.get()));
-    result.ours.output = std::move(output.read);
-    give(std::move(output.write), {1});
-    if (request.pipe_stdin) {
-        Pipe input = TRY(make_pipe());
-        TRY(set_nonblocking(input.write.get()));
-        result.ours.input = std::move(input.write);
-        give(std::move(input.read), {0});
-        return result;
-    }
+    ProgramDescriptors result = TRY(open_our_ends(request));
+    if (result.stdio[0] >= 0) return result;
     UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!nothing) return system_error("open /dev/null", errno);
-    give(std::move(nothing), {0});
+    result.stdio[0] = nothing.get();
+    result.child_ends.push_back(std::move(nothing));
     return result;
 }
 
 Result<void> PendingStart::launch() {
-    stack_ = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack_ == MAP_FAILED) {
-        stack_ = nullptr;
-        return system_error("memory for the start", errno);
-    }
+    // Not mapped for each start: what was let go of is there again without a system call.
+    stack_ = std::make_unique_for_overwrite<char[]>(stack_size);
     // CLONE_VM without CLONE_VFORK: no page tables are copied, and we do not stand still while the
     // child enters a directory or loads a program from a slow disk.
-    const int pid =
-        ::clone(run_child, static_cast<char*>(stack_) + stack_size, CLONE_VM | SIGCHLD, &plan_);
+    const int pid = ::clone(run_child, stack_.get() + stack_size, CLONE_VM | SIGCHLD, &plan_);
     if (pid < 0) return system_error("create a process", errno);
     descriptors_.ours.pid = pid;
     return {};

@@ -91,7 +91,7 @@ private:
     ProgramDescriptors descriptors_; // the child's ends until it exists
     ChildPlan plan_;
     UniqueFd report_;
-    void* stack_ = nullptr;
+    std::unique_ptr<char[]> stack_; // of the child, until exec
     StartFailure failure_;
     bool is_over_ = false;
 };

@@ -48,6 +48,21 @@ TEST_CASE("reading tells bytes, nothing yet and the end apart") {
     CHECK(ew::os::read_some(pipe.read.get(), block.data(), 8).state == IoState::end);
 }
 
+TEST_CASE("of a new pipe those ends do not block that were asked for, and none is inherited") {
+    using ew::os::NonBlocking;
+    for (const NonBlocking ends :
+         {NonBlocking::none, NonBlocking::read_end, NonBlocking::write_end, NonBlocking::both}) {
+        ew::Result<Pipe> pipe = ew::os::make_pipe(ends);
+        REQUIRE(pipe);
+        const bool both = ends == NonBlocking::both;
+
+        CHECK(is_blocking(pipe->read.get()) == (!both && ends != NonBlocking::read_end));
+        CHECK(is_blocking(pipe->write.get()) == (!both && ends != NonBlocking::write_end));
+        CHECK(::fcntl(pipe->read.get(), F_GETFD) == FD_CLOEXEC);
+        CHECK(::fcntl(pipe->write.get(), F_GETFD) == FD_CLOEXEC);
+    }
+}
+
 TEST_CASE("reading into two pieces fills the first one first") {
     const Pipe pipe = new_pipe();
     std::array<char, 4> first = {};

@@ -153,6 +153,14 @@ TEST_CASE("stdin is a pipe when asked for, and empty otherwise") {
     CHECK(output_of(request, "typed") == "typed");
 }
 
+TEST_CASE("an empty stdin is the null device, and the outputs of a program block") {
+    CHECK(output_of(shell("readlink /proc/$$/fd/0")) == "/dev/null\n");
+    const std::string output = output_of(
+        shell("for fd in 1 2; do while read name value; do "
+              "[ $name = flags: ] && echo $((value & 04003)); done < /proc/$$/fdinfo/$fd; done"));
+    CHECK(output == "1\n1\n"); // O_WRONLY, without O_NONBLOCK
+}
+
 TEST_CASE("with a terminal it is the controlling one, of the size asked for") {
     SpawnRequest request =
         shell("stty size < /dev/tty; test -t 0 && test -t 1 && test -t 2 && echo all");
