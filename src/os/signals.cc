@@ -39,12 +39,15 @@ Signals::Signals() {
 
 Signals::Taken Signals::take() {
     Taken taken;
-    signalfd_siginfo info = {};
-    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
+    // What does not fit is reported again; each signal is pending at most twice (signal(7)).
+    std::array<signalfd_siginfo, 8> pending;
+    const ssize_t size = ::read(fd_.get(), pending.data(), sizeof pending);
+    for (std::size_t i = 0; size > 0 && i < static_cast<std::size_t>(size) / sizeof pending[0];
+         ++i) {
+        if (pending[i].ssi_signo == SIGCHLD)
             taken.child = true;
         else
-            taken.ending = static_cast<int>(info.ssi_signo);
+            taken.ending = static_cast<int>(pending[i].ssi_signo);
     }
     return taken;
 }

@@ -44,6 +44,20 @@ TEST_CASE("the end of a child is reported") {
     CHECK(outcome.is_true);
 }
 
+TEST_CASE("the end of a child and a signal that ends us are reported together") {
+    const auto outcome = in_child([] {
+        take_over_signals();
+        Signals signals;
+        ::raise(SIGCHLD);
+        ::raise(SIGHUP);
+        const Signals::Taken taken = signals.take();
+        const Signals::Taken again = signals.take();
+        return taken.child && taken.ending == SIGHUP && !again.child && again.ending == 0;
+    });
+
+    CHECK(outcome.is_true);
+}
+
 TEST_CASE("a signal is reported once") {
     const auto outcome = in_child([] {
         take_over_signals();
