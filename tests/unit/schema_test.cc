@@ -15,7 +15,8 @@
 #include "sandbox/policy/policy.h"
 #include "sandbox/supervise/denials.h"
 #include "server/fs/file_service.h"
-#include "server/server.h"
+#include "server/patch/patch_service.h"
+#include "server/worker.h"
 #include "support/parsed.h"
 #include "support/shape.h"
 #include "support/testing.h"
@@ -681,7 +682,7 @@ TEST_CASE("the limits have the values that the schema names") {
     CHECK(protocol.limit("remembered writeIds of a process") ==
           std::size_t{ProcessService::remembered_write_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==
-          static_cast<std::uint64_t>(ew::server::Server::ending_time.count()));
+          static_cast<std::uint64_t>(ew::server::Worker::ending_time.count()));
 }
 
 TEST_CASE("the limits of files have the values that the schema names") {
