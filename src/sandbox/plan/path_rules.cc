@@ -13,7 +13,7 @@ namespace ew::sandbox {
 
 namespace {
 
-using State = Rule::State;
+using State = PathRule::State;
 
 // What programs need to start, whatever they do.
 constexpr std::array<std::string_view, 10> minimal_places = {
@@ -48,14 +48,14 @@ class Gathering {
 public:
     Gathering(const Policy& policy, const Context& context) : policy_(policy), context_(context) {}
 
-    Result<Rules> gather() {
+    Result<PathRules> gather() {
         if (policy_.file_system == FileSystem::restricted) {
             for (const Entry& entry : policy_.entries)
                 TRY(add(entry));
             TRY(follow_links());
             tell_of_tmpdir();
         } else {
-            put("/", {State::write, Place::Kind::directory});
+            put("/", {State::write, ResolvedPath::Kind::directory});
         }
         TRY(find_workspace());
         if (policy_.has_private_tmp) add_private_tmp();
@@ -72,16 +72,16 @@ private:
     struct Led {
         Entry entry = {};
         std::string path = {};
-        Place place = {};
+        ResolvedPath place = {};
         std::vector<Link> links = {};
         bool is_temporary = false;
     };
 
     // Of two rules for one path the stronger one stays.
-    void put(const std::string& path, const Rule& rule) {
+    void put(const std::string& path, const PathRule& rule) {
         const auto [at, is_new] = rules_.at.try_emplace(path, rule);
         if (is_new) return;
-        Rule& old = at->second;
+        PathRule& old = at->second;
         old.is_optional = old.is_optional && rule.is_optional;
         old.is_temporary = old.is_temporary || rule.is_temporary;
         if (strength(rule.state) > strength(old.state)) old.state = rule.state;
@@ -97,11 +97,11 @@ private:
     }
 
     void add_path(const std::string& path, const Entry& entry, bool is_temporary = false) {
-        const Place place = locate(path);
+        const ResolvedPath place = locate(path);
         Way way = way_to(path);
         std::vector<Link>& links = way.links;
         if (entry.access != Access::deny && way.end != place.path &&
-            place.kind != Place::Kind::unreachable)
+            place.kind != ResolvedPath::Kind::unreachable)
             return lose(
                 Guarantee::fs_write,
                 fmt::format("'{}' was exchanged for something else while it was looked at", path),
@@ -119,7 +119,7 @@ private:
         const RuleMap direct = rules_.at;
         for (const Led& led : led_)
             add_place(led.place, led.entry, led.is_temporary);
-        Rules all;
+        PathRules all;
         all.at = std::exchange(rules_.at, direct);
         std::vector<std::pair<const Led*, const Link*>> doubtful;
         for (const Led& led : led_) {
@@ -158,7 +158,7 @@ private:
         return {};
     }
 
-    void add_place(const Place& place, const Entry& entry, bool is_temporary) {
+    void add_place(const ResolvedPath& place, const Entry& entry, bool is_temporary) {
         // /proc and /dev are made anew. Of /proc nothing can be granted or hidden; of /dev single
         // devices can be granted, and /dev/shm is a directory like any other.
         if (is_at_or_below(place.path, "/proc") || place.path == "/dev") {
@@ -170,9 +170,10 @@ private:
         }
         const bool is_device =
             is_below(place.path, "/dev") && !is_at_or_below(place.path, "/dev/shm");
-        if (is_device && (entry.access != Access::write || place.kind != Place::Kind::device))
+        if (is_device &&
+            (entry.access != Access::write || place.kind != ResolvedPath::Kind::device))
             return;
-        Rule rule{state_of(entry.access), place.kind};
+        PathRule rule{state_of(entry.access), place.kind};
         rule.is_optional = entry.skip_if_missing;
         rule.is_temporary = is_temporary || is_for_temporary_files(place.path);
         put(place.path, rule);
@@ -209,8 +210,8 @@ private:
 
     // Whoever sets the variable may have meant something else by it than that commands write there.
     std::string_view fault_of_tmpdir() const {
-        const Place place = locate(context_.tmpdir);
-        if (place.kind != Place::Kind::directory) return "it is no directory";
+        const ResolvedPath place = locate(context_.tmpdir);
+        if (place.kind != ResolvedPath::Kind::directory) return "it is no directory";
         if (is_for_temporary_files(place.path)) return "";
         if (is_of_the_machine(place.path)) return "it belongs to the machine";
         const auto holds = [&place](const std::string& path) {
@@ -263,8 +264,8 @@ private:
         if (glob.parts.empty()) return add_path(base, found);
         GlobBounds bounds;
         bounds.depth = policy_.glob_depth;
-        const Place place = locate(base);
-        if (place.kind != Place::Kind::directory) return;
+        const ResolvedPath place = locate(base);
+        if (place.kind != ResolvedPath::Kind::directory) return;
         const Expansion expansion = expand(place.path, glob.parts, bounds);
         const std::size_t above = place.path == "/" ? 0 : place.path.size();
         for (const std::string& path : expansion.paths) {
@@ -291,8 +292,8 @@ private:
         std::vector<std::string> paths = context_.workspace_roots;
         paths.push_back(context_.cwd);
         for (const std::string& path : paths) {
-            const Place place = locate(path);
-            if (place.kind != Place::Kind::directory)
+            const ResolvedPath place = locate(path);
+            if (place.kind != ResolvedPath::Kind::directory)
                 return unplannable(fmt::format("'{}' is no directory that can be entered", path),
                                    "name one that exists as the directory of the command and as "
                                    "root of the workspace");
@@ -313,33 +314,34 @@ private:
     // What is named below it stays the machine's, as do the workspace and the directory of the
     // command; if one of these is /tmp itself, then only where the policy grants it.
     void add_private_tmp() {
-        const Place tmp = locate("/tmp");
-        if (tmp.kind != Place::Kind::directory) return;
+        const ResolvedPath tmp = locate("/tmp");
+        if (tmp.kind != ResolvedPath::Kind::directory) return;
         std::vector<std::pair<std::string, State>> shown;
         for (const std::string& path : rules_.workspace) {
             const State state = rules_.covering(path);
             if (is_below(path, tmp.path) && (state == State::read || state == State::write))
                 shown.emplace_back(path, state);
         }
-        rules_.at.try_emplace(tmp.path, Rule{State::own_tmp, Place::Kind::directory});
+        rules_.at.try_emplace(tmp.path, PathRule{State::own_tmp, ResolvedPath::Kind::directory});
         for (const auto& [path, state] : shown)
-            rules_.at.try_emplace(path, Rule{state, Place::Kind::directory});
+            rules_.at.try_emplace(path, PathRule{state, ResolvedPath::Kind::directory});
     }
 
     // Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). What is in it comes
     // and goes with them, so all of it is hidden, and the user's own is made anew.
     void add_private_run() {
-        const Place users = locate("/run/user");
-        if (users.kind != Place::Kind::directory) return;
+        const ResolvedPath users = locate("/run/user");
+        if (users.kind != ResolvedPath::Kind::directory) return;
         for (std::string above = users.path; above != "/"; above = parent_of(above)) {
             const auto rule = rules_.at.find(above);
             if (rule == rules_.at.end()) continue;
             if (rule->second.state == State::read || rule->second.state == State::write) return;
         }
-        const Rule own{State::own_directory, Place::Kind::directory};
+        const PathRule own{State::own_directory, ResolvedPath::Kind::directory};
         rules_.at.try_emplace(users.path, own);
         const std::string user = joined(users.path, std::to_string(::geteuid()));
-        if (locate_last(user).kind == Place::Kind::directory) rules_.at.try_emplace(user, own);
+        if (locate_last(user).kind == ResolvedPath::Kind::directory)
+            rules_.at.try_emplace(user, own);
     }
 
     // What the next start reads would be something else if a link on the way to it were.
@@ -358,7 +360,7 @@ private:
     Result<void> hide(const std::string& path) {
         if (!path.starts_with('/')) return {};
         TRY(check_links(path));
-        const Place place = locate(path);
+        const ResolvedPath place = locate(path);
         for (const std::string& root : rules_.workspace)
             if (is_at_or_below(root, place.path))
                 return unplannable(
@@ -367,32 +369,32 @@ private:
         for (auto rule = rules_.at.begin(); rule != rules_.at.end();)
             rule =
                 is_at_or_below(rule->first, place.path) ? rules_.at.erase(rule) : std::next(rule);
-        rules_.at.emplace(place.path, Rule{State::denied, place.kind});
+        rules_.at.emplace(place.path, PathRule{State::denied, place.kind});
         return {};
     }
 
     Result<void> close(const std::string& path) {
         if (!path.starts_with('/')) return {};
         TRY(check_links(path));
-        const Place place = locate(path);
+        const ResolvedPath place = locate(path);
         if (!place.exists() || rules_.covering(place.path) != State::write) return {};
         for (auto& [at, rule] : rules_.at)
             if (rule.state == State::write && is_at_or_below(at, place.path))
                 rule.state = State::read;
-        rules_.at.try_emplace(place.path, Rule{State::read, place.kind});
+        rules_.at.try_emplace(place.path, PathRule{State::read, place.kind});
         return {};
     }
 
     const Policy& policy_;
     const Context& context_;
-    Rules rules_;
+    PathRules rules_;
     std::vector<Led> led_;
     std::string_view fault_of_tmpdir_;
 };
 
 } // namespace
 
-Rule::State Rules::covering(const std::string& path) const {
+PathRule::State PathRules::covering(const std::string& path) const {
     for (std::string here = path;; here = parent_of(here)) {
         const auto rule = at.find(here);
         if (rule != at.end()) return rule->second.state;
@@ -400,7 +402,7 @@ Rule::State Rules::covering(const std::string& path) const {
     }
 }
 
-bool Rules::can_replace(const std::string& path) const {
+bool PathRules::can_replace(const std::string& path) const {
     for (std::string here = path; here != "/"; here = parent_of(here)) {
         if (covering(parent_of(here)) != State::write) return false;
         if (making_of(here) != Making::impossible) return true;
@@ -408,7 +410,7 @@ bool Rules::can_replace(const std::string& path) const {
     return false;
 }
 
-Result<Rules> rules_of(const Policy& policy, const Context& context) {
+Result<PathRules> rules_of(const Policy& policy, const Context& context) {
     return Gathering(policy, context).gather();
 }
 

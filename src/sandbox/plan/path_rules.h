@@ -14,7 +14,7 @@
 
 namespace ew::sandbox {
 
-struct Rule {
+struct PathRule {
     enum class State : std::uint8_t {
         unseen, // not there at all: the root, where nothing says that it can be read
         read,
@@ -25,7 +25,7 @@ struct Rule {
     };
 
     State state = State::unseen;
-    Place::Kind kind = Place::Kind::directory;
+    ResolvedPath::Kind kind = ResolvedPath::Kind::directory;
     bool is_optional = false;  // where it is missing nothing is to be made or told
     bool is_temporary = false; // a place for temporary files: nothing is kept from being made there
     bool is_protection = false;           // of metadata: nobody named it
@@ -40,9 +40,9 @@ struct Loss {
     std::string hint = {};
 };
 
-using RuleMap = std::map<std::string, Rule, DepthFirst>;
+using RuleMap = std::map<std::string, PathRule, DepthFirst>;
 
-struct Rules {
+struct PathRules {
     RuleMap at = {};
     std::vector<Link> links = {};            // that the paths of the policy lead through
     std::vector<std::string> workspace = {}; // the roots of it, and the directory of the command
@@ -50,14 +50,14 @@ struct Rules {
     std::vector<Loss> losses = {}; // where they are not allowed there is no plan
 
     // What holds at a path: that of the nearest place at or above it.
-    Rule::State covering(const std::string& path) const;
+    PathRule::State covering(const std::string& path) const;
 
     // Could what runs under these rules put something else at a path, a link for example?
     bool can_replace(const std::string& path) const;
 };
 
 // Errors: see make_plan.
-Result<Rules> rules_of(const Policy& policy, const Context& context);
+Result<PathRules> rules_of(const Policy& policy, const Context& context);
 
 // "what went wrong" as an error of make_plan.
 Error unplannable(std::string message, std::string hint);

@@ -16,7 +16,7 @@ namespace ew::sandbox {
 
 namespace {
 
-using State = Rule::State;
+using State = PathRule::State;
 using Kind = Mount::Kind;
 
 bool has_size(const std::string& path, std::size_t size) {
@@ -26,7 +26,7 @@ bool has_size(const std::string& path, std::size_t size) {
 
 class Planning {
 public:
-    Planning(const Policy& policy, Rules rules) : policy_(policy), rules_(std::move(rules)) {}
+    Planning(const Policy& policy, PathRules rules) : policy_(policy), rules_(std::move(rules)) {}
 
     Result<Plan> plan() {
         plan_.has_own_network = policy_.network == Network::restricted;
@@ -71,7 +71,7 @@ private:
         mounts_.insert_or_assign(path, Planned{kind});
     }
 
-    void place(const std::string& path, const Rule& rule) {
+    void place(const std::string& path, const PathRule& rule) {
         if (path == "/") {
             if (rule.state == State::write) mount(path, Kind::writable);
             if (rule.state == State::write) plan_.writable.push_back(path);
@@ -89,13 +89,14 @@ private:
         return;
     }
 
-    void place_writable(const std::string& path, const Rule& rule) {
-        if (rule.kind == Place::Kind::missing || rule.kind == Place::Kind::unreachable) {
+    void place_writable(const std::string& path, const PathRule& rule) {
+        if (rule.kind == ResolvedPath::Kind::missing ||
+            rule.kind == ResolvedPath::Kind::unreachable) {
             if (!rule.is_optional)
                 notes_.push_back(fmt::format("'{}' is not there, so it is not writable", path));
             return;
         }
-        const Kind kind = rule.kind == Place::Kind::device ? Kind::device : Kind::writable;
+        const Kind kind = rule.kind == ResolvedPath::Kind::device ? Kind::device : Kind::writable;
         if (around() != State::write) {
             mount(path, kind);
             plan_.writable.push_back(path);
@@ -107,9 +108,9 @@ private:
         enter(path, State::write);
     }
 
-    void place_read_only(const std::string& path, const Rule& rule) {
-        if (rule.kind == Place::Kind::unreachable) return place_unreachable(path, rule);
-        if (rule.kind == Place::Kind::missing) return hold_missing(path, rule);
+    void place_read_only(const std::string& path, const PathRule& rule) {
+        if (rule.kind == ResolvedPath::Kind::unreachable) return place_unreachable(path, rule);
+        if (rule.kind == ResolvedPath::Kind::missing) return hold_missing(path, rule);
         if (around() != State::read) {
             mount(path, Kind::read_only);
             pin_above(path);
@@ -119,12 +120,13 @@ private:
         return;
     }
 
-    void place_hidden(const std::string& path, const Rule& rule) {
+    void place_hidden(const std::string& path, const PathRule& rule) {
         const State around_it = around();
-        if (rule.kind == Place::Kind::unreachable) return place_unreachable(path, rule);
-        if (rule.kind == Place::Kind::missing) return hold_missing(path, rule);
+        if (rule.kind == ResolvedPath::Kind::unreachable) return place_unreachable(path, rule);
+        if (rule.kind == ResolvedPath::Kind::missing) return hold_missing(path, rule);
         if (around_it == State::read || around_it == State::write) {
-            mount(path, rule.kind == Place::Kind::directory ? Kind::hidden : Kind::hidden_file);
+            mount(path,
+                  rule.kind == ResolvedPath::Kind::directory ? Kind::hidden : Kind::hidden_file);
             pin_above(path);
             join(path, rule);
         }
@@ -143,7 +145,7 @@ private:
     }
 
     // Only where something could be made does its place have to be held.
-    void hold_missing(const std::string& path, const Rule& rule) {
+    void hold_missing(const std::string& path, const PathRule& rule) {
         if (around() != State::write || rule.is_optional) return;
         const Making making = making_of(path);
         if (making == Making::impossible) return;
@@ -171,17 +173,17 @@ private:
 
     // What is empty may be there only as the placeholder of another sandbox, and must not vanish
     // with that one.
-    void join(const std::string& path, const Rule& rule) {
+    void join(const std::string& path, const PathRule& rule) {
         if (around() != State::write) return;
         // In a shared /tmp there are the workspaces of others: their placeholders are theirs.
         if (rule.is_found) return;
-        if (rule.kind == Place::Kind::directory && is_empty_directory(path))
+        if (rule.kind == ResolvedPath::Kind::directory && is_empty_directory(path))
             add_placeholder(path);
         else if (rule.file && has_size(path, rule.file->size()))
             plan_.placeholder_files.push_back({path, *rule.file});
     }
 
-    void cannot_hold(const std::string& path, const Rule& rule) {
+    void cannot_hold(const std::string& path, const PathRule& rule) {
         lose(rule,
              fmt::format("'{}' is not there, and cannot be kept from being made: its directory is "
                          "not writable but is ours",
@@ -191,13 +193,13 @@ private:
 
     // Nobody may know whether it is there, but a command could find out if what is in the way is
     // open to change: by chmod, or by another file in the place of a link or a file.
-    void place_unreachable(const std::string& path, const Rule& rule) {
+    void place_unreachable(const std::string& path, const PathRule& rule) {
         std::string above = parent_of(path);
         while (!locate(above).exists())
             above = parent_of(above);
-        const Place way = locate(above);
+        const ResolvedPath way = locate(above);
         if (rules_.covering(way.path) != State::write) return;
-        const bool is_directory = way.kind == Place::Kind::directory;
+        const bool is_directory = way.kind == ResolvedPath::Kind::directory;
         if (!is_directory && rule.is_optional) return;
         const std::string changed = is_directory ? joined(way.path, "x") : way.path;
         if (making_of(changed) == Making::impossible) return;
@@ -208,7 +210,7 @@ private:
              "make it reachable, or take it out of the policy");
     }
 
-    void lose(const Rule& rule, std::string message, std::string hint) {
+    void lose(const PathRule& rule, std::string message, std::string hint) {
         const Guarantee guarantee =
             rule.state == State::denied ? Guarantee::deny_read : Guarantee::protected_paths;
         rules_.losses.push_back({guarantee, std::move(message), std::move(hint)});
@@ -241,7 +243,7 @@ private:
     };
 
     const Policy& policy_;
-    Rules rules_;
+    PathRules rules_;
     Plan plan_;
     std::map<std::string, Planned, DepthFirst> mounts_;
     std::vector<Above> above_;
@@ -251,7 +253,7 @@ private:
 } // namespace
 
 Result<Plan> make_plan(const Policy& policy, const Context& context) {
-    Rules rules = TRY(rules_of(policy, context));
+    PathRules rules = TRY(rules_of(policy, context));
     if (policy.protects_metadata && policy.file_system == FileSystem::restricted)
         protect_metadata(rules);
     return Planning(policy, std::move(rules)).plan();

@@ -18,7 +18,7 @@ namespace ew::sandbox {
 
 namespace {
 
-using State = Rule::State;
+using State = PathRule::State;
 
 constexpr std::array<std::string_view, 3> agent_places = {".agents", ".codex", ".execward"};
 
@@ -42,12 +42,12 @@ enum class Missing : std::uint8_t { held, left };
 
 class Protection {
 public:
-    explicit Protection(Rules& rules) : rules_(rules) {}
+    explicit Protection(PathRules& rules) : rules_(rules) {}
 
     void protect() {
         std::vector<std::pair<std::string, Missing>> roots;
         for (const auto& [path, rule] : rules_.at) {
-            if (rule.state != State::write || rule.kind != Place::Kind::directory) continue;
+            if (rule.state != State::write || rule.kind != ResolvedPath::Kind::directory) continue;
             if (path == "/") {
                 for (const std::string& root : rules_.workspace)
                     if (rules_.covering(root) == State::write)
@@ -77,41 +77,41 @@ private:
     }
 
     void protect_agent(const std::string& path, Missing missing) {
-        const Place place = locate_last(path);
+        const ResolvedPath place = locate_last(path);
         if (place.path != path) note_link(path);
         if (place.exists() && is_writable(place.path))
             add(place.path, place.kind);
-        else if (place.kind == Place::Kind::missing && missing == Missing::held)
+        else if (place.kind == ResolvedPath::Kind::missing && missing == Missing::held)
             hold(path, std::nullopt);
     }
 
     void protect_git(const std::string& work_tree, Missing missing) {
         const std::string path = joined(work_tree, ".git");
-        const Place place = locate_last(path);
+        const ResolvedPath place = locate_last(path);
         if (place.path != path) note_link(path);
         switch (place.kind) {
-        case Place::Kind::directory: return protect_git_directory(place.path);
-        case Place::Kind::file: return protect_git_file(place.path);
-        case Place::Kind::missing:
+        case ResolvedPath::Kind::directory: return protect_git_directory(place.path);
+        case ResolvedPath::Kind::file: return protect_git_file(place.path);
+        case ResolvedPath::Kind::missing:
             // Below a work tree git would take it for a broken repository of its own.
             if (missing == Missing::held && !is_inside_repository(work_tree))
                 hold(path, std::nullopt);
             return;
-        case Place::Kind::device:
-        case Place::Kind::unreachable: return;
+        case ResolvedPath::Kind::device:
+        case ResolvedPath::Kind::unreachable: return;
         }
     }
 
     void protect_git_directory(const std::string& path) {
         if (!is_writable(path)) return;
         if (is_git_directory(path)) return pin(path);
-        add(path, Place::Kind::directory);
+        add(path, ResolvedPath::Kind::directory);
     }
 
     // Where it leads is looked up now, before anything confined could have changed it; it is not
     // opened by this, only protected where a grant opens it.
     void protect_git_file(const std::string& path) {
-        if (is_writable(path)) add(path, Place::Kind::file);
+        if (is_writable(path)) add(path, ResolvedPath::Kind::file);
         const std::optional<Linked> linked = linked_by(path);
         if (!linked) return;
         protect_linked(linked->git_directory);
@@ -121,7 +121,7 @@ private:
 
     void protect_linked(const std::string& directory) {
         if (is_git_directory(directory)) return pin(directory);
-        if (is_writable(directory)) add(directory, Place::Kind::directory);
+        if (is_writable(directory)) add(directory, ResolvedPath::Kind::directory);
     }
 
     // The git directory that a granted path is in, or is. One called .git is one also while its
@@ -138,15 +138,16 @@ private:
         const std::vector<GitPin> pins = git_pins(git_directory);
         if (is_searching_ && pins.size() + kept_for_closing > mounts_left_ &&
             is_writable(git_directory))
-            return add(git_directory, Place::Kind::directory);
+            return add(git_directory, ResolvedPath::Kind::directory);
         for (const GitPin& git_pin : pins) {
-            const Place place = locate_last(git_pin.path);
+            const ResolvedPath place = locate_last(git_pin.path);
             if (!is_writable(place.path)) continue;
             if (place.exists()) {
                 add(place.path, place.kind, git_pin.content);
                 continue;
             }
-            if (place.kind != Place::Kind::missing || git_pin.stand_in == GitPin::StandIn::none)
+            if (place.kind != ResolvedPath::Kind::missing ||
+                git_pin.stand_in == GitPin::StandIn::none)
                 continue;
             if (git_pin.stand_in == GitPin::StandIn::file)
                 hold(place.path, git_pin.content);
@@ -155,19 +156,20 @@ private:
         }
     }
 
-    void add(const std::string& path, Place::Kind kind, std::optional<std::string> file = {}) {
+    void add(const std::string& path, ResolvedPath::Kind kind,
+             std::optional<std::string> file = {}) {
         if (const std::string at = place_for(path); at != path) return close_whole(at);
-        Rule rule{State::read, kind};
+        PathRule rule{State::read, kind};
         rule.is_protection = true;
         rule.is_found = is_searching_;
-        if (kind == Place::Kind::file) rule.file = std::move(file);
+        if (kind == ResolvedPath::Kind::file) rule.file = std::move(file);
         rules_.at.try_emplace(path, std::move(rule));
     }
 
     void hold(const std::string& path, std::optional<std::string> file) {
         if (!is_writable(path) || making_of(path) == Making::impossible) return;
         if (const std::string at = place_for(path); at != path) return close_whole(at);
-        Rule rule{State::read, Place::Kind::missing};
+        PathRule rule{State::read, ResolvedPath::Kind::missing};
         rule.is_protection = true;
         rule.file = std::move(file);
         rules_.at.try_emplace(path, std::move(rule));
@@ -202,7 +204,7 @@ private:
     void close_whole(const std::string& path) {
         const auto [at, is_new] = rules_.at.try_emplace(path);
         if (!is_new) return;
-        Rule& rule = at->second;
+        PathRule& rule = at->second;
         rule.state = State::read;
         rule.is_protection = true;
         rule.is_found = true;
@@ -244,14 +246,14 @@ private:
             if (++unreadable_ > most_unreadable)
                 return lose(root, fmt::format("{} directories that cannot be looked into",
                                               most_unreadable));
-            add(path, Place::Kind::directory);
+            add(path, ResolvedPath::Kind::directory);
         }
     }
 
     // A mere name must not take the place of a repository that somebody works in.
     static bool is_repository(const std::string& work_tree) {
-        const Place place = locate_last(joined(work_tree, ".git"));
-        return place.kind == Place::Kind::file || is_git_directory(place.path);
+        const ResolvedPath place = locate_last(joined(work_tree, ".git"));
+        return place.kind == ResolvedPath::Kind::file || is_git_directory(place.path);
     }
 
     void protect_nested(const std::string& work_tree) {
@@ -276,7 +278,7 @@ private:
 
     // Each mount takes bubblewrap longer than the one before, and this is one instead of six.
     void close(const std::string& path) {
-        const Place place = locate_last(path);
+        const ResolvedPath place = locate_last(path);
         if (place.path != path) note_link(path);
         if (place.exists() && is_writable(place.path)) add(place.path, place.kind);
     }
@@ -300,7 +302,7 @@ private:
         return rule != rules_.at.end() && rule->second.state != State::write;
     }
 
-    Rules& rules_;
+    PathRules& rules_;
     bool is_searching_ = false; // the roots are done
     std::size_t open_ = 0;      // nested repositories that can be committed to
     std::size_t closed_ = 0;    // those that cannot
@@ -312,7 +314,7 @@ private:
 
 } // namespace
 
-void protect_metadata(Rules& rules) {
+void protect_metadata(PathRules& rules) {
     Protection(rules).protect();
 }
 

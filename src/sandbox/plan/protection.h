@@ -8,6 +8,6 @@ namespace ew::sandbox {
 
 // Adds rules for .git, .agents, .codex and .execward at the top of what may be written, and for git
 // repositories anywhere in it. Rules that are there already stay.
-void protect_metadata(Rules& rules);
+void protect_metadata(PathRules& rules);
 
 } // namespace ew::sandbox

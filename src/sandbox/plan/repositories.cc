@@ -53,8 +53,8 @@ std::optional<std::string> led_to(std::string_view target, const std::string& di
     if (target.empty() || target.find('\0') != std::string_view::npos) return std::nullopt;
     const std::string path =
         target.starts_with('/') ? std::string(target) : joined(directory, target);
-    Place place = locate(path);
-    if (place.kind != Place::Kind::directory) return std::nullopt;
+    ResolvedPath place = locate(path);
+    if (place.kind != ResolvedPath::Kind::directory) return std::nullopt;
     return std::move(place.path);
 }
 

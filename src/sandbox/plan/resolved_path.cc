@@ -21,15 +21,15 @@ namespace {
 
 constexpr int most_links = 40; // as many as the kernel follows (path_resolution(7))
 
-Place::Kind kind_of(mode_t mode) {
-    if (S_ISDIR(mode)) return Place::Kind::directory;
-    return S_ISCHR(mode) ? Place::Kind::device : Place::Kind::file;
+ResolvedPath::Kind kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return ResolvedPath::Kind::directory;
+    return S_ISCHR(mode) ? ResolvedPath::Kind::device : ResolvedPath::Kind::file;
 }
 
-Place::Kind kind_of(const std::string& path) {
+ResolvedPath::Kind kind_of(const std::string& path) {
     struct stat status = {};
     if (::stat(path.c_str(), &status) == 0) return kind_of(status.st_mode);
-    return errno == ENOENT ? Place::Kind::missing : Place::Kind::unreachable;
+    return errno == ENOENT ? ResolvedPath::Kind::missing : ResolvedPath::Kind::unreachable;
 }
 
 std::string without_dots(std::string_view path) {
@@ -60,41 +60,43 @@ UniqueFd walk_without_links(const std::string& path, int flags) {
     return here;
 }
 
-Place locate_within(const std::string& path, int links) {
+ResolvedPath locate_within(const std::string& path, int links) {
     errno = 0;
     if (std::optional<std::string> real = os::real_path(path)) {
-        const Place::Kind kind = kind_of(*real);
+        const ResolvedPath::Kind kind = kind_of(*real);
         return {std::move(*real), kind};
     }
-    if (errno != ENOENT || links == 0 || path == "/") return {path, Place::Kind::unreachable};
+    if (errno != ENOENT || links == 0 || path == "/")
+        return {path, ResolvedPath::Kind::unreachable};
 
-    const Place parent = locate_within(parent_of(path), links - 1);
-    if (parent.kind == Place::Kind::unreachable || last_of(path) == "..")
-        return {path, Place::Kind::unreachable};
-    if (parent.exists() && parent.kind != Place::Kind::directory)
-        return {path, Place::Kind::unreachable};
+    const ResolvedPath parent = locate_within(parent_of(path), links - 1);
+    if (parent.kind == ResolvedPath::Kind::unreachable || last_of(path) == "..")
+        return {path, ResolvedPath::Kind::unreachable};
+    if (parent.exists() && parent.kind != ResolvedPath::Kind::directory)
+        return {path, ResolvedPath::Kind::unreachable};
     std::string here = joined(parent.path, last_of(path));
-    if (parent.kind == Place::Kind::missing) return {std::move(here), Place::Kind::missing};
+    if (parent.kind == ResolvedPath::Kind::missing)
+        return {std::move(here), ResolvedPath::Kind::missing};
     const std::optional<std::string> target = os::link_target(here);
-    if (!target) return {std::move(here), Place::Kind::missing};
+    if (!target) return {std::move(here), ResolvedPath::Kind::missing};
     const bool is_absolute = target->starts_with('/');
     return locate_within(is_absolute ? *target : joined(parent.path, *target), links - 1);
 }
 
 } // namespace
 
-Place locate(const std::string& path) {
+ResolvedPath locate(const std::string& path) {
     // "..", which only the target of a link may hold, is left to realpath(3).
     const std::string plain = without_dots(path);
     // Each missing component takes one step too.
     return locate_within(plain, most_links + static_cast<int>(std::ranges::count(plain, '/')));
 }
 
-Place locate_last(const std::string& path) {
+ResolvedPath locate_last(const std::string& path) {
     struct stat status = {};
     if (::lstat(path.c_str(), &status) == 0)
-        return S_ISLNK(status.st_mode) ? locate(path) : Place{path, kind_of(status.st_mode)};
-    return {path, errno == ENOENT ? Place::Kind::missing : Place::Kind::unreachable};
+        return S_ISLNK(status.st_mode) ? locate(path) : ResolvedPath{path, kind_of(status.st_mode)};
+    return {path, errno == ENOENT ? ResolvedPath::Kind::missing : ResolvedPath::Kind::unreachable};
 }
 
 Way way_to(const std::string& path) {

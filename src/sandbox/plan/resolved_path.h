@@ -12,7 +12,7 @@
 
 namespace ew::sandbox {
 
-struct Place {
+struct ResolvedPath {
     enum class Kind : std::uint8_t {
         directory,
         file,   // or a socket, a pipe
@@ -28,10 +28,10 @@ struct Place {
 };
 
 // `path` is absolute. A link to something missing is resolved too.
-Place locate(const std::string& path);
+ResolvedPath locate(const std::string& path);
 
 // The same, cheaper, where the directory that `path` lies in is canonical already.
-Place locate_last(const std::string& path);
+ResolvedPath locate_last(const std::string& path);
 
 // A link that `path` leads through: where it is, canonical, and what it says.
 struct Link {
