@@ -23,15 +23,15 @@ namespace {
 constexpr unsigned patience = 10; // seconds for all probes; then SIGALRM ends them
 
 // What came of a try.
-struct Outcome {
+struct ProbeResult {
     bool went_through = false;
     int error = 0; // errno of the refusal
 
-    static Outcome ok() { return {true, 0}; }
+    static ProbeResult ok() { return {true, 0}; }
 
-    static Outcome held(int error) { return {false, error}; }
+    static ProbeResult held(int error) { return {false, error}; }
 
-    static Outcome of(long result) { return result < 0 ? held(errno) : ok(); }
+    static ProbeResult of(long result) { return result < 0 ? held(errno) : ok(); }
 };
 
 class Arguments {
@@ -90,38 +90,38 @@ std::uint64_t number_of(const char* text) {
     return number;
 }
 
-Outcome make_file_in(const char* directory) {
+ProbeResult make_file_in(const char* directory) {
     const int place = ::open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (place < 0) return Outcome::held(errno);
+    if (place < 0) return ProbeResult::held(errno);
     static constexpr char name[] = ".execward-probe";
     const int file = ::openat(place, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    Outcome outcome = Outcome::of(file);
+    ProbeResult result = ProbeResult::of(file);
     if (file >= 0) {
-        if (::write(file, "x", 1) != 1) outcome = Outcome::held(errno);
+        if (::write(file, "x", 1) != 1) result = ProbeResult::held(errno);
         ::unlinkat(place, name, 0);
         ::close(file);
     }
     ::close(place);
-    return outcome;
+    return result;
 }
 
 // Nothing is changed if it goes through: the mode stays.
-Outcome change_mode(const char* path) {
+ProbeResult change_mode(const char* path) {
     struct stat status = {};
-    if (::stat(path, &status) != 0) return Outcome::held(errno);
-    return Outcome::of(::chmod(path, status.st_mode & 07777));
+    if (::stat(path, &status) != 0) return ProbeResult::held(errno);
+    return ProbeResult::of(::chmod(path, status.st_mode & 07777));
 }
 
-Outcome open_for_writing(const char* path) {
+ProbeResult open_for_writing(const char* path) {
     const int file = ::open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    const Outcome outcome = Outcome::of(file);
+    const ProbeResult result = ProbeResult::of(file);
     if (file >= 0) ::close(file);
-    return outcome;
+    return result;
 }
 
-Outcome write_to(const char* path) {
-    const Outcome outcome = open_for_writing(path);
-    return outcome.error == EISDIR ? make_file_in(path) : outcome;
+ProbeResult write_to(const char* path) {
+    const ProbeResult result = open_for_writing(path);
+    return result.error == EISDIR ? make_file_in(path) : result;
 }
 
 // Entries other than "." and ".." (getdents64(2)).
@@ -146,21 +146,21 @@ bool has_entries(int directory) {
 }
 
 // What can be opened, but is empty, does not tell anything either.
-Outcome read_from(const char* path) {
+ProbeResult read_from(const char* path) {
     const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (file < 0) return Outcome::held(errno);
+    if (file < 0) return ProbeResult::held(errno);
     char byte = 0;
     const long count = ::read(file, &byte, 1);
     const int error = count < 0 ? errno : 0;
     const bool tells = count > 0 || (error == EISDIR && has_entries(file));
     ::close(file);
-    if (tells) return Outcome::ok();
-    return Outcome::held(error == EISDIR ? 0 : error);
+    if (tells) return ProbeResult::ok();
+    return ProbeResult::held(error == EISDIR ? 0 : error);
 }
 
-Outcome see(const char* path) {
+ProbeResult see(const char* path) {
     struct stat status = {};
-    return Outcome::of(::lstat(path, &status));
+    return ProbeResult::of(::lstat(path, &status));
 }
 
 // The start time of /proc/PID/stat (proc(5), field 22) in clock ticks since boot; 0: unknown, and
@@ -189,25 +189,25 @@ bool is_another(const char* pid, const char* start) {
     return found != 0 && found != number_of(start);
 }
 
-Outcome see_process(const char* pid, const char* start) {
-    if (start_time_of(pid) == 0) return Outcome::held(errno);
-    return is_another(pid, start) ? Outcome::held(0) : Outcome::ok();
+ProbeResult see_process(const char* pid, const char* start) {
+    if (start_time_of(pid) == 0) return ProbeResult::held(errno);
+    return is_another(pid, start) ? ProbeResult::held(0) : ProbeResult::ok();
 }
 
-Outcome signal_process(const char* pid, const char* start) {
-    const Outcome outcome = Outcome::of(::kill(static_cast<pid_t>(number_of(pid)), 0));
-    return outcome.went_through && is_another(pid, start) ? Outcome::held(0) : outcome;
+ProbeResult signal_process(const char* pid, const char* start) {
+    const ProbeResult result = ProbeResult::of(::kill(static_cast<pid_t>(number_of(pid)), 0));
+    return result.went_through && is_another(pid, start) ? ProbeResult::held(0) : result;
 }
 
-Outcome connect_to(const sockaddr* address, socklen_t size) {
+ProbeResult connect_to(const sockaddr* address, socklen_t size) {
     const int socket = ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return Outcome::held(errno);
-    const Outcome outcome = Outcome::of(::connect(socket, address, size));
+    if (socket < 0) return ProbeResult::held(errno);
+    const ProbeResult result = ProbeResult::of(::connect(socket, address, size));
     ::close(socket);
-    return outcome;
+    return result;
 }
 
-Outcome connect_to_loopback(const char* port) {
+ProbeResult connect_to_loopback(const char* port) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(number_of(port)));
@@ -216,10 +216,10 @@ Outcome connect_to_loopback(const char* port) {
 }
 
 // `first`: where in the address the name begins; an abstract one comes after a NUL (unix(7)).
-Outcome connect_to_name(const char* name, std::size_t first) {
+ProbeResult connect_to_name(const char* name, std::size_t first) {
     sockaddr_un address = {};
     const std::size_t length = std::strlen(name);
-    if (length + first >= sizeof address.sun_path) return Outcome::held(ENAMETOOLONG);
+    if (length + first >= sizeof address.sun_path) return ProbeResult::held(ENAMETOOLONG);
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path + first, name, length);
     return connect_to(reinterpret_cast<const sockaddr*>(&address),
@@ -228,33 +228,33 @@ Outcome connect_to_name(const char* name, std::size_t first) {
 
 // What only a filter refuses. The terminal's call names no descriptor, so that it does nothing even
 // if it is let through: then the answer is EBADF.
-Outcome make_rare_calls() {
+ProbeResult make_rare_calls() {
     char byte = 0;
     (void)::ioctl(-1, TIOCSTI, &byte);
-    if (errno == EBADF) return Outcome::ok();
-    return Outcome::of(::unshare(CLONE_NEWUSER));
+    if (errno == EBADF) return ProbeResult::ok();
+    return ProbeResult::of(::unshare(CLONE_NEWUSER));
 }
 
-Outcome use_null() {
+ProbeResult use_null() {
     const int file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (file < 0) return Outcome::held(errno);
+    if (file < 0) return ProbeResult::held(errno);
     const bool works = ::write(file, "x", 1) == 1;
-    const Outcome outcome = works ? Outcome::ok() : Outcome::held(errno);
+    const ProbeResult result = works ? ProbeResult::ok() : ProbeResult::held(errno);
     ::close(file);
-    return outcome;
+    return result;
 }
 
-bool tell(const char* name, Outcome outcome) {
+bool tell(const char* name, ProbeResult result) {
     Text line;
-    line << name << (outcome.went_through ? " ok " : " held ")
-         << static_cast<unsigned>(outcome.error) << "\n";
+    line << name << (result.went_through ? " ok " : " held ") << static_cast<unsigned>(result.error)
+         << "\n";
     return line.print();
 }
 
 struct PathProbe {
     const char* name;
     const char* key;
-    Outcome (*attempt)(const char* value);
+    ProbeResult (*attempt)(const char* value);
 };
 
 constexpr PathProbe path_probes[] = {

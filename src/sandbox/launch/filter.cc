@@ -70,13 +70,13 @@ struct CallRules {
 };
 
 // A call whose arguments do not matter.
-struct Verdict {
+struct CallAction {
     SystemCall call;
     std::uint32_t action;
 };
 
 // Never SIGSYS here: tools try calls to see whether they are there, and fall back.
-constexpr auto always_refused = std::to_array<Verdict>({
+constexpr auto always_refused = std::to_array<CallAction>({
     // Opens, connects and makes sockets without system calls. libuv and tokio fall back.
     {calls::io_uring_setup, fail_with(ENOSYS)},
     {calls::io_uring_enter, fail_with(ENOSYS)},
@@ -142,13 +142,13 @@ constexpr auto always_refused = std::to_array<Verdict>({
 });
 
 // Without a pid namespace these could reach processes of others.
-constexpr auto refused_among_strangers = std::to_array<Verdict>({
+constexpr auto refused_among_strangers = std::to_array<CallAction>({
     {calls::ptrace, fail_with(EPERM)},
     {calls::process_vm_readv, fail_with(EPERM)},
     {calls::process_vm_writev, fail_with(EPERM)},
 });
 
-constexpr auto owner_changes = std::to_array<Verdict>({
+constexpr auto owner_changes = std::to_array<CallAction>({
     {calls::chown, fail_with(EPERM)},
     {calls::lchown, fail_with(EPERM)},
     {calls::fchown, fail_with(EPERM)},
@@ -165,7 +165,7 @@ constexpr auto owner_changes = std::to_array<Verdict>({
 });
 
 // openat2 is missing: its flags are behind a pointer.
-constexpr auto path_changes = std::to_array<Verdict>({
+constexpr auto path_changes = std::to_array<CallAction>({
     {calls::creat, notify},     {calls::truncate, notify},  {calls::unlink, notify},
     {calls::unlinkat, notify},  {calls::rename, notify},    {calls::renameat, notify},
     {calls::renameat2, notify}, {calls::mkdir, notify},     {calls::mkdirat, notify},
@@ -347,8 +347,8 @@ Code prologue(Architecture architecture) {
     return code;
 }
 
-std::vector<Verdict> verdicts_by_number(const FilterOptions& options) {
-    std::vector<Verdict> all(always_refused.begin(), always_refused.end());
+std::vector<CallAction> actions_by_number(const FilterOptions& options) {
+    std::vector<CallAction> all(always_refused.begin(), always_refused.end());
     const auto add = [&all](const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
     if (!options.has_own_processes) add(refused_among_strangers);
     if (!options.allows_owner_changes) add(owner_changes);
@@ -361,9 +361,9 @@ std::vector<Verdict> verdicts_by_number(const FilterOptions& options) {
 
 std::vector<sock_filter> make_filter(Architecture architecture, const FilterOptions& options) {
     Code program = prologue(architecture);
-    for (const Verdict& verdict : verdicts_by_number(options)) {
-        const int number = verdict.call.number(architecture);
-        if (number != no_number) append(program, for_call(number, {finish(verdict.action)}));
+    for (const auto& [call, action] : actions_by_number(options)) {
+        const int number = call.number(architecture);
+        if (number != no_number) append(program, for_call(number, {finish(action)}));
     }
     for (const CallRules& entry : rules_by_argument(options)) {
         const int number = entry.call.number(architecture);

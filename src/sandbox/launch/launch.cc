@@ -154,7 +154,7 @@ Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
     const pid_t pid = ::fork();
     if (pid < 0) return os::system_error("create a process", errno);
     if (pid == 0)
-        become_sandbox(
+        launch_child(
             order,
             {descriptors_.stdio, child_status_.get(), child_end_.get(), child_lifeline_.get()},
             server);

@@ -400,7 +400,7 @@ void check_directory(const os::SpawnRequest& request) {
 
 } // namespace
 
-void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
+void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
     if (!os::dies_with(server)) leave();
     const bool is_guarded = enter_guarded(order.guarded);
     take_descriptors(descriptors);

@@ -16,7 +16,7 @@ struct ChildDescriptors {
 };
 
 // What goes wrong is told through `status`. Never returns.
-[[noreturn]] void become_sandbox(const LaunchOrder& order, const ChildDescriptors& descriptors,
-                                 pid_t server);
+[[noreturn]] void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
+                               pid_t server);
 
 } // namespace ew::sandbox

@@ -28,7 +28,7 @@ constexpr Internet loopback_ipv6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 constexpr std::uint32_t loopback_device = 1; // its index in every network (LOOPBACK_IFINDEX)
 constexpr std::size_t longest_answer = 8 << 10;
 
-struct Question {
+struct PortQuery {
     nlmsghdr header = {};
     inet_diag_req_v2 request = {};
 };
@@ -37,22 +37,22 @@ bool is_mapped(const Internet& address) {
     return std::equal(loopback_ipv4.begin(), loopback_ipv4.begin() + 12, address.begin());
 }
 
-Question new_question(std::uint16_t flags, std::uint8_t family, bool udp) {
-    Question question;
-    question.header.nlmsg_len = sizeof question;
-    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    question.header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
-    question.request.sdiag_family = family;
-    question.request.sdiag_protocol = udp ? IPPROTO_UDP : IPPROTO_TCP;
-    return question;
+PortQuery new_query(std::uint16_t flags, std::uint8_t family, bool udp) {
+    PortQuery query;
+    query.header.nlmsg_len = sizeof query;
+    query.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    query.header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+    query.request.sdiag_family = family;
+    query.request.sdiag_protocol = udp ? IPPROTO_UDP : IPPROTO_TCP;
+    return query;
 }
 
 // Which of the two ends is the local one has not been the same for UDP and TCP, and in all
 // versions: both are the address.
-Question about(const Internet& address, std::uint16_t port, bool udp) {
+PortQuery about(const Internet& address, std::uint16_t port, bool udp) {
     const bool is_ipv4 = is_mapped(address);
-    Question question = new_question(0, is_ipv4 ? AF_INET : AF_INET6, udp);
-    inet_diag_sockid& id = question.request.id;
+    PortQuery query = new_query(0, is_ipv4 ? AF_INET : AF_INET6, udp);
+    inet_diag_sockid& id = query.request.id;
     const std::size_t from = is_ipv4 ? 12 : 0;
     std::memcpy(id.idiag_src, address.data() + from, address.size() - from);
     std::memcpy(id.idiag_dst, address.data() + from, address.size() - from);
@@ -61,8 +61,8 @@ Question about(const Internet& address, std::uint16_t port, bool udp) {
     id.idiag_if = loopback_device;
     id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
     id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-    question.request.idiag_states = ~0U;
-    return question;
+    query.request.idiag_states = ~0U;
+    return query;
 }
 
 // The first message of an answer.
@@ -72,10 +72,9 @@ struct Answer {
     int state = 0; // of a socket
 };
 
-// An answer is there as soon as the question has been put. Absent: there is none.
-std::optional<Answer> ask(int netlink, const Question& question) {
-    if (::send(netlink, &question, sizeof question, MSG_DONTWAIT) !=
-        static_cast<ssize_t>(sizeof question))
+// An answer is there as soon as the query has been put. Absent: there is none.
+std::optional<Answer> ask(int netlink, const PortQuery& query) {
+    if (::send(netlink, &query, sizeof query, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof query))
         return std::nullopt;
     std::array<char, longest_answer> block;
     const ssize_t count = ::recv(netlink, block.data(), block.size(), MSG_DONTWAIT);
@@ -99,16 +98,16 @@ std::optional<Answer> ask(int netlink, const Question& question) {
 // A kernel without look-ups answers to one as if there were no such socket. Only a list says more:
 // here it is one of the sockets in no state at all.
 bool can_look_up(int netlink, bool udp) {
-    const Question question = new_question(NLM_F_DUMP, AF_INET, udp);
-    const std::optional<Answer> answer = ask(netlink, question);
+    const PortQuery query = new_query(NLM_F_DUMP, AF_INET, udp);
+    const std::optional<Answer> answer = ask(netlink, query);
     return answer && answer->type == NLMSG_DONE && answer->error == 0;
 }
 
-std::optional<bool> is_served_at(int netlink, const Question& question) {
-    const std::optional<Answer> answer = ask(netlink, question);
+std::optional<bool> is_served_at(int netlink, const PortQuery& query) {
+    const std::optional<Answer> answer = ask(netlink, query);
     if (!answer || answer->type == NLMSG_DONE) return std::nullopt;
     if (answer->type == NLMSG_ERROR) return false; // ENOENT, or no such family
-    const bool is_udp = question.request.sdiag_protocol == IPPROTO_UDP;
+    const bool is_udp = query.request.sdiag_protocol == IPPROTO_UDP;
     return is_udp || answer->state == TCP_LISTEN;
 }
 
