@@ -2,7 +2,7 @@
 
 #include "sandbox/launch/bubblewrap.h"
 #include "sandbox/policy/troubles.h"
-#include "sandbox/trial/attempt.h"
+#include "sandbox/trial/probe_run.h"
 #include "sandbox/trial/scratch.h"
 #include "sandbox/trial/trial_verdict.h"
 
@@ -135,31 +135,31 @@ public:
 
     // Leaves in `machine` what a sandbox could be built with, and judges it.
     void run(Machine& machine) {
-        Attempt first = attempt_with(machine, Network::restricted);
+        ProbeRun first = run_probes_with(machine, Network::restricted);
         while (!first.failure.empty() && explain(machine, first.failure))
-            first = attempt_with(machine, Network::restricted);
+            first = run_probes_with(machine, Network::restricted);
         if (!has_anything(machine)) machine.init.clear(); // then it is of no use
         if (machine.init.empty()) return;
         if (!first.failure.empty() && !guess(machine, first)) return;
-        judge(machine, first.findings, Network::restricted);
+        apply_trial_verdict(machine, first.findings, Network::restricted);
         // What keeps abstract sockets apart is another mechanism where the network is shared.
-        const Attempt second = attempt_with(machine, Network::enabled);
+        const ProbeRun second = run_probes_with(machine, Network::enabled);
         if (second.failure.empty())
-            judge(machine, second.findings, Network::enabled);
+            apply_trial_verdict(machine, second.findings, Network::enabled);
         else
             machine.troubles.push_back({std::string(mechanism::sandbox),
                                         "with the network enabled: " + second.failure, ""});
     }
 
 private:
-    Attempt attempt_with(const Machine& machine, Network network) {
-        return attempt(machine, scratch_, network, deadline_);
+    ProbeRun run_probes_with(const Machine& machine, Network network) {
+        return run_probes(machine, scratch_, network, deadline_);
     }
 
     // All namespaces are made by one call, whose failure does not tell which of them it is about.
     bool works_without_network(Machine machine) {
         return lose(machine, Loss::network_namespace) &&
-               attempt_with(machine, Network::restricted).failure.empty();
+               run_probes_with(machine, Network::restricted).failure.empty();
     }
 
     // False: nothing smaller is known to help.
@@ -178,13 +178,13 @@ private:
         return has_anything(machine);
     }
 
-    bool guess(Machine& machine, Attempt& first) {
+    bool guess(Machine& machine, ProbeRun& first) {
         machine.troubles.push_back({std::string(mechanism::sandbox), first.failure,
                                     "see docs/sandbox.md; if execward-init was replaced, "
                                     "reinstall execward"});
         for (Machine& next : smaller(machine)) {
             if (clock_now() >= deadline_) break;
-            first = attempt_with(next, Network::restricted);
+            first = run_probes_with(next, Network::restricted);
             if (!first.failure.empty()) continue;
             machine = std::move(next);
             return true;

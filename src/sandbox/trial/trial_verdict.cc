@@ -42,7 +42,7 @@ const Probe* probe_named(std::string_view name) {
 
 } // namespace
 
-void judge(Machine& machine, const std::vector<Finding>& findings, Network network) {
+void apply_trial_verdict(Machine& machine, const std::vector<Finding>& findings, Network network) {
     const GuaranteeSet promised = given_by(machine, network);
     for (const Finding& finding : findings) {
         const Probe* const probe = probe_named(finding.name);

@@ -170,11 +170,11 @@ TEST_CASE("means are told for exactly the promises that are given") {
 TEST_CASE("a named pipe that could be written is a broken promise only where Landlock is there") {
     Machine machine = full();
     machine.landlock = 0;
-    judge(machine, {{"named_pipes", true, 0}}, Network::restricted);
+    apply_trial_verdict(machine, {{"named_pipes", true, 0}}, Network::restricted);
     CHECK(machine.broken.empty());
 
     machine = full();
-    judge(machine, {{"named_pipes", true, 0}}, Network::enabled);
+    apply_trial_verdict(machine, {{"named_pipes", true, 0}}, Network::enabled);
     CHECK(machine.broken == GuaranteeSet{named_pipes});
     CHECK(lost(machine) == "namedPipes");
 }

@@ -3,7 +3,7 @@
 #include "sandbox/launch/bubblewrap.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/policy/troubles.h"
-#include "sandbox/trial/attempt.h"
+#include "sandbox/trial/probe_run.h"
 #include "sandbox/trial/scratch.h"
 #include "sandbox/trial/trial.h"
 #include "sandbox/trial/trial_memory.h"
@@ -370,8 +370,9 @@ TEST_CASE("findings are read from what was printed, and nothing else is") {
 TEST_CASE("what went through although it was promised is promised no more") {
     Machine machine = full();
 
-    judge(machine, {{"fs_write", false, 30}, {"signals", true, 0}, {"works_write", true, 0}},
-          Network::restricted);
+    apply_trial_verdict(machine,
+                        {{"fs_write", false, 30}, {"signals", true, 0}, {"works_write", true, 0}},
+                        Network::restricted);
 
     CHECK(machine.broken == GuaranteeSet{Guarantee::signals});
     CHECK(!given_by(machine, Network::restricted).has(Guarantee::signals));
@@ -383,7 +384,8 @@ TEST_CASE("what was never promised may go through") {
     Machine machine = full();
     machine.has_mounts = machine.has_proc = machine.has_network_namespace = false;
 
-    judge(machine, {{"proc_hidden", true, 0}, {"fs_metadata", true, 0}}, Network::restricted);
+    apply_trial_verdict(machine, {{"proc_hidden", true, 0}, {"fs_metadata", true, 0}},
+                        Network::restricted);
 
     CHECK(machine.broken.empty());
     CHECK(machine.troubles.empty());
@@ -458,7 +460,7 @@ TEST_CASE("a trial that is killed leaves nothing behind") {
         CHECK(goes_away(path));
 }
 
-TEST_CASE("an attempt whose time is up is ended and leaves no process") {
+TEST_CASE("a run of the probes whose time is up is ended and leaves no process") {
     const std::string init = init_place();
     if (!has_bubblewrap() || !find_init(init)) {
         MESSAGE("there is no ", init, ": skipped");
@@ -470,7 +472,7 @@ TEST_CASE("an attempt whose time is up is ended and leaves no process") {
     Result<Scratch> scratch = Scratch::make();
     REQUIRE(scratch);
 
-    const Attempt late = attempt(machine, *scratch, Network::restricted, clock_now());
+    const ProbeRun late = run_probes(machine, *scratch, Network::restricted, clock_now());
 
     CHECK(late.failure == "it took too long");
 }

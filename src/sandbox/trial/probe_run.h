@@ -20,14 +20,14 @@ struct Finding {
     bool operator==(const Finding&) const = default;
 };
 
-struct Attempt {
+struct ProbeRun {
     std::string failure = {}; // empty: the sandbox was in force, and everything was tried in it
     std::vector<Finding> findings = {};
 };
 
 // Waits for it until `deadline`, and then ends it.
-Attempt attempt(const Machine& machine, const Scratch& scratch, Network network,
-                TimePoint deadline);
+ProbeRun run_probes(const Machine& machine, const Scratch& scratch, Network network,
+                    TimePoint deadline);
 
 // The output of `execward-init probe`. Lines that are not of that form are left out.
 std::vector<Finding> findings_in(std::string_view text);

@@ -1,4 +1,4 @@
-#include "sandbox/trial/attempt.h"
+#include "sandbox/trial/probe_run.h"
 
 #include "os/io.h"
 #include "os/pidfd.h"
@@ -208,9 +208,9 @@ std::string what_does_not_work(const std::vector<Finding>& findings) {
 
 } // namespace
 
-Attempt attempt(const Machine& machine, const Scratch& scratch, Network network,
-                TimePoint deadline) {
-    Attempt result;
+ProbeRun run_probes(const Machine& machine, const Scratch& scratch, Network network,
+                    TimePoint deadline) {
+    ProbeRun result;
     Result<std::unique_ptr<Launch>> launch =
         Launch::begin(order_for(machine, scratch, network), ::getpid());
     if (!launch) {
