@@ -55,10 +55,10 @@ public:
     int run(sandbox::LaunchOrder order);
 
 private:
-    enum Place { signals, status, supervisor, input, output = input + 2, errors = output + 2 };
+    enum Slot { signals, status, supervisor, input, output = input + 2, errors = output + 2 };
 
-    static constexpr std::size_t places = errors + 2;
-    using Polled = std::array<pollfd, places>;
+    static constexpr std::size_t slots = errors + 2;
+    using Polled = std::array<pollfd, slots>;
 
     Result<void> begin(sandbox::LaunchOrder order);
     Result<void> take_stdio(os::SpawnRequest& request);

@@ -83,7 +83,7 @@ void Confinement::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
 }
 
 void Confinement::clear(os::Poller& poller, std::uint64_t serial, TimePoint now) {
-    clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
+    clearing_ = begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
     if (!clearing_) return;
     (void)poller.watch(clearing_->fd(), token_of(Source::clearing, serial), os::Interest::read);
 }

@@ -13,8 +13,8 @@ constexpr Millis clearing_time{10'000};
 
 } // namespace
 
-std::optional<os::Errand> begin_clearing(std::vector<sandbox::Placeholder> places,
-                                         const std::string& journal, TimePoint now) {
+std::optional<os::Errand> begin_placeholder_cleanup(std::vector<sandbox::Placeholder> places,
+                                                    const std::string& journal, TimePoint now) {
     if (places.empty()) return std::nullopt;
     // std::function wants a body that can be copied.
     const auto held = std::make_shared<std::vector<sandbox::Placeholder>>(std::move(places));

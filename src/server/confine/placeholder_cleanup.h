@@ -14,7 +14,7 @@ namespace ew::server {
 
 // Absent: there is nothing to take away, or it stays until the next start, which is logged. The
 // owner watches the errand and lets it go when it is done or late.
-std::optional<os::Errand> begin_clearing(std::vector<sandbox::Placeholder> places,
-                                         const std::string& journal, TimePoint now);
+std::optional<os::Errand> begin_placeholder_cleanup(std::vector<sandbox::Placeholder> places,
+                                                    const std::string& journal, TimePoint now);
 
 } // namespace ew::server

@@ -118,7 +118,7 @@ bool FileProcess::end(TimePoint now) {
 bool FileProcess::clear(TimePoint now) {
     channel_.reset();
     if (!launch_) return true;
-    clearing_ = begin_clearing(launch_->take_placeholders(), journal_, now);
+    clearing_ = begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
     launch_.reset();
     if (!clearing_) return true;
     (void)poller_.watch(clearing_->fd(), token_of(Source::file_clearing, serial_),

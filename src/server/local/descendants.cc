@@ -6,7 +6,7 @@
 
 namespace ew::server {
 
-void Families::refresh(const std::vector<pid_t>& leaders) {
+void Descendants::refresh(const std::vector<pid_t>& leaders) {
     for (const pid_t child : os::children_of(::getpid())) {
         const bool is_leader = std::find(leaders.begin(), leaders.end(), child) != leaders.end();
         if (is_leader || adopted_.contains(child)) continue;
@@ -19,7 +19,7 @@ void Families::refresh(const std::vector<pid_t>& leaders) {
     }
 }
 
-std::vector<os::ProcessIdentity> Families::members(std::uint64_t serial, pid_t leader) const {
+std::vector<os::ProcessIdentity> Descendants::members(std::uint64_t serial, pid_t leader) const {
     std::vector<os::ProcessIdentity> found;
     if (leader != 0) found = os::descendants_of(leader);
     for (const auto& [orphan, owner] : adopted_) {
@@ -31,12 +31,12 @@ std::vector<os::ProcessIdentity> Families::members(std::uint64_t serial, pid_t l
     return found;
 }
 
-void Families::remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members) {
+void Descendants::remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members) {
     for (const os::ProcessIdentity& member : members)
         remembered_[member.pid] = {serial, member.start_time};
 }
 
-void Families::forget_all_of(std::uint64_t serial) {
+void Descendants::forget_all_of(std::uint64_t serial) {
     std::erase_if(remembered_, [&](const auto& entry) { return entry.second.serial == serial; });
 }
 

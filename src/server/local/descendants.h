@@ -14,9 +14,9 @@
 
 namespace ew::server {
 
-class Families {
+class Descendants {
 public:
-    explicit Families(os::Cookies cookies) : cookies_(cookies) {}
+    explicit Descendants(os::Cookies cookies) : cookies_(cookies) {}
 
     const os::Cookies& cookies() const { return cookies_; }
 

@@ -117,7 +117,7 @@ private:
     LocalSettings settings_;
     ProcessService& processes_;
     os::Poller& poller_;
-    Families families_;
+    Descendants descendants_;
     SandboxHost host_;
     std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
 };

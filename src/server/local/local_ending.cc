@@ -36,7 +36,7 @@ std::vector<std::int64_t> pids_of(const std::vector<os::ProcessIdentity>& proces
 // signalled, by killing `pid`.
 std::vector<os::ProcessIdentity> LocalBackend::members_now(const Process& process) const {
     std::vector<os::ProcessIdentity> members =
-        families_.members(process.serial, process.exit ? 0 : process.pid);
+        descendants_.members(process.serial, process.exit ? 0 : process.pid);
     if (process.sandbox)
         std::erase_if(members, [&](const os::ProcessIdentity& member) {
             return member.pid == process.sandbox->first_process() ||
@@ -62,7 +62,7 @@ bool LocalBackend::signal_tree(Process& process, int signal, protocol::SignalSco
         std::erase_if(others, [&](const os::ProcessIdentity& other) {
             return ::getpgid(other.pid) != leader;
         });
-    if (process.ending) families_.remember(process.serial, others);
+    if (process.ending) descendants_.remember(process.serial, others);
     // The leader is not reaped yet, so its number and its group's cannot mean another process. (In
     // a sandbox execward-init reaps it only with its own end, on which bubblewrap's follows.)
     if (!process.exit) (void)::kill(scope == SignalScope::leader ? leader : -leader, signal);
@@ -92,7 +92,7 @@ void LocalBackend::interrupt(Process& process) {
 }
 
 void LocalBackend::refresh() {
-    families_.refresh(processes_.table().leaders());
+    descendants_.refresh(processes_.table().leaders());
 }
 
 std::vector<std::int64_t> LocalBackend::descendants(const Process& process) {
@@ -157,7 +157,7 @@ void LocalBackend::continue_ending(Process& process) {
 
 void LocalBackend::finish_ending(Process& process,
                                  const std::vector<os::ProcessIdentity>& survivors) {
-    families_.forget_all_of(process.serial);
+    descendants_.forget_all_of(process.serial);
     processes_.finish_ending(process, pids_of(survivors));
 }
 

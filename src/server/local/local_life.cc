@@ -68,7 +68,7 @@ std::vector<LocalBackend::Stranger> LocalBackend::on_children() {
         rusage usage = {};
         const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
         if (pid <= 0) break;
-        families_.forget(pid);
+        descendants_.forget(pid);
         if (Process* const process = processes_.table().find_leader(pid))
             on_exit(*process, status, usage);
         else

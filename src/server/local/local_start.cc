@@ -39,12 +39,12 @@ LocalBackend::LocalBackend(LocalSettings settings, ProcessService& processes, os
     : settings_(std::move(settings)),
       processes_(processes),
       poller_(poller),
-      families_(cookies),
+      descendants_(cookies),
       host_(settings_.sandbox, settings_.journal, poller) {}
 
 Result<void> LocalBackend::begin(Process& process) {
     limit_open_files(process.request, settings_.open_files);
-    mark(process.request, families_.cookies().limit_for(process.serial));
+    mark(process.request, descendants_.cookies().limit_for(process.serial));
     return process.sandbox ? begin_confined(process) : begin_plain(process);
 }
 
