@@ -108,7 +108,7 @@ public:
         if (!database.empty() && database.front() != '/' && database != ":memory:")
             top_.complain("database", "expected an absolute path or \":memory:\"");
         check_default_environment(config);
-        const Confinement& confinement = config.confinement;
+        const ConfinementOptions& confinement = config.confinement;
         if (!std::ranges::all_of(confinement.writable_roots, is_absolute))
             confinement_.complain("writable_roots", "expected absolute paths without NUL");
         if (!std::ranges::all_of(confinement.deny_read, is_absolute_or_pattern))

@@ -23,7 +23,7 @@ enum class Enforcement : std::uint8_t {
 };
 
 // What the confinement of read-only and workspace-write allows and denies beyond the mode.
-struct Confinement {
+struct ConfinementOptions {
     std::vector<std::string> writable_roots = {}; // absolute
     std::vector<std::string> deny_read = {};      // absolute; patterns if they hold * ? [
     bool network_access = false;
@@ -56,7 +56,7 @@ struct Config {
     core::GranularFlags granular = {};
     Millis approval_timeout{0}; // 0: none
     core::SandboxMode sandbox = core::SandboxMode::workspace_write;
-    Confinement confinement = {};
+    ConfinementOptions confinement = {};
 
     std::string shell = {}; // empty: the user's
     bool login_shell = false;

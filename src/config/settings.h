@@ -59,7 +59,7 @@ void visit_approval_settings(Visitor& visit, Config& config) {
 
 template <class Visitor>
 void visit_confinement_settings(Visitor& visit, Config& config) {
-    Confinement& confinement = config.confinement;
+    ConfinementOptions& confinement = config.confinement;
     visit({"confinement", "writable_roots",
            "Directories that commands may change with workspace-write, beside the workspace. "
            "Absolute paths."},

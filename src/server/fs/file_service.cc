@@ -159,7 +159,7 @@ void FileService::on_start_report(std::uint64_t serial) {
     FileTask* const task = process->task ? find_task(*process->task) : nullptr;
     if (process->failure()) {
         const bool may_try_again = process->is_failure_passing() && task != nullptr &&
-                                   ++task->tries < Confinement::most_tries;
+                                   ++task->tries < ProcessSandbox::most_tries;
         if (!may_try_again) return lose(*process, *process->failure());
         process->task.reset();
         task->process = 0; // begin_tasks() comes to it

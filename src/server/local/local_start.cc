@@ -68,7 +68,7 @@ Result<void> LocalBackend::begin_confined(Process& process) {
 
 Result<void> LocalBackend::launch_confined(Process& process) {
     if (host_.failure()) return machine_unknown(*host_.failure());
-    Confinement& sandbox = *process.sandbox;
+    ProcessSandbox& sandbox = *process.sandbox;
     if (Result<void> begun =
             sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
         !begun)
@@ -143,10 +143,10 @@ void LocalBackend::start_again_or_fail(Process& process) {
     Error failure = *std::exchange(process.start_failure, std::nullopt);
     const bool is_wanted = !process.start_is_cancelled && !process.ending;
     const bool may_start = std::exchange(process.may_start_again, false) && is_wanted &&
-                           process.start_tries < Confinement::most_tries;
+                           process.start_tries < ProcessSandbox::most_tries;
     if (!may_start) return processes_.fail_start(process, std::move(failure));
     ++process.start_tries;
-    process.sandbox = std::make_unique<Confinement>(process.sandbox->wish());
+    process.sandbox = std::make_unique<ProcessSandbox>(process.sandbox->wish());
     if (Result<void> begun = begin_confined(process); !begun)
         processes_.fail_start(process, std::move(begun.error()));
 }

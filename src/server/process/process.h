@@ -9,7 +9,7 @@
 #include "core/output/output_log.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
-#include "server/confine/confinement.h"
+#include "server/confine/process_sandbox.h"
 #include "server/connection/reply.h"
 #include "server/process/exec_process.h"
 #include "server/process/remote_process.h"
@@ -180,7 +180,7 @@ struct Process {
     // start on this machine
     pid_t pid = 0;                           // 0: it has no process here, or none yet
     std::unique_ptr<os::PendingStart> start; // without a sandbox, until the report says how it went
-    std::unique_ptr<Confinement> sandbox;    // null: it is not confined here
+    std::unique_ptr<ProcessSandbox> sandbox; // null: it is not confined here
     std::optional<EarlyEnd> early_end;
     std::optional<Error> start_failure; // told once its sandbox is cleared away
     bool may_start_again = false;       // instead of that

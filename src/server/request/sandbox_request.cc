@@ -292,7 +292,7 @@ void forbid_writing(sandbox::Policy& policy) {
         if (entry.access == sandbox::Access::write) entry.access = sandbox::Access::read;
 }
 
-sandbox::ModeOptions mode_options(const config::Confinement& confinement) {
+sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement) {
     sandbox::ModeOptions options;
     options.writable_roots = confinement.writable_roots;
     options.deny_read = confinement.deny_read;

@@ -59,7 +59,7 @@ void forbid_writing(sandbox::Policy& policy);
 Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
                                                const ServerSide& side);
 
-sandbox::ModeOptions mode_options(const config::Confinement& confinement);
+sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement);
 
 // Of a command that asks for nothing special.
 sandbox::Policy policy_of(const SessionSettings& settings);

@@ -23,7 +23,7 @@ void take(T& setting, const std::optional<T>& change) {
     if (change) setting = *change;
 }
 
-void apply(config::Confinement& confinement, const protocol::ConfinementSettings& changes) {
+void apply(config::ConfinementOptions& confinement, const protocol::ConfinementSettings& changes) {
     if (changes.writable_roots) {
         confinement.writable_roots.clear();
         for (const protocol::Path& root : *changes.writable_roots)
@@ -41,7 +41,7 @@ void apply(config::Confinement& confinement, const protocol::ConfinementSettings
                                       : config::Enforcement::best_effort;
 }
 
-protocol::ConfinementSettings to_wire(const config::Confinement& confinement) {
+protocol::ConfinementSettings to_wire(const config::ConfinementOptions& confinement) {
     protocol::ConfinementSettings wire;
     std::vector<protocol::Path>& roots = wire.writable_roots.emplace();
     for (const std::string& root : confinement.writable_roots)

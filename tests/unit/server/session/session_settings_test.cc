@@ -19,7 +19,7 @@ TEST_CASE("settings of the confinement change one by one") {
     changes.confinement.emplace().network_access = true;
     apply(settings, changes);
 
-    const ew::config::Confinement& confinement = settings.config.confinement;
+    const ew::config::ConfinementOptions& confinement = settings.config.confinement;
     CHECK(confinement.network_access);
     CHECK(confinement.writable_roots == std::vector<std::string>{"/a"});
     CHECK(confinement.deny_read == std::vector<std::string>{"/b"});
@@ -43,14 +43,14 @@ TEST_CASE("lists of the confinement are replaced, also by empty ones") {
 
 TEST_CASE("what is in force is told in full, and taken back as it is") {
     SessionSettings settings;
-    ew::config::Confinement& confinement = settings.config.confinement;
+    ew::config::ConfinementOptions& confinement = settings.config.confinement;
     confinement = {{"/a"}, {"/b"}, true, true, true, true, Enforcement::best_effort, true};
 
     const ew::protocol::Settings wire = to_wire(settings);
     SessionSettings other;
     apply(other, wire);
 
-    const ew::config::Confinement& again = other.config.confinement;
+    const ew::config::ConfinementOptions& again = other.config.confinement;
     CHECK(again.writable_roots == confinement.writable_roots);
     CHECK(again.deny_read == confinement.deny_read);
     CHECK(again.network_access);

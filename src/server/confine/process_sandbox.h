@@ -20,11 +20,11 @@
 
 namespace ew::server {
 
-class Confinement {
+class ProcessSandbox {
 public:
     static constexpr std::size_t most_tries = 5; // when things go away while they are mounted
 
-    explicit Confinement(SandboxOrder wish) : wish_(std::move(wish)) {}
+    explicit ProcessSandbox(SandboxOrder wish) : wish_(std::move(wish)) {}
 
     // Errors: as sandbox::Launch::begin. `request` is what is to run.
     // `guarded`: see sandbox::LaunchOrder.

@@ -1,4 +1,4 @@
-#include "server/confine/confinement.h"
+#include "server/confine/process_sandbox.h"
 
 #include "base/log.h"
 #include "os/proc.h"
@@ -25,8 +25,9 @@ std::string_view word_of(sandbox::DenialKind kind) {
 
 } // namespace
 
-Result<void> Confinement::launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
-                                 std::string journal, int guarded) {
+Result<void> ProcessSandbox::launch(const os::SpawnRequest& request,
+                                    const sandbox::Machine& machine, std::string journal,
+                                    int guarded) {
     has_mounts_ = machine.has_mounts;
     supervision_ = sandbox::supervision_of(wish_.policy, wish_.context, machine);
     journal_ = std::move(journal);
@@ -36,7 +37,7 @@ Result<void> Confinement::launch(const os::SpawnRequest& request, const sandbox:
     return {};
 }
 
-void Confinement::begin(os::Poller& poller, std::uint64_t serial) {
+void ProcessSandbox::begin(os::Poller& poller, std::uint64_t serial) {
     missing_ = launch_->missing();
     notes_ = launch_->notes();
     leader_ = launch_->leader();
@@ -53,26 +54,26 @@ void Confinement::begin(os::Poller& poller, std::uint64_t serial) {
     (void)poller.watch(supervisor_->fd(), token_of(Source::supervisor, serial), os::Interest::read);
 }
 
-void Confinement::on_supervisor(TimePoint now) {
+void ProcessSandbox::on_supervisor(TimePoint now) {
     if (supervisor_) supervisor_->on_ready(now);
 }
 
-void Confinement::on_time(TimePoint now) {
+void ProcessSandbox::on_time(TimePoint now) {
     if (supervisor_) supervisor_->on_time(now);
 }
 
-std::optional<TimePoint> Confinement::next_deadline() const {
+std::optional<TimePoint> ProcessSandbox::next_deadline() const {
     std::optional<TimePoint> next;
     if (supervisor_) next = supervisor_->next_deadline();
     if (clearing_) next = earlier(next, clearing_->deadline());
     return next;
 }
 
-int Confinement::wait_status(int fallback) {
+int ProcessSandbox::wait_status(int fallback) {
     return launch_ ? launch_->wait_status().value_or(fallback) : fallback;
 }
 
-void Confinement::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
+void ProcessSandbox::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
     if (supervisor_) {
         supervisor_->on_ready(now); // what was asked right before the end counts too
         denials_ = supervisor_->denials();
@@ -82,13 +83,13 @@ void Confinement::end(os::Poller& poller, std::uint64_t serial, TimePoint now) {
     launch_.reset();
 }
 
-void Confinement::clear(os::Poller& poller, std::uint64_t serial, TimePoint now) {
+void ProcessSandbox::clear(os::Poller& poller, std::uint64_t serial, TimePoint now) {
     clearing_ = begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
     if (!clearing_) return;
     (void)poller.watch(clearing_->fd(), token_of(Source::clearing, serial), os::Interest::read);
 }
 
-void Confinement::on_clearing(os::Poller& poller, TimePoint now) {
+void ProcessSandbox::on_clearing(os::Poller& poller, TimePoint now) {
     if (!clearing_) return;
     const bool is_late = clearing_->deadline() <= now;
     if (!is_late && !clearing_->take_result()) return;
@@ -96,7 +97,7 @@ void Confinement::on_clearing(os::Poller& poller, TimePoint now) {
     clearing_.reset();
 }
 
-protocol::Confinement Confinement::to_wire() const {
+protocol::Confinement ProcessSandbox::to_wire() const {
     protocol::Confinement wire;
     const sandbox::GuaranteeSet missing = launch_ ? launch_->missing() : sandbox::GuaranteeSet();
     const bool has_nothing = (sandbox::needed_by(wish_.policy) - missing).empty();
@@ -106,7 +107,7 @@ protocol::Confinement Confinement::to_wire() const {
     return wire;
 }
 
-std::vector<protocol::Denial> Confinement::denials() const {
+std::vector<protocol::Denial> ProcessSandbox::denials() const {
     std::vector<protocol::Denial> list;
     const sandbox::DenialLog& log = supervisor_ ? supervisor_->denials() : denials_;
     for (const sandbox::Denial& denial : log.kept()) {
@@ -123,7 +124,7 @@ std::vector<protocol::Denial> Confinement::denials() const {
     return list;
 }
 
-std::uint64_t Confinement::denial_count() const {
+std::uint64_t ProcessSandbox::denial_count() const {
     return supervisor_ ? supervisor_->denials().total() : denials_.total();
 }
 
