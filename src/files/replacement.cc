@@ -102,7 +102,7 @@ bool can_be_written_over(int old) {
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-Failure begin_in_place(const std::string& path, UniqueFd old, const Place& place,
+Failure begin_in_place(const std::string& path, UniqueFd old, const EntryRef& place,
                        Replacement& replacement) {
     give_up(replacement);
     replacement = {};
@@ -129,7 +129,8 @@ bool means_in_place(int error_number) {
     }
 }
 
-Failure begin_over(const std::string& path, UniqueFd old, Place place, Replacement& replacement) {
+Failure begin_over(const std::string& path, UniqueFd old, EntryRef place,
+                   Replacement& replacement) {
     struct stat was = {};
     if (::fstat(old.get(), &was) != 0) return failed(path, errno);
     if (!S_ISREG(was.st_mode)) return failed(Trouble::wrong_kind, path, "is not a regular file");
@@ -223,7 +224,7 @@ Failure write_over(const std::string& path, int content, int old) {
 
 } // namespace
 
-UniqueFd open_old(const Place& place) {
+UniqueFd open_old(const EntryRef& place) {
     constexpr int flags = O_NONBLOCK | O_NOFOLLOW;
     UniqueFd old = open_at(place.directory.get(), place.name, O_WRONLY | flags, true);
     if (old || errno != ETXTBSY) return old;
@@ -241,7 +242,7 @@ bool take_over(int old, const struct stat& was, int content) {
     return copy_attributes(old, content) && ::fchmod(content, was.st_mode & kept_bits) == 0;
 }
 
-Failure begin_replacement(const std::string& path, Place place, Replacement& replacement) {
+Failure begin_replacement(const std::string& path, EntryRef place, Replacement& replacement) {
     struct stat was = {};
     const bool is_there =
         ::fstatat(place.directory.get(), place.name.c_str(), &was, AT_SYMLINK_NOFOLLOW) == 0;
@@ -277,7 +278,7 @@ Failure commit(const std::string& path, Replacement& replacement) {
     // A mount point of its own, a directory with the sticky bit, or one that has become read-only.
     if (why != EBUSY && why != EXDEV && why != EACCES && why != EPERM && why != EROFS)
         return failure;
-    const Place place = {std::move(replacement.beside), replacement.name};
+    const EntryRef place = {std::move(replacement.beside), replacement.name};
     UniqueFd old;
     if (open_regular(path, place, O_WRONLY | O_NOFOLLOW, old)) return failure;
     return write_over(path, replacement.content.get(), old.get());
@@ -294,7 +295,7 @@ Untorn::~Untorn() {
     (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-Failure put_link(const std::string& path, const std::string& target, const Place& place) {
+Failure put_link(const std::string& path, const std::string& target, const EntryRef& place) {
     const int directory = place.directory.get();
     if (::symlinkat(target.c_str(), directory, place.name.c_str()) == 0) return {};
     if (errno != EEXIST) return failed(path, errno);

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/unique_fd.h"
+#include "files/entry_ref.h"
 #include "files/outcome.h"
-#include "files/places.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -26,14 +26,14 @@ struct Replacement {
 
 // The old file is as it was until commit(). A link at `place` is replaced, not followed. Failures:
 // a directory or something else that is no file, a file that may not be written.
-Failure begin_replacement(const std::string& path, Place place, Replacement& replacement);
+Failure begin_replacement(const std::string& path, EntryRef place, Replacement& replacement);
 
 // The new content takes the place of the old one, or all is as it was.
 Failure commit(const std::string& path, Replacement& replacement);
 
 // The file at `place`, open for writing: what may not be written is not replaced either. A program
 // that runs cannot be written (ETXTBSY), but another can take its place, so it is open for reading.
-UniqueFd open_old(const Place& place);
+UniqueFd open_old(const EntryRef& place);
 
 // Can the new file be all that the old one was, to its owner, mode and attributes? It is so then.
 bool take_over(int old, const struct stat& was, int content);
@@ -52,7 +52,7 @@ private:
 };
 
 // A link that says `target`, in the place of a file or link that may be there.
-Failure put_link(const std::string& path, const std::string& target, const Place& place);
+Failure put_link(const std::string& path, const std::string& target, const EntryRef& place);
 
 // Takes away what would be left over.
 void give_up(Replacement& replacement);

@@ -1,6 +1,6 @@
 #include "files/patch/patch_access.h"
 
-#include "files/places.h"
+#include "files/entry_ref.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "core/sha256.h"
 #include "core/text/paths.h"
+#include "files/entry_ref.h"
 #include "files/patch/patch_places.h"
 #include "files/patch/patch_recovery.h"
-#include "files/places.h"
 #include "files/replacement.h"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ private:
     struct At {
         const Step& step;
         const PlannedFile& file;
-        Place place;
+        EntryRef place;
         std::string staged;
         std::string old;
     };

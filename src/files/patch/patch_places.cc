@@ -45,7 +45,7 @@ std::string canonical(int directory) {
     return again && is_same_directory(again.get(), directory) ? path : std::string();
 }
 
-bool is_link(const Place& place, struct stat& status) {
+bool is_link(const EntryRef& place, struct stat& status) {
     return ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
                0 &&
            S_ISLNK(status.st_mode);
@@ -80,7 +80,7 @@ Failure locate_missing(const std::string& path, const std::string& shown, Locate
         above = core::parent_of(above);
     }
     struct stat status = {};
-    const Place first = {std::move(directory), names.front()};
+    const EntryRef first = {std::move(directory), names.front()};
     if (is_link(first, status)) return is_link_to_nothing(shown);
     if (Failure failure = name_directory(shown, first.directory.get(), located.path))
         return failure;
@@ -117,8 +117,8 @@ Failure locate(const std::string& path, const std::string& shown, Wanted wanted,
     const std::string plain = without_dots(path);
     const std::string name = plain.substr(plain.rfind('/') + 1);
     if (name.empty() || name == "..") return failed(shown, EISDIR);
-    Place first;
-    if (Failure failure = find_place(plain, true, first)) {
+    EntryRef first;
+    if (Failure failure = find_entry(plain, true, first)) {
         if (wanted == Wanted::file_or_none && failure->trouble == Trouble::not_found)
             return locate_missing(plain, shown, located);
         return named(*failure, plain, shown);

@@ -1,8 +1,8 @@
 // Where the paths of a patch lead.
 #pragma once
 
+#include "files/entry_ref.h"
 #include "files/outcome.h"
-#include "files/places.h"
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ enum class Wanted {
 struct Located {
     std::string path = {};              // canonical
     std::vector<std::string> made = {}; // directories that are missing on the way, outermost first
-    Place place = {};                   // without a directory if that is missing
+    EntryRef place = {};                // without a directory if that is missing
 };
 
 // `path` is absolute. Failures name `shown`.

@@ -158,7 +158,7 @@ private:
         return failed(Trouble::limit, shown, "the patch needs too many new directories");
     }
 
-    Failure read(const Place& place, Wanted wanted, PlannedFile& planned) {
+    Failure read(const EntryRef& place, Wanted wanted, PlannedFile& planned) {
         const std::string& shown = planned.shown;
         struct stat status = {};
         const bool is_there =

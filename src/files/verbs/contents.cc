@@ -2,7 +2,7 @@
 
 // What is read from files, and written into open ones.
 
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/stand_ins.h"
 #include "json/base64.h"
 
@@ -58,8 +58,8 @@ Failed too_large(const std::string& path) {
 
 // Whatever the name becomes meanwhile: not waited for, and nothing but a regular file.
 Failure open_for_reading(const Request& request, bool follows_links, UniqueFd& file) {
-    Place place;
-    if (Failure failure = find_place(request.path, follows_links, place)) return failure;
+    EntryRef place;
+    if (Failure failure = find_entry(request.path, follows_links, place)) return failure;
     struct stat status = {};
     const StandIns stand_ins(request.stand_ins);
     if (::fstatat(place.directory.get(), place.name.c_str(), &status, 0) == 0 &&

@@ -3,7 +3,7 @@
 // What there is, and of which kind.
 
 #include "core/text/paths.h"
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/stand_ins.h"
 #include "files/verbs/names.h"
 #include "os/directory.h"
@@ -229,8 +229,8 @@ private:
 } // namespace
 
 void metadata(const Request& request, Answer& answer) {
-    Place place;
-    if (Failure failure = find_place(request.path, request.follows_links, place))
+    EntryRef place;
+    if (Failure failure = find_entry(request.path, request.follows_links, place))
         return answer.finish(*failure);
     struct statx status = {};
     constexpr unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;

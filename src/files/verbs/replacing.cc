@@ -3,7 +3,7 @@
 // Operations that put new content in the place of old.
 
 #include "core/text/paths.h"
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/replacement.h"
 #include "files/stand_ins.h"
 #include "files/verbs/names.h"
@@ -46,7 +46,7 @@ UniqueFd duplicate(int fd) {
 
 // Where new content is to go; what `path` leads to may be missing.
 Failure find_target(const std::string& path, bool follows_links, const StandIns& stand_ins,
-                    Place& place) {
+                    EntryRef& place) {
     if (Failure failure = find_end(path, follows_links, place)) return failure;
     const UniqueFd there = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
     if (there && stand_ins.contain(there.get())) return protects(path);
@@ -54,7 +54,7 @@ Failure find_target(const std::string& path, bool follows_links, const StandIns&
 }
 
 Failure begin(const Request& request, bool follows_links, Replacement& replacement) {
-    Place place;
+    EntryRef place;
     const StandIns stand_ins(request.stand_ins);
     if (Failure failure = find_target(request.path, follows_links, stand_ins, place))
         return failure;
@@ -93,7 +93,7 @@ bool is_same(int file, int other) {
 }
 
 // A regular file, open, to where the name is.
-Failure copy_file(int from, Place place, const std::string& to) {
+Failure copy_file(int from, EntryRef place, const std::string& to) {
     struct stat source = {};
     if (::fstat(from, &source) != 0) return failed(to, errno);
     const UniqueFd old = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
@@ -111,7 +111,7 @@ Failure copy_file(int from, Place place, const std::string& to) {
     return failure;
 }
 
-Failure copy_link(const Place& from, const Place& to, const std::string& path) {
+Failure copy_link(const EntryRef& from, const EntryRef& to, const std::string& path) {
     const std::string target = link_text(from.directory.get(), from.name);
     if (target.empty()) return failed(path, errno);
     return put_link(path, target, to);
@@ -122,17 +122,17 @@ class TreeCopy {
 public:
     explicit TreeCopy(const StandIns& unseen) : unseen_(unseen) {}
 
-    Failure copy_directory(const Place& from, const Place& to, const std::string& source,
+    Failure copy_directory(const EntryRef& from, const EntryRef& to, const std::string& source,
                            const std::string& target) {
         if (depth_ == deepest) return failed(Trouble::limit, source, "is too deep a tree");
-        Place inner;
+        EntryRef inner;
         inner.directory = open_at(from.directory.get(), from.name, into_directory, true);
         const os::Directory listing = inner.directory ? list(inner.directory.get()) : nullptr;
         struct stat status = {};
         if (!listing || ::fstat(inner.directory.get(), &status) != 0) return failed(source, errno);
         const bool is_new = ::mkdirat(to.directory.get(), to.name.c_str(), 0700) == 0;
         if (!is_new && errno != EEXIST) return failed(target, errno);
-        Place made;
+        EntryRef made;
         made.directory = open_at(to.directory.get(), to.name,
                                  is_new ? into_directory : O_PATH | O_DIRECTORY | O_NOFOLLOW, true);
         if (!made.directory) return failed(target, errno);
@@ -155,7 +155,7 @@ private:
     static constexpr int deepest = 200; // of which each level takes stack and three descriptors
     static constexpr int into_directory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 
-    Failure copy_one(const Place& from, const Place& to, const std::string& source,
+    Failure copy_one(const EntryRef& from, const EntryRef& to, const std::string& source,
                      const std::string& target) {
         struct stat status = {};
         if (::fstatat(from.directory.get(), from.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -168,7 +168,7 @@ private:
         UniqueFd file;
         if (Failure failure = open_regular(source, from, O_RDONLY | O_NOFOLLOW, file))
             return failure;
-        Place own = {duplicate(to.directory.get()), to.name};
+        EntryRef own = {duplicate(to.directory.get()), to.name};
         if (!own.directory) return failed(target, errno);
         return copy_file(file.get(), std::move(own), target);
     }
@@ -178,7 +178,7 @@ private:
 };
 
 // Is `inner` the directory `outer`, or somewhere in it? By what they are, not by their names.
-bool lies_in(const Place& inner, int outer) {
+bool lies_in(const EntryRef& inner, int outer) {
     struct stat wanted = {};
     if (::fstat(outer, &wanted) != 0) return false;
     UniqueFd at = open_at(inner.directory.get(), inner.name, O_PATH | O_DIRECTORY, true);
@@ -199,8 +199,8 @@ Failure copy_any(const Request& request) {
     const std::string& source = request.path;
     const std::string& target = request.other_path;
     const StandIns unseen(request.stand_ins);
-    Place from;
-    if (Failure failure = find_place(source, true, from)) return failure;
+    EntryRef from;
+    if (Failure failure = find_entry(source, true, from)) return failure;
     struct stat status = {};
     if (::fstatat(from.directory.get(), from.name.c_str(), &status, 0) != 0)
         return failed(source, errno);
@@ -214,12 +214,12 @@ Failure copy_any(const Request& request) {
     else if (Failure failure = open_regular(source, from, O_RDONLY, opened))
         return failure;
     if (!opened) return failed(source, errno);
-    Place to;
+    EntryRef to;
     if (Failure failure = find_target(target, true, unseen, to)) return failure;
     if (!is_directory) return copy_file(opened.get(), std::move(to), target);
     if (lies_in(to, opened.get()))
         return failed(Trouble::wrong_kind, target, "lies in what is to be copied");
-    const Place top = {std::move(opened), "."};
+    const EntryRef top = {std::move(opened), "."};
     return TreeCopy(unseen).copy_directory(top, to, source, target);
 }
 

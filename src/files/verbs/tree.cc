@@ -4,7 +4,7 @@
 // never by a path from the root, so that nothing that is exchanged meanwhile leads elsewhere.
 
 #include "core/text/paths.h"
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/stand_ins.h"
 #include "files/verbs/names.h"
 
@@ -23,7 +23,8 @@ namespace {
 
 // ---------------------------------------------------------------- making
 
-Failure make_one(const Place& place, const std::string& path, bool may_exist, bool follows_links) {
+Failure make_one(const EntryRef& place, const std::string& path, bool may_exist,
+                 bool follows_links) {
     if (::mkdirat(place.directory.get(), place.name.c_str(), 0777) == 0) return {};
     if (errno != EEXIST || !may_exist) return failed(path, errno);
     const UniqueFd there =
@@ -37,7 +38,7 @@ Failure make_all(const Request& request) {
     const std::string& path = request.path;
     const bool follows_links = request.follows_links;
     const StandIns stand_ins(request.stand_ins);
-    Place place;
+    EntryRef place;
     place.directory = open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY, true);
     if (!place.directory) return failed("/", errno);
     std::string done;
@@ -180,8 +181,8 @@ private:
 // `is_missing`: it was not there to begin with.
 Failure remove_any(const Request& request, bool& is_missing) {
     if (request.path == "/") return failed(Trouble::wrong_kind, "/", "is not removed");
-    Place place;
-    if (Failure failure = find_place(request.path, request.follows_links, place)) {
+    EntryRef place;
+    if (Failure failure = find_entry(request.path, request.follows_links, place)) {
         is_missing = failure->trouble == Trouble::not_found;
         return failure;
     }
@@ -217,8 +218,8 @@ void finish(Answer& answer, const Failure& failure) {
 
 void create_directory(const Request& request, Answer& answer) {
     if (request.recursive) return finish(answer, make_all(request));
-    Place place;
-    if (Failure failure = find_place(request.path, request.follows_links, place))
+    EntryRef place;
+    if (Failure failure = find_entry(request.path, request.follows_links, place))
         return answer.finish(*failure);
     struct stat status = {};
     const bool is_there =

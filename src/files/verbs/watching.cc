@@ -2,7 +2,7 @@
 
 // Where something would have to happen for a missing path to appear.
 
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/stand_ins.h"
 
 #include <fcntl.h>

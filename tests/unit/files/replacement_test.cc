@@ -35,7 +35,7 @@ std::size_t entries_in(const std::string& directory) {
 
 // Of what `path` leads to.
 Failure begin_where(const std::string& path, bool follows_links, Replacement& replacement) {
-    Place place;
+    EntryRef place;
     if (Failure failure = find_end(path, follows_links, place)) return failure;
     return begin_replacement(path, std::move(place), replacement);
 }
@@ -199,8 +199,8 @@ TEST_CASE("a link of that name is itself replaced where the name is meant") {
     const std::string target = directory.write("target", "old");
     REQUIRE(::symlink("target", directory.path("link").c_str()) == 0);
     Replacement replacement;
-    Place place = {UniqueFd(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-                   "link"};
+    EntryRef place = {UniqueFd(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+                      "link"};
     REQUIRE_FALSE(
         begin_replacement(directory.path("link"), std::move(place), replacement).has_value());
     REQUIRE_FALSE(write_all(replacement.content.get(), "new", "link").has_value());

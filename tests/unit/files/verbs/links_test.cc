@@ -1,4 +1,4 @@
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/wire.h"
 #include "support/child_process.h"
 #include "support/temp_directory.h"
@@ -40,13 +40,13 @@ bool refuse_openat2(std::uint32_t error_number) {
 }
 
 bool is_refused(const std::string& path) {
-    Place place;
+    EntryRef place;
     const Failure failure = find_end(path, false, place);
     return failure && failure->trouble == Trouble::wrong_kind;
 }
 
 bool is_found(const std::string& path) {
-    Place place;
+    EntryRef place;
     return !find_end(path, false, place);
 }
 

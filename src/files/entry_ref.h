@@ -9,7 +9,7 @@
 
 namespace ew::files {
 
-struct Place {
+struct EntryRef {
     UniqueFd directory = {};
     std::string name = {}; // without '/'; "." of the root
 };
@@ -32,10 +32,10 @@ Failed is_a_link(const std::string& path);
 
 // Where `path` is: links on the way to its last component are followed, or refused (ELOOP); that
 // one may be a link. The failure names `path`.
-Failure find_place(const std::string& path, bool follows_links, Place& place);
+Failure find_entry(const std::string& path, bool follows_links, EntryRef& place);
 
 // The same, and where the last component is a link, what it leads to, which may be missing.
-Failure find_end(const std::string& path, bool follows_links, Place& place);
+Failure find_end(const std::string& path, bool follows_links, EntryRef& place);
 
 // Of what is found to be no regular file. A device that cannot be opened where it is (mount(8),
 // nodev) is EACCES, as open(2) has it: sandboxes put one in the place of a file that is denied.
@@ -43,6 +43,6 @@ Failed not_regular(const std::string& path, int file);
 
 // The file at `place`, by open(2) with `flags`; with O_NOFOLLOW no link. Only if it is a regular
 // one: nothing else ends, can be read twice, or is opened without a further effect.
-Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file);
+Failure open_regular(const std::string& path, const EntryRef& place, int flags, UniqueFd& file);
 
 } // namespace ew::files

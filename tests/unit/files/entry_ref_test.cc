@@ -1,4 +1,4 @@
-#include "files/places.h"
+#include "files/entry_ref.h"
 #include "files/wire.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
@@ -17,7 +17,7 @@ using namespace ew::files;
 
 namespace {
 
-bool is_directory_at(const Place& place, const std::string& path) {
+bool is_directory_at(const EntryRef& place, const std::string& path) {
     struct stat got = {};
     struct stat wanted = {};
     return ::fstat(place.directory.get(), &got) == 0 && ::stat(path.c_str(), &wanted) == 0 &&
@@ -28,14 +28,14 @@ bool is_directory_at(const Place& place, const std::string& path) {
 
 TEST_CASE("a place is the directory and the name in it") {
     const test::TempDirectory directory;
-    Place place;
-    REQUIRE_FALSE(find_place(directory.path("missing"), true, place).has_value());
+    EntryRef place;
+    REQUIRE_FALSE(find_entry(directory.path("missing"), true, place).has_value());
     CHECK(place.name == "missing");
     CHECK(is_directory_at(place, directory.path()));
-    REQUIRE_FALSE(find_place("/name", true, place).has_value());
+    REQUIRE_FALSE(find_entry("/name", true, place).has_value());
     CHECK(place.name == "name");
     CHECK(is_directory_at(place, "/"));
-    REQUIRE_FALSE(find_place("/", true, place).has_value());
+    REQUIRE_FALSE(find_entry("/", true, place).has_value());
     CHECK(place.name == ".");
     CHECK(is_directory_at(place, "/"));
 }
@@ -47,13 +47,13 @@ TEST_CASE("the end of links is where the last of them leads") {
     REQUIRE(::symlink("../missing", directory.path("inner/second").c_str()) == 0);
     REQUIRE(::symlink(directory.path("first").c_str(), directory.path("absolute").c_str()) == 0);
     for (const char* const name : {"first", "absolute"}) {
-        Place place;
+        EntryRef place;
         REQUIRE_FALSE(find_end(directory.path(name), true, place).has_value());
         CHECK(place.name == "missing");
         CHECK(is_directory_at(place, directory.path()));
     }
-    Place place;
-    REQUIRE_FALSE(find_place(directory.path("first"), true, place).has_value());
+    EntryRef place;
+    REQUIRE_FALSE(find_entry(directory.path("first"), true, place).has_value());
     CHECK(place.name == "first"); // the link itself
 }
 
@@ -61,11 +61,11 @@ TEST_CASE("without links, one in the middle is told apart from one at the end") 
     const test::TempDirectory directory;
     directory.write("real/file", "");
     REQUIRE(::symlink("real", directory.path("link").c_str()) == 0);
-    Place place;
-    Failure failure = find_place(directory.path("link/file"), false, place);
+    EntryRef place;
+    Failure failure = find_entry(directory.path("link/file"), false, place);
     REQUIRE(failure.has_value());
     CHECK(failure->trouble == Trouble::wrong_kind);
-    CHECK_FALSE(find_place(directory.path("link"), false, place).has_value());
+    CHECK_FALSE(find_entry(directory.path("link"), false, place).has_value());
     failure = find_end(directory.path("link"), false, place);
     REQUIRE(failure.has_value());
     CHECK(failure->trouble == Trouble::wrong_kind);
@@ -76,7 +76,7 @@ TEST_CASE("a chain of links has an end, forty long as the kernel has it") {
     for (int i = 0; i < 41; ++i)
         REQUIRE(::symlink(std::to_string(i + 1).c_str(),
                           directory.path(std::to_string(i)).c_str()) == 0);
-    Place place;
+    EntryRef place;
     CHECK_FALSE(find_end(directory.path("1"), true, place).has_value());
     CHECK(find_end(directory.path("0"), true, place).has_value());
 }
@@ -90,7 +90,7 @@ TEST_CASE("a link of somebody else in a directory that all may write to is not f
     const std::string link = directory.path("link");
     REQUIRE(::symlink("target", link.c_str()) == 0);
     REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
-    Place place;
+    EntryRef place;
 
     REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);
     const Failure refused = find_end(link, true, place);

@@ -1,4 +1,4 @@
-#include "files/places.h"
+#include "files/entry_ref.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -29,7 +29,7 @@ bool may_be_followed(int directory, const struct stat& link) {
 }
 
 // What the link at `place` says. An empty `target`: it is no link.
-Failure read_link(const std::string& path, const Place& place, std::string& target) {
+Failure read_link(const std::string& path, const EntryRef& place, std::string& target) {
     target.clear();
     const UniqueFd link = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
     struct stat status = {};
@@ -43,7 +43,7 @@ Failure read_link(const std::string& path, const Place& place, std::string& targ
 }
 
 // From `base`, to where `path` is.
-bool enter(int base, const std::string& path, bool follows_links, Place& place) {
+bool enter(int base, const std::string& path, bool follows_links, EntryRef& place) {
     const std::size_t slash = path.find_last_of('/');
     std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
     if (parent.empty()) parent = "/";
@@ -116,7 +116,7 @@ Failed is_a_link(const std::string& path) {
     return failed(Trouble::wrong_kind, path, "is a symbolic link, and followSymlinks is false");
 }
 
-Failure find_place(const std::string& path, bool follows_links, Place& place) {
+Failure find_entry(const std::string& path, bool follows_links, EntryRef& place) {
     if (enter(AT_FDCWD, path, follows_links, place)) return {};
     if (errno == ELOOP && !follows_links)
         return failed(Trouble::wrong_kind, path,
@@ -124,8 +124,8 @@ Failure find_place(const std::string& path, bool follows_links, Place& place) {
     return failed(path, errno);
 }
 
-Failure find_end(const std::string& path, bool follows_links, Place& place) {
-    if (Failure failure = find_place(path, follows_links, place)) return failure;
+Failure find_end(const std::string& path, bool follows_links, EntryRef& place) {
+    if (Failure failure = find_entry(path, follows_links, place)) return failure;
     for (int i = 0;; ++i) {
         std::string target;
         Failure failure = read_link(path, place, target);
@@ -147,7 +147,7 @@ Failed not_regular(const std::string& path, int file) {
     return failed(Trouble::wrong_kind, path, "is not a regular file");
 }
 
-Failure open_regular(const std::string& path, const Place& place, int flags, UniqueFd& file) {
+Failure open_regular(const std::string& path, const EntryRef& place, int flags, UniqueFd& file) {
     const int directory = place.directory.get();
     struct stat status = {};
     // Opening a device may do something, and opening a pipe lets those on its other end go on.
