@@ -169,7 +169,7 @@ std::vector<std::size_t> block_lines(const toml::Table& document) {
     for (const toml::Member& member : document.members)
         if (const auto* array = std::get_if<toml::Array>(&member.value.is))
             for (const toml::Value& item : array->items)
-                begins.push_back(item.place.line - 1);
+                begins.push_back(item.position.line - 1);
     std::sort(begins.begin(), begins.end());
     return begins;
 }
@@ -209,7 +209,7 @@ Result<std::string> cut_out(const std::string& text, std::string_view file, Rule
     if (!array || array->items.size() != rules.rules.size()) return not_a_block;
     const std::vector<std::string_view> lines = lines_of(text);
     const std::optional<Range> cut =
-        lines_to_cut(lines, block_lines(document), array->items[index].place.line - 1);
+        lines_to_cut(lines, block_lines(document), array->items[index].position.line - 1);
     if (!cut) return not_a_block;
     const Range bytes = offsets_of(text, lines, *cut);
     std::string shorter = text.substr(0, bytes.begin) + text.substr(bytes.end);

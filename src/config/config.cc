@@ -120,8 +120,9 @@ public:
 
     // In the order of the file.
     std::vector<Problem> take_problems() {
-        std::stable_sort(problems_.begin(), problems_.end(),
-                         [](const Problem& a, const Problem& b) { return a.place < b.place; });
+        std::stable_sort(
+            problems_.begin(), problems_.end(),
+            [](const Problem& a, const Problem& b) { return a.position < b.position; });
         return std::move(problems_);
     }
 

@@ -73,12 +73,12 @@ public:
         return environment;
     }
 
-    void complain_about_twin(const std::string& id, toml::Place twin) {
+    void complain_about_twin(const std::string& id, toml::Position twin) {
         reader_.complain(
             "id", fmt::format("'{}' is the id of the environment in line {}, too", id, twin.line));
     }
 
-    toml::Place place_of_id() const { return reader_.place("id"); }
+    toml::Position position_of_id() const { return reader_.position("id"); }
 
 private:
     // A string that must be there and not be empty. Empty: it is a mistake.
@@ -109,7 +109,7 @@ private:
         const auto* const array = std::get_if<toml::Array>(&reader_.value(name)->is);
         for (std::size_t i = 0; i < found->size(); ++i)
             if (!is_good((*found)[i]))
-                reader_.complain(array->items[i].place,
+                reader_.complain(array->items[i].position,
                                  fmt::format("key '{}.{}': expected {}", name_, name, expected));
         return std::move(*found);
     }
@@ -154,9 +154,9 @@ void read_variables(const Table& table, TableReader& reader, core::Variables& ou
     for (const toml::Member& member : table.members) {
         const auto* const text = std::get_if<std::string>(&member.value.is);
         if (member.name.empty() || member.name.find_first_of(impossible) != std::string::npos)
-            reader.complain(member.place, "the name of a variable is not empty and has no =");
+            reader.complain(member.position, "the name of a variable is not empty and has no =");
         else if (text == nullptr || has_nul(*text))
-            reader.complain(member.value.place,
+            reader.complain(member.value.position,
                             fmt::format("variable '{}': expected a string without NUL, found {}",
                                         member.name, toml::kind_of(member.value)));
         else
@@ -167,10 +167,10 @@ void read_variables(const Table& table, TableReader& reader, core::Variables& ou
 std::vector<Environment> read_environments(TableReader& top, std::string_view name,
                                            std::string_view file, std::vector<Problem>& problems) {
     std::vector<Environment> environments;
-    std::vector<toml::Place> places; // of their ids
+    std::vector<toml::Position> positions; // of their ids
     for (const Table* table : top.tables(name)) {
         if (environments.size() == most_environments) {
-            top.complain(table->place,
+            top.complain(table->position,
                          fmt::format("key '{}': there are more than {}", name, most_environments));
             break;
         }
@@ -178,10 +178,10 @@ std::vector<Environment> read_environments(TableReader& top, std::string_view na
         Environment environment = reader.read();
         for (std::size_t i = 0; i < environments.size() && !environment.id.empty(); ++i) {
             if (environments[i].id != environment.id) continue;
-            reader.complain_about_twin(environment.id, places[i]);
+            reader.complain_about_twin(environment.id, positions[i]);
             break;
         }
-        places.push_back(reader.place_of_id());
+        positions.push_back(reader.position_of_id());
         environments.push_back(std::move(environment));
     }
     return environments;

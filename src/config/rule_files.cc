@@ -126,10 +126,10 @@ void Loader::take(RuleText text, const RuleSource& source) {
     for (RuleProblem& problem : text.problems)
         loaded_.problems.push_back(std::move(problem));
     if (text.mistake) {
-        const toml::Place place = *text.mistake;
-        note_gap(place.line == 0
-                     ? fmt::format("{} has a mistake", source.file)
-                     : fmt::format("{}:{}:{} has a mistake", source.file, place.line, place.column),
+        const toml::Position position = *text.mistake;
+        note_gap(position.line == 0 ? fmt::format("{} has a mistake", source.file)
+                                    : fmt::format("{}:{}:{} has a mistake", source.file,
+                                                  position.line, position.column),
                  "in it");
     }
     const std::size_t room = most_rules - here_.rules;

@@ -81,7 +81,7 @@ public:
             read_host_executable(*table);
         reader.finish();
         for (const Problem& problem : out_.problems)
-            if (!out_.mistake || problem.place < *out_.mistake) out_.mistake = problem.place;
+            if (!out_.mistake || problem.position < *out_.mistake) out_.mistake = problem.position;
         std::move(without_effect_.begin(), without_effect_.end(),
                   std::back_inserter(out_.problems));
     }
@@ -97,8 +97,8 @@ private:
         return tables;
     }
 
-    void tell_no_effect(toml::Place place, std::string message) {
-        without_effect_.push_back({source_.file, place, std::move(message)});
+    void tell_no_effect(toml::Position position, std::string message) {
+        without_effect_.push_back({source_.file, position, std::move(message)});
     }
 
     // Absent: it has no prefix that can be read.
@@ -107,7 +107,7 @@ private:
         TableReader reader(table, source_.file, out_.problems);
         PrefixRule rule;
         rule.layer = source_.layer;
-        rule.origin = fmt::format("{}:{}", source_.file, table.place.line + first_line_);
+        rule.origin = fmt::format("{}:{}", source_.file, table.position.line + first_line_);
         const Extent extent = read_prefix(reader, rule.prefix);
         rule.decision = read_decision(reader);
         rule.justification = reader.string("justification").value_or("");
@@ -119,9 +119,9 @@ private:
         if (extent == Extent::beginning && !is_allow(rule)) rule.decision = Decision::prompt;
         const bool is_whole = out_.problems.size() == problems_before;
         if (Result<void> checked = core::check(rule); is_whole && !checked)
-            reader.complain(table.place, checked.error().message);
+            reader.complain(table.position, checked.error().message);
         if (is_allow(rule) && can_only_tighten())
-            tell_no_effect(reader.place("decision"),
+            tell_no_effect(reader.position("decision"),
                            "key 'decision': \"allow\" has no effect: rules of the system and of a "
                            "project can only tighten");
         return rule;
@@ -148,8 +148,8 @@ private:
         for (const Value& item : array->items) {
             std::optional<Words> words = alternatives_of(item);
             if (!words) {
-                reader.complain(item.place, "key 'prefix': expected a word, or a list of the "
-                                            "words that it may be, and none of them empty");
+                reader.complain(item.position, "key 'prefix': expected a word, or a list of the "
+                                               "words that it may be, and none of them empty");
                 return prefix.empty() ? Extent::none : Extent::beginning;
             }
             prefix.push_back(std::move(*words));
@@ -183,9 +183,10 @@ private:
             if (words)
                 examples.push_back(std::move(*words));
             else
-                reader.complain(item.place, fmt::format("key '{}': expected one plain command, as "
-                                                        "a string or a list of words",
-                                                        name));
+                reader.complain(item.position,
+                                fmt::format("key '{}': expected one plain command, as "
+                                            "a string or a list of words",
+                                            name));
         }
         return examples;
     }
@@ -201,8 +202,8 @@ private:
         for (const std::string& path : entry.paths)
             if (!path.starts_with('/')) reader.complain("paths", "expected absolute paths");
         if (source_.layer == core::RuleLayer::project)
-            return tell_no_effect(table.place, "has no effect: a project does not say which "
-                                               "programs are the real ones");
+            return tell_no_effect(table.position, "has no effect: a project does not say which "
+                                                  "programs are the real ones");
         out_.host_executables.push_back(std::move(entry));
     }
 
@@ -234,9 +235,9 @@ bool begins_block(std::string_view line) {
 std::optional<Table> parse_block(std::string_view block, const std::string& file) {
     Problem problem;
     std::optional<Table> table = toml::parse(block, file, problem);
-    if (table || problem.place.line < 2) return table;
+    if (table || problem.position.line < 2) return table;
     std::size_t end = 0;
-    for (std::uint32_t line = 1; line < problem.place.line; ++line)
+    for (std::uint32_t line = 1; line < problem.position.line; ++line)
         end = block.find('\n', end) + 1;
     return toml::parse(block.substr(0, end), file, problem);
 }
@@ -285,7 +286,7 @@ RuleText read_rules(std::string_view text, const RuleSource& source) {
     if (const std::optional<Table> document = toml::parse(text, source.file, problem)) {
         RuleReader(source, 0, out).read(*document);
     } else {
-        out.mistake = problem.place;
+        out.mistake = problem.position;
         out.problems.push_back(std::move(problem));
         out.rules = salvage(text, source);
     }
@@ -294,7 +295,7 @@ RuleText read_rules(std::string_view text, const RuleSource& source) {
         out.host_executables.clear();
     }
     std::stable_sort(out.problems.begin(), out.problems.end(),
-                     [](const Problem& a, const Problem& b) { return a.place < b.place; });
+                     [](const Problem& a, const Problem& b) { return a.position < b.position; });
     limit_problems(out.problems, source.file);
     return out;
 }

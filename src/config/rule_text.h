@@ -24,7 +24,7 @@ struct RuleText {
     std::vector<toml::Problem> problems; // at most a hundred, and one that says how many more
     // The first problem after which a rule may be missing or not what was meant. One that is
     // understood and has no effect is no mistake.
-    std::optional<toml::Place> mistake;
+    std::optional<toml::Position> mistake;
 };
 
 // Allow rules are dropped, and a problem says why, when they are of the system or of a project.

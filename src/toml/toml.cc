@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t most_name_parts = 32; // of a.b.c
 
-Place place_of(const ::toml::source_region& region) {
+Position position_of(const ::toml::source_region& region) {
     return {region.begin.line, region.begin.column};
 }
 
@@ -53,7 +53,7 @@ DateTime to_date_time(const T& source) {
 // NOLINTNEXTLINE(misc-no-recursion): values nest at most as deep as the parser lets them
 Value to_value(const ::toml::node& source) {
     Value value;
-    value.place = place_of(source.source());
+    value.position = position_of(source.source());
     if (const auto* text = source.as_string()) value.is = text->get();
     if (const auto* number = source.as_integer()) value.is = number->get();
     if (const auto* real = source.as_floating_point()) value.is = real->get();
@@ -73,16 +73,17 @@ Value to_value(const ::toml::node& source) {
 
 Table to_table(const ::toml::table& source) {
     Table table;
-    table.place = place_of(source.source());
+    table.position = position_of(source.source());
     for (const auto& [key, node] : source)
-        table.members.push_back({std::string(key.str()), to_value(node), place_of(key.source())});
+        table.members.push_back(
+            {std::string(key.str()), to_value(node), position_of(key.source())});
     // The library sorts by name.
     std::stable_sort(table.members.begin(), table.members.end(),
-                     [](const Member& a, const Member& b) { return a.place < b.place; });
+                     [](const Member& a, const Member& b) { return a.position < b.position; });
     return table;
 }
 
-Place place_at(std::string_view text, std::size_t offset) {
+Position position_at(std::string_view text, std::size_t offset) {
     const std::string_view before = text.substr(0, offset);
     const std::string_view line = before.substr(before.rfind('\n') + 1);
     const auto is_first_byte = [](char byte) {
@@ -184,8 +185,8 @@ const Member* Table::find(std::string_view name) const {
 }
 
 std::string describe(const Problem& problem) {
-    if (problem.place.line == 0) return fmt::format("{}: {}", problem.file, problem.message);
-    return fmt::format("{}:{}:{}: {}", problem.file, problem.place.line, problem.place.column,
+    if (problem.position.line == 0) return fmt::format("{}: {}", problem.file, problem.message);
+    return fmt::format("{}:{}:{}: {}", problem.file, problem.position.line, problem.position.column,
                        problem.message);
 }
 
@@ -200,13 +201,13 @@ std::optional<Table> parse(std::string_view text, std::string_view file, Problem
         return std::nullopt;
     }
     if (const std::optional<std::size_t> offset = find_deep_name(text)) {
-        problem.place = place_at(text, *offset);
+        problem.position = position_at(text, *offset);
         problem.message = fmt::format("a name has more than {} parts", most_name_parts);
         return std::nullopt;
     }
     const ::toml::parse_result result = ::toml::parse(text);
     if (!result) {
-        problem.place = place_of(result.error().source());
+        problem.position = position_of(result.error().source());
         problem.message = printable(result.error().description());
         return std::nullopt;
     }
@@ -307,8 +308,8 @@ std::optional<std::vector<std::string>> TableReader::strings(std::string_view na
     for (const Value& item : array->items) {
         const auto* text = std::get_if<std::string>(&item.is);
         if (!text) {
-            complain(item.place, fmt::format("key '{}': expected strings only, found {}",
-                                             full_name(name), kind_of(item)));
+            complain(item.position, fmt::format("key '{}': expected strings only, found {}",
+                                                full_name(name), kind_of(item)));
             return std::nullopt;
         }
         texts.push_back(*text);
@@ -328,8 +329,8 @@ std::vector<const Table*> TableReader::tables(std::string_view name) {
         if (const auto* table = std::get_if<Table>(&item.is))
             found.push_back(table);
         else
-            complain(item.place, fmt::format("key '{}': expected tables only, found {}",
-                                             full_name(name), kind_of(item)));
+            complain(item.position, fmt::format("key '{}': expected tables only, found {}",
+                                                full_name(name), kind_of(item)));
     }
     return found;
 }
@@ -340,17 +341,17 @@ const Value* TableReader::value(std::string_view name) {
     return member ? &member->value : nullptr;
 }
 
-Place TableReader::place(std::string_view name) const {
+Position TableReader::position(std::string_view name) const {
     const Member* member = table_.find(name);
-    return member ? member->value.place : table_.place;
+    return member ? member->value.position : table_.position;
 }
 
 void TableReader::complain(std::string_view name, std::string_view what) {
-    complain(place(name), fmt::format("key '{}': {}", full_name(name), what));
+    complain(position(name), fmt::format("key '{}': {}", full_name(name), what));
 }
 
-void TableReader::complain(Place place, std::string_view message) {
-    problems_.push_back({std::string(file_), place, printable(message)});
+void TableReader::complain(Position position, std::string_view message) {
+    problems_.push_back({std::string(file_), position, printable(message)});
 }
 
 void TableReader::finish() {
@@ -359,7 +360,7 @@ void TableReader::finish() {
         const std::string_view meant = nearest(member.name, known_);
         const std::string hint =
             meant.empty() ? std::string() : fmt::format("; did you mean '{}'?", full_name(meant));
-        complain(member.place, fmt::format("unknown key '{}'{}", full_name(member.name), hint));
+        complain(member.position, fmt::format("unknown key '{}'{}", full_name(member.name), hint));
     }
 }
 

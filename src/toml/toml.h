@@ -14,15 +14,15 @@
 
 namespace ew::toml {
 
-struct Place {
+struct Position {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
 
-    bool operator==(const Place& other) const {
+    bool operator==(const Position& other) const {
         return line == other.line && column == other.column;
     }
 
-    bool operator<(const Place& other) const {
+    bool operator<(const Position& other) const {
         return line != other.line ? line < other.line : column < other.column;
     }
 };
@@ -41,30 +41,30 @@ struct Array {
 
 struct Table {
     std::vector<Member> members; // in the order of the file
-    Place place;                 // of "[name]", "{", or of the first key of a dotted name
+    Position position;           // of "[name]", "{", or of the first key of a dotted name
 
     const Member* find(std::string_view name) const;
 };
 
 struct Value {
     std::variant<std::string, std::int64_t, double, bool, DateTime, Array, Table> is;
-    Place place;
+    Position position;
 };
 
 struct Member {
     std::string name;
     Value value;
-    Place place; // of the name
+    Position position; // of the name
 };
 
 // A mistake in a file.
 struct Problem {
     std::string file;
-    Place place; // line 0: the file as a whole
+    Position position; // line 0: the file as a whole
     std::string message;
 
     bool operator==(const Problem& other) const {
-        return file == other.file && place == other.place && message == other.message;
+        return file == other.file && position == other.position && message == other.message;
     }
 };
 
@@ -123,11 +123,11 @@ public:
     const Value* value(std::string_view name);               // of any kind
 
     // Of the value of a key that is there, else of the table.
-    Place place(std::string_view name) const;
+    Position position(std::string_view name) const;
 
     // Adds a problem at the value of a key, or of the table: "key 'name': what".
     void complain(std::string_view name, std::string_view what);
-    void complain(Place place, std::string_view message);
+    void complain(Position position, std::string_view message);
 
     // Every key that was not asked for is a problem: unknown key 'y'; did you mean 'x'?
     void finish();

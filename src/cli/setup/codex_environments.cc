@@ -75,11 +75,11 @@ std::size_t begin_of_line(std::string_view text, std::size_t at) {
     return at == 0 ? 0 : text.rfind('\n', at - 1) + 1; // npos + 1 is 0
 }
 
-std::size_t offset_of(std::string_view text, toml::Place place) {
+std::size_t offset_of(std::string_view text, toml::Position position) {
     std::size_t at = 0;
-    for (std::uint32_t line = 1; line < place.line && at < text.size(); ++line)
+    for (std::uint32_t line = 1; line < position.line && at < text.size(); ++line)
         at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    for (std::uint32_t column = 1; column < place.column && at < text.size(); ++column)
+    for (std::uint32_t column = 1; column < position.column && at < text.size(); ++column)
         do
             ++at;
         while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
@@ -236,11 +236,11 @@ void Edit::append(std::string_view lines) {
 }
 
 Result<void> Edit::replace(const toml::Member& member, std::string text) {
-    const std::size_t begin = offset_of(text_, member.value.place);
+    const std::size_t begin = offset_of(text_, member.value.position);
     const std::size_t end = end_of_value(text_, begin);
     if (end <= begin)
         return refusal(file_, fmt::format("line {}: '{}' cannot be replaced",
-                                          member.value.place.line, member.name));
+                                          member.value.position.line, member.name));
     changes_.push_back({begin, end - begin, std::move(text)});
     return {};
 }
@@ -251,7 +251,7 @@ Result<void> Edit::set_default(const std::string& id) {
     const toml::Member* member = document_.find("default");
     if (is_string(member, id)) return {};
     if (member) return replace(*member, toml_string(id));
-    std::size_t at = begin_of_line(text_, offset_of(text_, document_.members.front().place));
+    std::size_t at = begin_of_line(text_, offset_of(text_, document_.members.front().position));
     const bool is_key = text_.find_first_not_of(" \t", at) != text_.find('[', at);
     bool has_comment = false;
     while (at > 0) {
@@ -272,7 +272,7 @@ Result<void> Edit::change_table(const toml::Table& table, const CodexEnvironment
                                           "another name with --id",
                                           environment.id));
     const toml::Member* id = table.find("id");
-    const std::size_t id_at = offset_of(text_, id->value.place);
+    const std::size_t id_at = offset_of(text_, id->value.position);
     const std::size_t line = begin_of_line(text_, id_at);
     const std::string indent = text_.substr(line, text_.find_first_not_of(" \t", line) - line);
     std::string missing;
@@ -298,7 +298,7 @@ Result<void> Edit::set_environment(const CodexEnvironment& environment) {
     const auto* array = member ? std::get_if<toml::Array>(&member->value.is) : nullptr;
     if (member && !array)
         return refusal(file_, fmt::format("line {}: 'environments' is not [[environments]]",
-                                          member->place.line));
+                                          member->position.line));
     toml::Array wanted = array ? *array : toml::Array();
     const toml::Table* ours = nullptr;
     for (toml::Value& item : wanted.items) {
@@ -306,7 +306,7 @@ Result<void> Edit::set_environment(const CodexEnvironment& environment) {
         if (!table || !is_string(table->find("id"), environment.id)) continue;
         if (ours)
             return refusal(file_, fmt::format("line {}: there are two environments '{}'",
-                                              table->place.line, environment.id));
+                                              table->position.line, environment.id));
         const std::size_t index = static_cast<std::size_t>(&item - wanted.items.data());
         ours = std::get_if<toml::Table>(&array->items[index].is);
         for (const toml::Member& value : tree_of(environment).members)

@@ -210,7 +210,7 @@ TEST_CASE("whatever may hide a rule is a mistake, and the first place is told") 
         const RuleText read_text = read(text);
 
         REQUIRE(read_text.mistake);
-        CHECK(*read_text.mistake == read_text.problems.front().place);
+        CHECK(*read_text.mistake == read_text.problems.front().position);
     }
     CHECK(!read(allow_ls).mistake);
 }

@@ -9,7 +9,7 @@ using ew::toml::Array;
 using ew::toml::DateTime;
 using ew::toml::Member;
 using ew::toml::nearest;
-using ew::toml::Place;
+using ew::toml::Position;
 using ew::toml::Problem;
 using ew::toml::Table;
 using ew::toml::TableReader;
@@ -78,11 +78,11 @@ TEST_CASE("names and values know their line and column") {
     const Table table = parsed("a = 1\n\n  name = \"x\"\n[[rule]]\n[[rule]]\nk = 'é' # x\n");
     const Array rules = value_of<Array>(table, "rule");
 
-    CHECK(table.find("name")->place == Place{3, 3});
-    CHECK(table.find("name")->value.place == Place{3, 10});
+    CHECK(table.find("name")->position == Position{3, 3});
+    CHECK(table.find("name")->value.position == Position{3, 10});
     REQUIRE(rules.items.size() == 2);
-    CHECK(rules.items[1].place == Place{5, 1});
-    CHECK(std::get_if<Table>(&rules.items[1].is)->place == Place{5, 1});
+    CHECK(rules.items[1].position == Position{5, 1});
+    CHECK(std::get_if<Table>(&rules.items[1].is)->position == Position{5, 1});
 }
 
 TEST_CASE("a mistake in the syntax is told with its position") {
