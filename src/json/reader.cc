@@ -15,7 +15,7 @@ Mismatch below(std::string_view member, Mismatch mismatch) {
     return mismatch;
 }
 
-Outcome read_value(Element element, std::string& out, Bounds bounds) {
+std::optional<Mismatch> read_value(Element element, std::string& out, Bounds bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS) return Mismatch{"", "a string"};
     if (text.size() < bounds.minimum) return Mismatch{"", "a string that is not empty"};
@@ -25,12 +25,12 @@ Outcome read_value(Element element, std::string& out, Bounds bounds) {
     return {};
 }
 
-Outcome read_value(Element element, bool& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, bool& out, Bounds) {
     if (element.get(out) != SUCCESS) return Mismatch{"", "true or false"};
     return {};
 }
 
-Outcome read_value(Element element, std::uint64_t& out, Bounds bounds) {
+std::optional<Mismatch> read_value(Element element, std::uint64_t& out, Bounds bounds) {
     if (element.get(out) == SUCCESS && out >= bounds.minimum && out <= bounds.maximum) return {};
     if (bounds.maximum == Bounds{}.maximum)
         return Mismatch{"", fmt::format("a whole number of at least {}", bounds.minimum)};
@@ -38,12 +38,12 @@ Outcome read_value(Element element, std::uint64_t& out, Bounds bounds) {
                     fmt::format("a whole number from {} to {}", bounds.minimum, bounds.maximum)};
 }
 
-Outcome read_value(Element element, std::int64_t& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, std::int64_t& out, Bounds) {
     if (element.get(out) != SUCCESS) return Mismatch{"", "a whole number"};
     return {};
 }
 
-Outcome read_value(Element element, Bytes& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, Bytes& out, Bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS) return Mismatch{"", "base64 text"};
     std::optional<std::string> bytes = decode_base64(text);
@@ -52,7 +52,7 @@ Outcome read_value(Element element, Bytes& out, Bounds) {
     return {};
 }
 
-Outcome read_value(Element element, Path& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, Path& out, Bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS) return Mismatch{"", "a file URI or an absolute path"};
     std::optional<std::string> path = path_from_text(text);
@@ -61,7 +61,7 @@ Outcome read_value(Element element, Path& out, Bounds) {
     return {};
 }
 
-Outcome read_value(Element element, FileUri& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, FileUri& out, Bounds) {
     std::string_view text;
     if (element.get(text) != SUCCESS || text.starts_with('/')) return Mismatch{"", "a file URI"};
     std::optional<std::string> path = path_from_text(text);
@@ -70,7 +70,7 @@ Outcome read_value(Element element, FileUri& out, Bounds) {
     return {};
 }
 
-Outcome read_value(Element element, Id& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, Id& out, Bounds) {
     std::string_view text;
     std::int64_t number = 0;
     ByteBuffer json;
@@ -84,7 +84,7 @@ Outcome read_value(Element element, Id& out, Bounds) {
     return {};
 }
 
-Outcome read_value(Element element, StringMap& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, StringMap& out, Bounds) {
     simdjson::dom::object object;
     if (element.get(object) != SUCCESS) return Mismatch{"", "an object of strings"};
     for (const auto member : object) {
@@ -95,8 +95,8 @@ Outcome read_value(Element element, StringMap& out, Bounds) {
     return {};
 }
 
-Outcome read_name(Element element, std::size_t& index, const std::string_view* names,
-                  std::size_t count) {
+std::optional<Mismatch> read_name(Element element, std::size_t& index,
+                                  const std::string_view* names, std::size_t count) {
     std::string_view text;
     if (element.get(text) == SUCCESS) {
         for (index = 0; index < count; ++index)

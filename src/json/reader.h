@@ -24,43 +24,42 @@ struct Mismatch {
     std::string expected = {};
 };
 
-using Outcome = std::optional<Mismatch>;
-
 // The mismatch as seen from the container of `member`: "argv" and "[2]" make "argv[2]".
 Mismatch below(std::string_view member, Mismatch mismatch);
 
-Outcome read_value(Element element, std::string& out, Bounds bounds);
-Outcome read_value(Element element, bool& out, Bounds bounds);
-Outcome read_value(Element element, std::uint64_t& out, Bounds bounds);
-Outcome read_value(Element element, std::int64_t& out, Bounds bounds);
-Outcome read_value(Element element, Bytes& out, Bounds bounds);
-Outcome read_value(Element element, Path& out, Bounds bounds);
-Outcome read_value(Element element, FileUri& out, Bounds bounds);
-Outcome read_value(Element element, Id& out, Bounds bounds);
-Outcome read_value(Element element, StringMap& out, Bounds bounds);
-Outcome read_name(Element element, std::size_t& index, const std::string_view* names,
-                  std::size_t count);
+std::optional<Mismatch> read_value(Element element, std::string& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, bool& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, std::uint64_t& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, std::int64_t& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, Bytes& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, Path& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, FileUri& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, Id& out, Bounds bounds);
+std::optional<Mismatch> read_value(Element element, StringMap& out, Bounds bounds);
+std::optional<Mismatch> read_name(Element element, std::size_t& index,
+                                  const std::string_view* names, std::size_t count);
 
 template <Named Enum>
-Outcome read_value(Element element, Enum& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, Enum& out, Bounds) {
     std::size_t index = 0;
-    Outcome wrong = read_name(element, index, Names<Enum>::list.data(), Names<Enum>::list.size());
+    std::optional<Mismatch> wrong =
+        read_name(element, index, Names<Enum>::list.data(), Names<Enum>::list.size());
     if (!wrong) out = static_cast<Enum>(index);
     return wrong;
 }
 
 template <class T>
-Outcome read_value(Element element, std::optional<T>& out, Bounds bounds) {
+std::optional<Mismatch> read_value(Element element, std::optional<T>& out, Bounds bounds) {
     if (element.is_null()) return {};
     return read_value(element, out.emplace(), bounds);
 }
 
 template <class T>
-Outcome read_value(Element element, std::vector<T>& out, Bounds bounds) {
+std::optional<Mismatch> read_value(Element element, std::vector<T>& out, Bounds bounds) {
     simdjson::dom::array array;
     if (element.get(array) != simdjson::SUCCESS) return Mismatch{"", "an array"};
     for (const Element item : array) {
-        Outcome wrong = read_value(item, out.emplace_back(), Bounds{});
+        std::optional<Mismatch> wrong = read_value(item, out.emplace_back(), Bounds{});
         if (!wrong) continue;
         return below(fmt::format("[{}]", out.size() - 1), std::move(*wrong));
     }
@@ -86,7 +85,7 @@ public:
     // There is no object at all: every member is absent.
     FieldReader() = default;
 
-    Outcome& wrong() { return wrong_; }
+    std::optional<Mismatch>& wrong() { return wrong_; }
 
 private:
     template <class T>
@@ -103,7 +102,7 @@ private:
     }
 
     std::optional<simdjson::dom::object> object_;
-    Outcome wrong_;
+    std::optional<Mismatch> wrong_;
 };
 
 template <class Struct>
@@ -112,7 +111,7 @@ requires requires(FieldReader& visitor, Struct& value) {
     fields(visitor, value);
 }
 
-Outcome read_value(Element element, Struct& out, Bounds) {
+std::optional<Mismatch> read_value(Element element, Struct& out, Bounds) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object"};
     FieldReader reader(object);

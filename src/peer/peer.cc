@@ -102,7 +102,7 @@ std::string Peer::path_text(std::string_view path) const {
 
 Result<Peer> peer_of(const json::Value* answer) {
     Initialized result;
-    json::Outcome wrong = json::Mismatch{"", "an object"};
+    std::optional<json::Mismatch> wrong = json::Mismatch{"", "an object"};
     if (answer != nullptr) wrong = json::read_value(answer->element, result, {});
     if (wrong)
         return Error{ErrorKind::environment_unavailable,

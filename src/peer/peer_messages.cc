@@ -114,7 +114,7 @@ void bound_message(PeerTerminated& ended) {
 template <class Struct>
 Result<Struct> read_message(const json::Value* value) {
     Struct message;
-    json::Outcome wrong = json::Mismatch{"", "an object"};
+    std::optional<json::Mismatch> wrong = json::Mismatch{"", "an object"};
     if (value != nullptr) wrong = json::read_value(value->element, message, {});
     if (wrong)
         return Error{ErrorKind::invalid_params,

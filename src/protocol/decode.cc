@@ -26,7 +26,7 @@ namespace ew::protocol {
 namespace {
 
 template <class Struct>
-json::Outcome read_members(json::Element element, Struct& out) {
+std::optional<json::Mismatch> read_members(json::Element element, Struct& out) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
     json::FieldReader reader(object);
@@ -70,7 +70,7 @@ public:
         reader_.optional(name_in_use(name), out, bounds);
     }
 
-    json::Outcome& wrong() { return twice_ ? twice_ : reader_.wrong(); }
+    std::optional<json::Mismatch>& wrong() { return twice_ ? twice_ : reader_.wrong(); }
 
 private:
     bool has(std::string_view name) const {
@@ -87,11 +87,11 @@ private:
 
     simdjson::dom::object object_;
     json::FieldReader reader_;
-    json::Outcome twice_;
+    std::optional<json::Mismatch> twice_;
 };
 
 template <class Struct>
-json::Outcome read_either_name(json::Element element, Struct& out) {
+std::optional<json::Mismatch> read_either_name(json::Element element, Struct& out) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
     EitherName reader(object);
@@ -100,7 +100,7 @@ json::Outcome read_either_name(json::Element element, Struct& out) {
 }
 
 // Some clients write "workspaceWrite" for "workspace-write".
-json::Outcome read_mode(json::Element element, SandboxMode& out) {
+std::optional<json::Mismatch> read_mode(json::Element element, SandboxMode& out) {
     constexpr std::array<std::string_view, 4> other_names = {"dangerFullAccess", "readOnly",
                                                              "workspaceWrite", "externalSandbox"};
     std::string_view text;
@@ -113,7 +113,7 @@ json::Outcome read_mode(json::Element element, SandboxMode& out) {
 }
 
 // Older clients can say there that not everything may be read. A fileSystemPolicy says that here.
-json::Outcome expect_full_access(simdjson::dom::object policy) {
+std::optional<json::Mismatch> expect_full_access(simdjson::dom::object policy) {
     for (const std::string_view member : {"access", "readOnlyAccess", "read_only_access"}) {
         json::Element access;
         if (policy.at_key(member).get(access) != simdjson::SUCCESS || access.is_null()) continue;
@@ -126,7 +126,7 @@ json::Outcome expect_full_access(simdjson::dom::object policy) {
 }
 
 // Makes paths of file URIs. A pattern may be relative: to the roots of the workspace.
-json::Outcome make_native(std::vector<std::string>& patterns) {
+std::optional<json::Mismatch> make_native(std::vector<std::string>& patterns) {
     for (std::size_t i = 0; i < patterns.size(); ++i) {
         std::string& pattern = patterns[i];
         const std::optional<std::string> path =
@@ -146,7 +146,7 @@ bool is_empty_array(json::Element element) {
 }
 
 // Whoever names paths beside a mode that confines no files expects them to count.
-json::Outcome expect_no_paths(simdjson::dom::object policy) {
+std::optional<json::Mismatch> expect_no_paths(simdjson::dom::object policy) {
     for (const std::string_view member :
          {"denyRead", "deny_read", "writableRoots", "writable_roots"}) {
         json::Element paths;
@@ -158,18 +158,19 @@ json::Outcome expect_no_paths(simdjson::dom::object policy) {
 }
 
 // The options of a mode: all members of SandboxPolicy but the type.
-json::Outcome read_options(simdjson::dom::object object, SandboxPolicy& out) {
+std::optional<json::Mismatch> read_options(simdjson::dom::object object, SandboxPolicy& out) {
     EitherName reader(object);
     option_fields(reader, out);
     if (reader.wrong()) return std::move(reader.wrong());
-    if (json::Outcome wrong = make_native(out.deny_read)) return json::below("denyRead", *wrong);
+    if (std::optional<json::Mismatch> wrong = make_native(out.deny_read))
+        return json::below("denyRead", *wrong);
     return {};
 }
 
 } // namespace
 
-json::Outcome read_value(json::Element element, EntryPath& out, Bounds) {
-    if (json::Outcome wrong = read_members(element, out)) return wrong;
+std::optional<json::Mismatch> read_value(json::Element element, EntryPath& out, Bounds) {
+    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
     switch (out.type) {
     case EntryPathType::path:
         if (!out.path) return missing("path", "as the type is \"path\"");
@@ -184,15 +185,15 @@ json::Outcome read_value(json::Element element, EntryPath& out, Bounds) {
     return {};
 }
 
-json::Outcome read_value(json::Element element, FileSystemPolicy& out, Bounds) {
-    if (json::Outcome wrong = read_either_name(element, out)) return wrong;
+std::optional<json::Mismatch> read_value(json::Element element, FileSystemPolicy& out, Bounds) {
+    if (std::optional<json::Mismatch> wrong = read_either_name(element, out)) return wrong;
     if (out.type == FileSystemType::restricted && !out.entries)
         return missing("entries", "as the type is \"restricted\"");
     return {};
 }
 
-json::Outcome read_value(json::Element element, PermissionProfile& out, Bounds) {
-    if (json::Outcome wrong = read_members(element, out)) return wrong;
+std::optional<json::Mismatch> read_value(json::Element element, PermissionProfile& out, Bounds) {
+    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
     if (out.type == PermissionsType::managed && !out.file_system)
         return missing("file_system", "as the type is \"managed\"");
     if (out.type != PermissionsType::disabled && !out.network)
@@ -200,37 +201,39 @@ json::Outcome read_value(json::Element element, PermissionProfile& out, Bounds) 
     return {};
 }
 
-json::Outcome read_value(json::Element element, SandboxPolicy& out, Bounds) {
+std::optional<json::Mismatch> read_value(json::Element element, SandboxPolicy& out, Bounds) {
     simdjson::dom::object object;
     json::Element type;
     if (element.get(object) != simdjson::SUCCESS)
         return json::Mismatch{"", "the name of a mode or an object"};
     if (object.at_key("type").get(type) != simdjson::SUCCESS)
         return json::Mismatch{"type", "to be present"};
-    if (json::Outcome wrong = read_mode(type, out.type)) return json::below("type", *wrong);
+    if (std::optional<json::Mismatch> wrong = read_mode(type, out.type))
+        return json::below("type", *wrong);
     const bool confines =
         out.type == SandboxMode::read_only || out.type == SandboxMode::workspace_write;
     if (!confines) return expect_no_paths(object); // the other members mean nothing then
-    if (json::Outcome wrong = expect_full_access(object)) return wrong;
+    if (std::optional<json::Mismatch> wrong = expect_full_access(object)) return wrong;
     return read_options(object, out);
 }
 
-json::Outcome read_value(json::Element element, PolicyOrMode& out, Bounds bounds) {
+std::optional<json::Mismatch> read_value(json::Element element, PolicyOrMode& out, Bounds bounds) {
     if (element.is_string()) return read_mode(element, out.type);
     return read_value(element, static_cast<SandboxPolicy&>(out), bounds);
 }
 
-json::Outcome read_value(json::Element element, ConfinementSettings& out, Bounds) {
-    if (json::Outcome wrong = read_members(element, out)) return wrong;
+std::optional<json::Mismatch> read_value(json::Element element, ConfinementSettings& out, Bounds) {
+    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
     if (!out.deny_read) return {};
-    if (json::Outcome wrong = make_native(*out.deny_read)) return json::below("denyRead", *wrong);
+    if (std::optional<json::Mismatch> wrong = make_native(*out.deny_read))
+        return json::below("denyRead", *wrong);
     return {};
 }
 
 namespace {
 
 // Of a request in the form with mode that asks for a sandbox.
-json::Outcome check_mode(const SandboxRequest& request) {
+std::optional<json::Mismatch> check_mode(const SandboxRequest& request) {
     if (!request.policy && !request.file_system_policy)
         return missing("policy", "or fileSystemPolicy, as the mode is not \"disabled\"");
     if (request.policy && request.file_system_policy) {
@@ -254,9 +257,9 @@ json::Outcome check_mode(const SandboxRequest& request) {
 
 } // namespace
 
-json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
+std::optional<json::Mismatch> read_value(json::Element element, SandboxRequest& out, Bounds) {
     if (!element.is_object()) return json::Mismatch{"", "an object or null"};
-    if (json::Outcome wrong = read_either_name(element, out)) return wrong;
+    if (std::optional<json::Mismatch> wrong = read_either_name(element, out)) return wrong;
     if (out.permissions) {
         if (out.mode) return excluded("mode", "permissions");
         if (out.policy) return excluded("policy", "permissions");
@@ -266,10 +269,10 @@ json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds) {
     }
     if (!out.mode) return json::Mismatch{"permissions", "to be present, or mode"};
     if (out.private_tmp) return excluded("privateTmp", "mode");
-    return out.is_disabled() ? json::Outcome() : check_mode(out);
+    return out.is_disabled() ? std::optional<json::Mismatch>() : check_mode(out);
 }
 
-json::Outcome read_value(json::Element element, NetworkRequest&, Bounds) {
+std::optional<json::Mismatch> read_value(json::Element element, NetworkRequest&, Bounds) {
     if (!element.is_object()) return json::Mismatch{"", "an object or null"};
     return {};
 }
@@ -287,7 +290,7 @@ Error wrong_params(const json::Mismatch& wrong) {
 template <class Params>
 Result<Params> decode(const json::Value* params) {
     Params decoded;
-    json::Outcome wrong;
+    std::optional<json::Mismatch> wrong;
     if (params != nullptr && !is_empty_array(params->element)) {
         wrong = json::read_value(params->element, decoded, {});
     } else {

@@ -61,27 +61,28 @@ std::optional<Difference> Matcher::compare(const Node& expected, const Node& act
     return {};
 }
 
-Matcher::Outcome Matcher::compare_text(const Node& expected, const Node& actual) {
+std::optional<Difference> Matcher::compare_text(const Node& expected, const Node& actual) {
     if (is_name(expected.text) && !expected.is_open && value_of(expected.text) == nullptr) {
         bind(expected.text, actual);
         return {};
     }
     const Node wanted = expanded(expected);
-    if (!expected.is_open) return wanted == actual ? Outcome() : differs(wanted, actual);
+    if (!expected.is_open)
+        return wanted == actual ? std::optional<Difference>() : differs(wanted, actual);
     const bool is_found =
         wanted.is_text() && actual.is_text() && actual.text.find(wanted.text) != std::string::npos;
     if (is_found) return {};
     return Difference{"", "text with " + to_json(wanted), to_json(actual)};
 }
 
-Matcher::Outcome Matcher::compare_array(const Node& expected, const Node& actual,
-                                        const Node* type) {
+std::optional<Difference> Matcher::compare_array(const Node& expected, const Node& actual,
+                                                 const Node* type) {
     const Node* const element = shapes_.element(type);
     for (std::size_t i = 0; i < expected.items.size(); ++i) {
         const std::string step = fmt::format("[{}]", i);
         if (i >= actual.items.size())
             return Difference{step, to_json(expected.items[i]), "the end of the array"};
-        if (Outcome found = compare(expected.items[i], actual.items[i], element))
+        if (std::optional<Difference> found = compare(expected.items[i], actual.items[i], element))
             return below(step, std::move(*found));
     }
     const std::size_t size = expected.items.size();
@@ -90,28 +91,30 @@ Matcher::Outcome Matcher::compare_array(const Node& expected, const Node& actual
                       to_json(actual.items[size])};
 }
 
-Matcher::Outcome Matcher::compare_object(const Node& expected, const Node& actual,
-                                         const Node* type) {
+std::optional<Difference> Matcher::compare_object(const Node& expected, const Node& actual,
+                                                  const Node* type) {
     for (std::size_t i = 0; i < expected.names.size(); ++i)
-        if (Outcome found = compare_member(expected.names[i], expected.items[i], actual, type))
+        if (std::optional<Difference> found =
+                compare_member(expected.names[i], expected.items[i], actual, type))
             return found;
-    return expected.is_open ? Outcome() : find_unexpected(expected, actual, type);
+    return expected.is_open ? std::optional<Difference>() : find_unexpected(expected, actual, type);
 }
 
-Matcher::Outcome Matcher::compare_member(const std::string& name, const Node& expected,
-                                         const Node& actual, const Node* type) {
+std::optional<Difference> Matcher::compare_member(const std::string& name, const Node& expected,
+                                                  const Node& actual, const Node* type) {
     const Node* const value = actual.find(name);
     const Node* const member = shapes_.member(type, name);
     // A name, or a part of a text, says that somebody cares.
     const bool is_wanted = expected.is_text() && (is_name(expected.text) || expected.is_open);
     if (Shapes::is_volatile(member) && !is_wanted) return {};
     if (value == nullptr) return Difference{name, to_json(expected), "no such member"};
-    if (Outcome found = compare(expected, *value, member)) return below(name, std::move(*found));
+    if (std::optional<Difference> found = compare(expected, *value, member))
+        return below(name, std::move(*found));
     return {};
 }
 
-Matcher::Outcome Matcher::find_unexpected(const Node& expected, const Node& actual,
-                                          const Node* type) const {
+std::optional<Difference> Matcher::find_unexpected(const Node& expected, const Node& actual,
+                                                   const Node* type) const {
     for (std::size_t i = 0; i < actual.names.size(); ++i) {
         const std::string& name = actual.names[i];
         if (expected.find(name) != nullptr || shapes_.may_be_left_out(type, name)) continue;

@@ -37,15 +37,16 @@ public:
     Node expanded(const Node& message) const;
 
 private:
-    using Outcome = std::optional<Difference>;
-
     Node expanded_text(const Node& text) const;
-    Outcome compare_text(const Node& expected, const Node& actual);
-    Outcome compare_array(const Node& expected, const Node& actual, const Node* type);
-    Outcome compare_object(const Node& expected, const Node& actual, const Node* type);
-    Outcome compare_member(const std::string& name, const Node& expected, const Node& actual,
-                           const Node* type);
-    Outcome find_unexpected(const Node& expected, const Node& actual, const Node* type) const;
+    std::optional<Difference> compare_text(const Node& expected, const Node& actual);
+    std::optional<Difference> compare_array(const Node& expected, const Node& actual,
+                                            const Node* type);
+    std::optional<Difference> compare_object(const Node& expected, const Node& actual,
+                                             const Node* type);
+    std::optional<Difference> compare_member(const std::string& name, const Node& expected,
+                                             const Node& actual, const Node* type);
+    std::optional<Difference> find_unexpected(const Node& expected, const Node& actual,
+                                              const Node* type) const;
     const Node* value_of(std::string_view name) const;
 
     const Shapes& shapes_;

@@ -38,7 +38,7 @@
 namespace ew::json {
 
 // Only tests read what the server writes.
-static Outcome read_value(Element element, FlagMap& out, Bounds) {
+static std::optional<Mismatch> read_value(Element element, FlagMap& out, Bounds) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object of flags"};
     for (const auto member : object) {
@@ -55,14 +55,17 @@ static Outcome read_value(Element element, FlagMap& out, Bounds) {
 namespace ew::protocol {
 
 // Defined in decode.cc.
-json::Outcome read_value(json::Element element, EntryPath& out, Bounds bounds);
-json::Outcome read_value(json::Element element, FileSystemPolicy& out, Bounds bounds);
-json::Outcome read_value(json::Element element, PermissionProfile& out, Bounds bounds);
-json::Outcome read_value(json::Element element, SandboxPolicy& out, Bounds bounds);
-json::Outcome read_value(json::Element element, PolicyOrMode& out, Bounds bounds);
-json::Outcome read_value(json::Element element, ConfinementSettings& out, Bounds bounds);
-json::Outcome read_value(json::Element element, SandboxRequest& out, Bounds bounds);
-json::Outcome read_value(json::Element element, NetworkRequest& out, Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, EntryPath& out, Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, FileSystemPolicy& out,
+                                         Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, PermissionProfile& out,
+                                         Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, SandboxPolicy& out, Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, PolicyOrMode& out, Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, ConfinementSettings& out,
+                                         Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, SandboxRequest& out, Bounds bounds);
+std::optional<json::Mismatch> read_value(json::Element element, NetworkRequest& out, Bounds bounds);
 
 // What is in it is not kept, so it cannot be written back; no example has any.
 static void write_value(ByteBuffer& out, const NetworkRequest&) {

@@ -68,7 +68,8 @@ Shape read(std::string_view json) {
     ew::test::Parsed parsed(json);
     REQUIRE(parsed.is_json());
     Shape shape;
-    const ew::json::Outcome wrong = ew::json::read_value(parsed.element(), shape, {});
+    const std::optional<ew::json::Mismatch> wrong =
+        ew::json::read_value(parsed.element(), shape, {});
     if (wrong) FAIL(wrong->path << " " << wrong->expected);
     return shape;
 }
@@ -78,7 +79,8 @@ std::string wrong(std::string_view json) {
     ew::test::Parsed parsed(json);
     REQUIRE(parsed.is_json());
     Shape shape;
-    const ew::json::Outcome outcome = ew::json::read_value(parsed.element(), shape, {});
+    const std::optional<ew::json::Mismatch> outcome =
+        ew::json::read_value(parsed.element(), shape, {});
     return outcome ? outcome->path + ": " + outcome->expected : "";
 }
 
@@ -219,7 +221,8 @@ TEST_CASE("where only a URI of a file is meant, a path is refused") {
         ew::test::Parsed parsed(json);
         REQUIRE(parsed.is_json());
         ew::json::FileUri uri;
-        const ew::json::Outcome outcome = ew::json::read_value(parsed.element(), uri, {});
+        const std::optional<ew::json::Mismatch> outcome =
+            ew::json::read_value(parsed.element(), uri, {});
         return outcome ? "wrong: " + outcome->expected : uri.native;
     };
 
