@@ -153,7 +153,7 @@ Result<core::RuleSet> rules_in_force(const Options& options, const std::string& 
     if (options.has('r')) {
         loaded = config::load_rule_files(options.rules);
         for (const config::RuleProblem& problem : loaded.problems)
-            if (problem.place.line == 0) return toml::as_error(problem);
+            if (problem.position.line == 0) return toml::as_error(problem);
     } else {
         const std::string project = config::project_root(directory);
         loaded = config::load_rules(places_of(trusted_rules_dir(project)));

@@ -26,7 +26,7 @@ RuleText read(std::string_view text, RuleLayer layer, bool may_allow) {
     const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
     for (const toml::Problem& problem : rules.problems) {
         require(!problem.message.empty());
-        require(problem.place.line <= lines);
+        require(problem.position.line <= lines);
     }
     for (const core::PrefixRule& rule : rules.rules)
         require(!rule.prefix.empty() && rule.layer == layer);

@@ -107,7 +107,7 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
     process->request = std::move(launch.request);
-    if (launch.sandbox) process->sandbox = std::make_unique<Confinement>(*launch.sandbox);
+    if (launch.sandbox) process->sandbox = std::make_unique<ProcessSandbox>(*launch.sandbox);
     if (launch.elsewhere) {
         process->remote = std::make_unique<RemoteProcess>();
         process->remote->order = std::move(*launch.elsewhere);
