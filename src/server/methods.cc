@@ -7,7 +7,7 @@
 #include "server/exec/exec_service.h"
 #include "server/fs/file_service.h"
 #include "server/patch/patch_service.h"
-#include "server/process/process_service.h"
+#include "server/process/process_requests.h"
 #include "server/session/environment_choice.h"
 #include "server/session/session.h"
 

@@ -12,7 +12,7 @@ class ExecService;
 class FileService;
 class Gate;
 class PatchService;
-class ProcessService;
+class ProcessRequests;
 class RemoteBackend;
 class Session;
 
@@ -23,7 +23,7 @@ Result<protocol::Method> check_request(const Session& session, const protocol::M
 // What answers requests; borrowed, never null.
 struct Services {
     Session* session;
-    ProcessService* processes;
+    ProcessRequests* processes;
     ExecService* exec;
     PatchService* patches;
     FileService* files;

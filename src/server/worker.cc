@@ -22,12 +22,6 @@ namespace {
 
 constexpr Millis kill_again_time{10};
 
-ProcessSettings process_settings(const ServerSettings& settings, const Session& session) {
-    ProcessSettings result = settings.processes;
-    result.side = server_side(session);
-    return result;
-}
-
 // Where the placeholders of sandboxes are noted. Empty: nowhere.
 std::string placeholder_journal(const Session& session) {
     const std::string& state = session.setup().paths.state_directory;
@@ -56,17 +50,18 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       session_(session),
       lifeline_(poller_),
       open_files_(os::raise_open_files_limit()),
-      processes_(process_settings(settings, session), poller_, bulk_poller_, outbox_),
-      local_(local_settings(session, open_files_), processes_, poller_,
+      processes_(settings.processes, outbox_, now_),
+      process_requests_(processes_, server_side(session)),
+      local_(local_settings(session, open_files_), processes_, {poller_, bulk_poller_},
              os::Cookies::for_this_process()),
-      files_(file_settings(settings, session), poller_, outbox_, local_.sandbox_host()),
+      files_(file_settings(settings, session), poller_, outbox_, local_.starts().host()),
       gate_(session, outbox_),
       remote_(session, processes_, poller_, outbox_, open_files_),
       exec_(
-          ExecService::Parts{session, gate_, processes_, local_.sandbox_host(), remote_, outbox_}),
+          ExecService::Parts{session, gate_, processes_, local_.starts().host(), remote_, outbox_}),
       patches_(PatchParts{session, gate_, files_, outbox_, poller_}),
-      methods_(Services{&session, &processes_, &exec_, &patches_, &files_, &gate_, &remote_}),
-      now_(clock_now()) {
+      methods_(
+          Services{&session, &process_requests_, &exec_, &patches_, &files_, &gate_, &remote_}) {
     connection_.watch(poller_);
     (void)poller_.watch(bulk_poller_.fd(), token_of(Source::bulk), os::Interest::read);
     lifeline_.watch(settings.client_process);
@@ -111,7 +106,6 @@ void Worker::turn() {
 }
 
 void Worker::set_now() {
-    processes_.set_now(now_);
     files_.set_now(now_);
     gate_.set_now(now_);
     exec_.set_now(now_);
@@ -119,9 +113,9 @@ void Worker::set_now() {
 }
 
 void Worker::on_time() {
-    local_.on_time();
+    local_.starts().on_time();
     remote_.on_time();
-    processes_.on_time(now_);
+    processes_.on_time();
     files_.on_time(now_);
     exec_.on_news();
     exec_.on_time();
@@ -141,10 +135,12 @@ void Worker::dispatch(os::Token token) {
         return begin_ending(0);
     case Source::bulk: return; // turn() serves it last
     case Source::start: return local_.on_start_report(token.serial);
-    case Source::output: return local_.on_output(token.serial, 0, OutputPump::lone_budget);
-    case Source::error_output: return local_.on_output(token.serial, 1, OutputPump::lone_budget);
+    case Source::output:
+        return local_.streams().on_output(token.serial, 0, StreamReader::lone_budget);
+    case Source::error_output:
+        return local_.streams().on_output(token.serial, 1, StreamReader::lone_budget);
     case Source::input: return local_.on_input_room(token.serial);
-    case Source::machine: return local_.on_machine(); // on_time() begins what waited
+    case Source::machine: return local_.starts().on_machine(); // on_time() begins what waited
     case Source::supervisor: return local_.on_supervisor(token.serial);
     case Source::clearing: return local_.on_clearing(token.serial);
     case Source::file_start: return files_.on_start_report(token.serial);
@@ -212,7 +208,7 @@ void Worker::handle_notification(const protocol::Message& message) {
 }
 
 bool Worker::cancel(const json::Id& request) {
-    return processes_.cancel(request) || exec_.cancel(request) || files_.cancel(request) ||
+    return process_requests_.cancel(request) || exec_.cancel(request) || files_.cancel(request) ||
            patches_.cancel(request) || remote_.cancel(request);
 }
 
@@ -233,12 +229,13 @@ void Worker::serve_bulk() {
         const std::span<const os::Token> ready = bulk_poller_.ready_now();
         bulk_turn_.assign(ready.begin(), ready.end());
     }
-    const bool is_alone = bulk_turn_.size() == 1 && !local_.has_hot();
-    const std::size_t budget = is_alone ? OutputPump::lone_budget : OutputPump::shared_budget;
+    const bool is_alone = bulk_turn_.size() == 1 && !local_.streams().has_hot();
+    const std::size_t budget = is_alone ? StreamReader::lone_budget : StreamReader::shared_budget;
     while (!bulk_turn_.empty() && outbox_.unsent(Lane::bulk) < Outbox::bulk_mark) {
         const os::Token token = bulk_turn_.front();
         bulk_turn_.pop_front();
-        local_.on_output(token.serial, source_of(token) == Source::output ? 0 : 1, budget);
+        local_.streams().on_output(token.serial, source_of(token) == Source::output ? 0 : 1,
+                                   budget);
         serve_urgent();
     }
 }
@@ -248,7 +245,7 @@ void Worker::serve_urgent() {
     now_ = clock_now();
     set_now();
     read_messages();
-    local_.read_hot();
+    local_.streams().read_hot();
     exec_.on_news();
     if (outbox_.unsent(Lane::priority) > 0) outbox_.flush();
 }
@@ -257,7 +254,7 @@ void Worker::finish_turn() {
     outbox_.flush();
     if (processes_.deliver_pending()) outbox_.flush();
     if (remote_.resume()) outbox_.flush();
-    processes_.pause_or_resume_bulk();
+    local_.streams().pause_or_resume_bulk();
     // The client has taken everything: there may be more, and no event will say so.
     has_room_again_ = !outbox_.has_unsent() && processes_.has_undelivered();
     if (connection_.has_postponed()) handle_messages();
@@ -270,7 +267,7 @@ void Worker::begin_ending(int status) {
     ending_ = Ending{status, now_ + ending_time, now_ + polite_time};
     const Error not_run = {ErrorKind::shutting_down,
                            "the command was not run: the server is ending"};
-    local_.refuse_waiting(not_run);
+    local_.starts().refuse_waiting(not_run);
     exec_.refuse_all(not_run);
     patches_.refuse_all(
         {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
@@ -293,7 +290,7 @@ void Worker::continue_ending() {
         const std::vector<pid_t> programs = remote_.programs();
         spared.insert(spared.end(), programs.begin(), programs.end());
     }
-    local_.kill_everything(spared);
+    local_.trees().kill_everything(spared);
     ending_->kill_again = now_ + kill_again_time;
 }
 
@@ -310,7 +307,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     std::optional<TimePoint> next;
     if (connection_.is_ready(!ending_) || has_room_again_) next = now_;
     next = earlier(next, processes_.next_deadline());
-    next = earlier(next, local_.next_deadline());
+    next = earlier(next, local_.starts().next_deadline());
     next = earlier(next, remote_.next_deadline());
     next = earlier(next, exec_.next_deadline());
     next = earlier(next, files_.next_deadline());

@@ -14,6 +14,7 @@
 #include "server/local/local_backend.h"
 #include "server/methods.h"
 #include "server/patch/patch_service.h"
+#include "server/process/process_requests.h"
 #include "server/process/process_service.h"
 #include "server/server_settings.h"
 
@@ -77,8 +78,10 @@ private:
     os::Poller poller_;
     os::Poller bulk_poller_;
     Lifeline lifeline_;
-    const rlimit open_files_; // the limit that programs get; ours is raised
+    const rlimit open_files_;     // the limit that programs get; ours is raised
+    TimePoint now_ = clock_now(); // of this turn of the loop
     ProcessService processes_;
+    ProcessRequests process_requests_;
     LocalBackend local_;
     FileService files_;
     Gate gate_;
@@ -88,7 +91,6 @@ private:
     Methods methods_;
     std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
     bool has_room_again_ = false;     // output is waiting and could go now
-    TimePoint now_;
     std::optional<Ending> ending_;
 };
 

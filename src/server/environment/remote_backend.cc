@@ -112,7 +112,7 @@ bool RemoteBackend::reaches(const Process& process) {
     return environment.is_ready() && process.remote->connection == environment.connection;
 }
 
-Result<void> RemoteBackend::begin(Process& process) {
+Result<void> RemoteBackend::begin(Process& process, std::optional<SandboxOrder> /*sandbox*/) {
     RemoteEnvironment& environment = of(process);
     std::size_t starts = 0;
     processes_.for_each([&](const Process& other) {
@@ -167,19 +167,19 @@ void RemoteBackend::call_off_start(Process& process) {
 
 void RemoteBackend::write_input(Process& process) {
     RemoteProcess& remote = *process.remote;
-    Input& input = process.input;
-    if (remote.is_writing || !input.is_open || !reaches(process)) return;
-    if (input.queued.empty()) {
-        if (!input.close_when_written) return;
+    InputQueue& input = process.input;
+    if (remote.is_writing || !input.is_open() || !reaches(process)) return;
+    if (input.is_empty()) {
+        if (!input.is_ending()) return;
         of(process).send("process/closeStdin", protocol::CloseStdinParams{id_there(process.serial)},
                          {RemoteRequest::Kind::unwatched, process.serial});
         return processes_.close_input(process);
     }
     protocol::WriteParams params;
     params.process_id = id_there(process.serial);
-    params.chunk.bytes = input.queued.view().substr(0, write_size);
+    params.chunk.bytes = input.queued().substr(0, write_size);
     params.write_id = fmt::format("{}", ++remote.writes);
-    input.queued.consume(params.chunk.bytes.size());
+    input.consume(params.chunk.bytes.size());
     remote.is_writing = true;
     of(process).send("process/write", params, {RemoteRequest::Kind::write, process.serial});
     processes_.release_held_writes(process);
@@ -187,13 +187,8 @@ void RemoteBackend::write_input(Process& process) {
 
 // As on this machine, but for a terminal whose character for it is another one.
 void RemoteBackend::end_input(Process& process) {
-    if (!process.is_tty()) {
-        process.input.close_when_written = true;
-        return;
-    }
-    process.input.queued.append(end_of_file);
-    if (process.input.line_length > 0) process.input.queued.append(end_of_file);
-    process.input.line_length = 0;
+    if (!process.is_tty()) return process.input.end();
+    process.input.end_terminal(end_of_file, true);
 }
 
 template <class Params>
@@ -247,6 +242,16 @@ void RemoteBackend::resize(Process& process, Reply reply, const protocol::Window
                            "execward there can", "size"});
     forward(process, std::move(reply), "process/resize",
             protocol::ResizeParams{id_there(process.serial), size});
+}
+
+SandboxState RemoteBackend::sandbox_state(const Process& process) const {
+    const RemoteProcess& remote = *process.remote;
+    const bool is_confined = remote.confinement.type != protocol::SandboxType::none;
+    return {is_confined, remote.confinement, {}, remote.denials, remote.denial_count};
+}
+
+std::optional<std::string> RemoteBackend::environment(const Process& process) const {
+    return process.remote->order.environment;
 }
 
 // What its leader has left is known there only. With others than execward something has its output

@@ -10,6 +10,7 @@
 #include "protocol/environment.h"
 #include "server/connection/outbox.h"
 #include "server/environment/remote_environment.h"
+#include "server/environment/remote_process.h"
 #include "server/process/backend.h"
 #include "server/process/process_service.h"
 #include "server/session/session.h"
@@ -79,7 +80,7 @@ public:
     bool cancel(const json::Id& id);
 
     // Backend
-    Result<void> begin(Process& process) override;
+    Result<void> begin(Process& process, std::optional<SandboxOrder> sandbox) override;
 
     void look_at_start(Process& /*process*/) override {}
 
@@ -89,6 +90,18 @@ public:
     void signal(Process& process, Reply reply, const protocol::SignalParams& params) override;
     void interrupt(Process& process) override;
     void resize(Process& process, Reply reply, const protocol::WindowSize& size) override;
+
+    void resume_reading(Process& /*process*/) override {} // see resume()
+
+    bool may_tell_exit(const Process& /*process*/) const override { return true; }
+
+    void end_silent_streams(Process& /*process*/) override {}
+
+    SandboxState sandbox_state(const Process& process) const override;
+
+    pid_t pid(const Process& /*process*/) const override { return 0; }
+
+    std::optional<std::string> environment(const Process& process) const override;
     bool has_left_overs(Process& process) override;
     void begin_ending(Process& process, std::uint64_t grace_ms) override;
 

@@ -170,7 +170,7 @@ std::string RemoteBackend::on_started(RemoteEnvironment& environment, std::uint6
         return {};
     }
     process->is_output_open = true;
-    process->input.is_open = process->is_tty() || process->request.pipe_stdin;
+    if (process->is_tty() || process->request.pipe_stdin) process->input.open();
     processes_.begin_running(*process);
     if (Process* const running = processes_.find(serial)) drain(*running);
     return {};
@@ -320,8 +320,7 @@ bool RemoteBackend::drain_one(Process& process, Event& event) {
             process.log.count_lost(rest.size());
             return true;
         }
-        piece->taken +=
-            processes_.pump().append(process, stream_of(piece->stream), rest, processes_.now());
+        piece->taken += processes_.delivery().append(process, stream_of(piece->stream), rest);
         return piece->taken == piece->bytes.size();
     }
     if (peer::PeerEnd* const end = std::get_if<peer::PeerEnd>(&event)) {

@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "peer/peer.h"
-#include "server/process/remote_process.h"
+#include "server/environment/remote_start.h"
 #include "server/request/exec_request.h"
 #include "server/session/session_settings.h"
 

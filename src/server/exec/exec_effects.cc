@@ -138,7 +138,10 @@ void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Star
         spawn_request(call.plan, attempt.is_harmless, call.params.stdin_text.has_value());
     if (call.plan.remote) {
         launch.backend = &remote_;
-        launch.elsewhere = remote_start(call.plan, attempt.reach);
+        auto remote = std::make_unique<RemoteProcess>();
+        remote->order = remote_start(call.plan, attempt.reach);
+        launch.is_confined_there = remote->order.sandbox.has_value();
+        launch.remote = std::move(remote);
     } else {
         launch.sandbox = confined_start(call.plan, attempt.reach);
     }
@@ -158,7 +161,9 @@ void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Star
         return;
     }
     const std::string id = next_id();
-    launch.exec = record_of(serial, call, attempt, id);
+    std::unique_ptr<ExecProcess> exec = record_of(serial, call, attempt, id);
+    launch.consumer = exec.get();
+    launch.exec = std::move(exec);
     audit_start(call, attempt, id);
     Result<Process*> launched = processes_.launch(id, launch);
     if (launched)

@@ -20,7 +20,6 @@ void ExecService::on_news() {
     for (const std::uint64_t serial : processes_.take_news()) {
         Process* const process = processes_.find(serial);
         if (process == nullptr) continue;
-        process->exec->has_news = false;
         if (!process->is_starting()) look_at(*process);
     }
     for (const RemoteBackend::News& news : remote_.take_news())
@@ -98,7 +97,7 @@ void ExecService::begin(Process& process) {
         processes_.end_input(process);
         exec.stdin_text.reset();
     }
-    processes_.deliver(process); // before any answer
+    (void)processes_.delivery().deliver(process); // before any answer
     const auto at = calls_.find(exec.call);
     if (at == calls_.end()) {         // cancelled meanwhile
         called_off_.erase(exec.call); // too late: it ends like any other
@@ -122,7 +121,7 @@ bool ExecService::is_over(const Process& process) const {
 
 std::optional<TimePoint> ExecService::quiet_at(const Process& process, const ExecWait& wait) const {
     if (!wait.terms.quiet_ms || process.log.end() <= wait.output_from) return std::nullopt;
-    return deadline_after(process.last_output, *wait.terms.quiet_ms);
+    return deadline_after(process.delivery.last_output, *wait.terms.quiet_ms);
 }
 
 bool ExecService::is_due(const Process& process, const ExecWait& wait) const {
@@ -217,11 +216,11 @@ void ExecService::check_end(Process& process) {
     exec.is_end_sent = true;
     const Lane lane = lane_of_end(process);
     notify(outbox_, "exec/end", make_end(process), lane);
-    if (lane == Lane::bulk) process.bulk_end = outbox_.bulk_queued();
+    if (lane == Lane::bulk) process.delivery.bulk_end = outbox_.bulk_queued();
 }
 
 Lane ExecService::lane_of_end(const Process& process) const {
-    const bool would_overtake_deltas = outbox_.bulk_sent() < process.bulk_end;
+    const bool would_overtake_deltas = outbox_.bulk_sent() < process.delivery.bulk_end;
     return would_overtake_deltas ? Lane::bulk : Lane::priority;
 }
 

@@ -51,7 +51,7 @@ void ExecService::work() {
 Process* ExecService::find_exec(const std::string& id, Reply& reply) {
     Process* const process = processes_.find(id);
     if (process == nullptr) {
-        reply.fail(processes_.unknown(id));
+        reply.fail(processes_.table().unknown(id));
         return nullptr;
     }
     if (process->exec && process->exec->is_begun) return process;
@@ -67,7 +67,7 @@ Process* ExecService::find_exec(const std::string& id, Reply& reply) {
 void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
     Process* const process = find_exec(params.process_id, reply);
     if (process == nullptr) return;
-    processes_.touch(*process);
+    processes_.table().touch(*process);
     if (process->exec->waits.size() >= most_waits)
         return reply.fail({ErrorKind::limit,
                            fmt::format("{} requests wait for this process already", most_waits),
@@ -77,7 +77,7 @@ void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
     wait.chars = params.chars;
     const bool has_input = !params.chars.empty() || params.close_stdin;
     const bool takes_input =
-        !process->exit_is_logged && (!process->is_tty() || process->input.is_open);
+        !process->exit_is_logged && (!process->is_tty() || process->input.is_open());
     if (has_input && !takes_input) {
         wait.notice = "the input was not taken: the program has ended";
     } else if (!params.chars.empty() && !process->is_tty()) {
@@ -91,11 +91,10 @@ void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
                  "chars"});
         process->backend->interrupt(*process);
     } else if (!params.chars.empty() && !processes_.type(*process, params.chars)) {
-        return wait.reply->fail(
-            {ErrorKind::limit,
-             fmt::format("{} bytes of input wait for process '{}' already",
-                         ProcessService::input_queue, core::shortened(process->id)),
-             "it does not read its terminal: wait, or end it"});
+        return wait.reply->fail({ErrorKind::limit,
+                                 fmt::format("{} bytes of input wait for process '{}' already",
+                                             InputQueue::most_queued, core::shortened(process->id)),
+                                 "it does not read its terminal: wait, or end it"});
     }
     if (params.close_stdin && takes_input) processes_.end_input(*process);
     if (wait.terms.yield_ms > 0) wait.deadline = deadline_after(now_, wait.terms.yield_ms);
@@ -172,7 +171,7 @@ void ExecService::handle(Reply reply, const protocol::ExecListParams& params) {
         EnvironmentFilter::of(session_.settings(), params.environment);
     if (!filter) return reply.fail(filter.error());
     protocol::ExecListResult result;
-    processes_.refresh();
+    processes_.table().refresh();
     processes_.for_each([&](Process& process) {
         if (!process.exec || !process.exec->is_begun) return;
         if (filter->takes(process.exec->begin.environment))

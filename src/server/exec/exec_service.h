@@ -12,6 +12,7 @@
 #include "server/connection/outbox.h"
 #include "server/connection/reply.h"
 #include "server/environment/remote_backend.h"
+#include "server/exec/exec_process.h"
 #include "server/process/process_service.h"
 #include "server/request/exec_request.h"
 #include "server/session/session.h"

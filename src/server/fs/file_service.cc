@@ -1,5 +1,6 @@
 #include "server/fs/file_service.h"
 
+#include "server/confine/process_sandbox.h"
 #include "server/connection/notify.h"
 #include "server/fs/file_answer.h"
 

@@ -11,7 +11,7 @@
 #include "server/fs/file_process.h"
 #include "server/fs/file_task.h"
 #include "server/fs/file_watches.h"
-#include "server/process/process_service.h"
+#include "server/request/sandbox_request.h"
 
 #include <cstdint>
 #include <list>

@@ -19,8 +19,8 @@
 #include "server/approval/questions.h"
 #include "server/connection/outbox.h"
 #include "server/connection/reply.h"
+#include "server/exec/wait_terms.h"
 #include "server/fs/file_service.h"
-#include "server/process/exec_process.h"
 #include "server/request/exec_request.h"
 #include "server/session/session.h"
 

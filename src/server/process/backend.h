@@ -10,12 +10,25 @@
 #include "protocol/process.h"
 #include "server/connection/reply.h"
 #include "server/process/process.h"
+#include "server/request/sandbox_request.h"
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace ew::server {
+
+// What the sandbox of a process is, and what it has refused.
+struct SandboxState {
+    bool is_confined = false; // else the rest is empty
+    protocol::Confinement confinement = {};
+    std::vector<std::string> notes = {};
+    std::vector<protocol::Denial> denials = {};
+    std::uint64_t denial_count = 0;
+};
 
 // Where it says so, the process may be gone after the call. Else it is still there.
 class Backend {
@@ -26,8 +39,8 @@ public:
     Backend& operator=(const Backend&) = delete;
 
     // Begins the start of process.request, and returns before anything is told of it. On an error
-    // there was none.
-    virtual Result<void> begin(Process& process) = 0;
+    // there was none. `sandbox` is for programs on this machine; absent: it is not to be confined.
+    virtual Result<void> begin(Process& process, std::optional<SandboxOrder> sandbox) = 0;
 
     // It is starting: takes the news of that if it has come. The process may be gone after this.
     virtual void look_at_start(Process& process) = 0;
@@ -37,11 +50,11 @@ public:
     // whoever waits is answered all the same. The process may be gone after this.
     virtual void call_off_start(Process& process) = 0;
 
-    // It takes input: there are bytes in input.queued, or close_when_written was set.
+    // Its input is open, and bytes were queued or it is to be ended.
     virtual void write_input(Process& process) = 0;
 
-    // It takes input, and no more will come after what is queued: sets close_when_written, or makes
-    // a terminal end it. Only notes that: write_input() acts on it.
+    // Its input is open, and no more will come after what is queued: input.end(), or
+    // input.end_terminal(). Only notes that: write_input() acts on it.
     virtual void end_input(Process& process) = 0;
 
     // It has been started. Answers, also when nothing is left to signal.
@@ -55,6 +68,25 @@ public:
 
     // How its terminal takes lines at this moment. Absent: it cannot be looked at from here.
     virtual std::optional<os::LineMode> line_mode(const Process&) const { return std::nullopt; }
+
+    // The log has room for more output.
+    virtual void resume_reading(Process& process) = 0;
+
+    // The leader has ended: was everything read that could be read at that moment, and is nothing
+    // left of its sandbox? Only then its exit is told.
+    virtual bool may_tell_exit(const Process& process) const = 0;
+
+    // The tree has ended, so a process that still holds a stream is a stranger: closes the streams
+    // that have nothing to give at this moment.
+    virtual void end_silent_streams(Process& process) = 0;
+
+    virtual SandboxState sandbox_state(const Process& process) const = 0;
+
+    // Its number on this machine; 0: it has none here.
+    virtual pid_t pid(const Process& process) const = 0;
+
+    // The id of its environment; absent: this machine.
+    virtual std::optional<std::string> environment(const Process& process) const = 0;
 
     // The leader has ended: is anything left to end?
     virtual bool has_left_overs(Process& process) = 0;

@@ -1,10 +1,29 @@
 #include "server/process/process.h"
 
+#include "server/process/backend.h"
+#include "server/process/consumer.h"
+
 namespace ew::server {
 
-Process::~Process() {
-    // A child that still runs in our memory needs it, whatever else ends (only at our own end).
-    if (start && !start->is_over() && !start->outcome()) (void)start.release();
+bool Process::is_confined() const {
+    return backend->sandbox_state(*this).is_confined;
+}
+
+protocol::Confinement Process::confinement() const {
+    return backend->sandbox_state(*this).confinement;
+}
+
+std::vector<protocol::Denial> Process::denials() const {
+    return backend->sandbox_state(*this).denials;
+}
+
+std::uint64_t Process::denial_count() const {
+    return backend->sandbox_state(*this).denial_count;
+}
+
+bool Process::is_settled(std::uint64_t bulk_sent) const {
+    return is_closed && !log.has_undelivered() && bulk_sent >= delivery.bulk_end &&
+           reads.size() == 0 && !ending && (consumer == nullptr || consumer->is_settled());
 }
 
 } // namespace ew::server

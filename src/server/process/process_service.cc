@@ -1,21 +1,17 @@
-// The requests. What happens between them is in process_life, what is written to programs in
-// process_input.
 #include "server/process/process_service.h"
 
-#include "core/output/utf8.h"
+#include "core/output/denial_hint.h"
 #include "json/writer.h"
-#include "os/signals.h"
+#include "os/pty.h"
 #include "server/connection/notify.h"
-#include "server/process/sandbox_report.h"
-#include "server/request/start_request.h"
+#include "server/process/consumer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace ew::server {
-
-using protocol::WriteStatus;
 
 namespace {
 
@@ -27,63 +23,19 @@ std::string notification_header(const std::string& id) {
     return std::string(out.view());
 }
 
-protocol::StreamName stream_name(core::OutputLog::Kind kind) {
-    return static_cast<protocol::StreamName>(kind); // the first three kinds, in the same order
+// Does the end look as if the sandbox was the cause? A guess, from what the program has put out.
+std::optional<std::string> hint_in(const Process& process) {
+    std::string text;
+    if (process.exit->code != 0) process.log.copy(process.log.oldest(), process.log.end(), text);
+    const std::optional<std::string_view> hint = core::denial_hint(process.exit->code, true, text);
+    if (!hint) return std::nullopt;
+    return std::string(*hint);
 }
 
 } // namespace
 
-Error ProcessService::unknown(std::string_view id) const {
-    if (table_.was_pruned(id))
-        return {
-            ErrorKind::pruned_process,
-            fmt::format("process '{}' has ended and its record was pruned", core::shortened(id)),
-            "the 64 newest entries are kept: read what you need before starting more"};
-    return {ErrorKind::unknown_process, fmt::format("no process '{}'", core::shortened(id)),
-            "process/list shows the processes there are"};
-}
-
-std::size_t ProcessService::waiting_count() {
-    std::size_t count = 0;
-    table_.for_each([&](const Process& process) {
-        count += process.waiting_reads.size() + process.input.held.size() + process.parked.size();
-    });
-    return count;
-}
-
-bool ProcessService::refuse_if_too_many_wait(Reply& reply) {
-    if (waiting_count() < waiting_requests) return false;
-    reply.fail({ErrorKind::limit, fmt::format("{} requests are waiting already", waiting_requests),
-                "wait for answers before sending more"});
-    return true;
-}
-
-template <class Params>
-bool ProcessService::park_if_starting(Process* process, Reply& reply, Params& params) {
-    if (process == nullptr || !process->is_starting()) return false;
-    if (!refuse_if_too_many_wait(reply))
-        process->parked.push_back({std::move(reply), std::move(params)});
-    return true;
-}
-
-void ProcessService::handle(Reply reply, protocol::StartParams params) {
-    if (table_.find(params.process_id) != nullptr)
-        return reply.fail(
-            {ErrorKind::process_exists,
-             fmt::format("process '{}' already exists", core::shortened(params.process_id)),
-             "choose another processId; an id is free again once it is pruned", "processId"});
-    Launch start = {spawn_request(params), {}, params.grace_ms, params.timeout_ms.value_or(0)};
-    Result<std::optional<SandboxOrder>> sandbox = sandbox_of(params, settings_.side);
-    if (!sandbox) return reply.fail(sandbox.error());
-    if (*sandbox)
-        start.sandbox.emplace(std::move((*sandbox)->policy), std::move((*sandbox)->context));
-    start.reply.emplace(std::move(reply));
-    Result<Process*> launched = launch(std::move(params.process_id), start);
-    if (!launched) start.reply->fail(launched.error());
-}
-
 Result<void> ProcessService::check_selection(const Launch& launch) const {
-    const bool is_confined = launch.sandbox || (launch.elsewhere && launch.elsewhere->sandbox);
+    const bool is_confined = launch.sandbox || launch.is_confined_there;
     if (settings_.selection == SandboxSelection::require && !is_confined)
         return Error{ErrorKind::denied,
                      "the process was not started: this server starts none without a sandbox",
@@ -107,30 +59,21 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
     process->request = std::move(launch.request);
-    if (launch.sandbox) process->sandbox = std::make_unique<ProcessSandbox>(*launch.sandbox);
-    if (launch.elsewhere) {
-        process->remote = std::make_unique<RemoteProcess>();
-        process->remote->order = std::move(*launch.elsewhere);
-    }
-    if (Result<void> begun = backend.begin(*process); !begun) {
+    process->remote = std::move(launch.remote);
+    if (Result<void> begun = backend.begin(*process, std::move(launch.sandbox)); !begun) {
         Error error = std::move(begun.error());
         table_.remove(*process);
         return error;
     }
-    process->header = notification_header(process->id);
+    process->delivery.header = notification_header(process->id);
     process->started_at = now_;
     process->started_at_ms = millis(std::chrono::system_clock::now().time_since_epoch());
     process->grace_ms = launch.grace_ms;
-    process->timeout_ms = launch.timeout_ms;
-    process->start_reply = std::move(launch.reply);
+    process->timeout.ms = launch.timeout_ms;
+    process->start.reply = std::move(launch.reply);
     process->exec = std::move(launch.exec);
+    process->consumer = launch.consumer;
     return process;
-}
-
-// Once for any number of things that happen before the exec layer looks.
-void ProcessService::note_news(Process& process) {
-    if (!process.exec || std::exchange(process.exec->has_news, true)) return;
-    news_.push_back(process.serial);
 }
 
 void ProcessService::warn_when_nearly_full() {
@@ -149,201 +92,221 @@ void ProcessService::warn_when_nearly_full() {
     notify(outbox_, "execward/warning", event);
 }
 
-void ProcessService::handle(Reply reply, protocol::ReadParams params) {
-    Process* const process = table_.find(params.process_id);
-    if (process == nullptr) return reply.fail(unknown(params.process_id));
-    if (park_if_starting(process, reply, params)) return;
-    table_.touch(*process);
-    if (!read_must_wait(*process, params)) return answer_read(*process, std::move(reply), params);
-    if (refuse_if_too_many_wait(reply)) return;
-    const auto deadline = deadline_after(now_, *params.wait_ms);
-    process->waiting_reads.push_back({std::move(reply), std::move(params), deadline});
-}
+void ProcessService::begin_running(Process& process) {
+    process.start.is_over = true;
+    if (process.timeout.ms > 0) process.timeout.at = deadline_after(now_, process.timeout.ms);
 
-bool ProcessService::read_must_wait(Process& process, const protocol::ReadParams& params) const {
-    if (params.wait_ms.value_or(0) == 0 || process.is_closed) return false;
-    const std::uint64_t after = params.after_seq.value_or(0);
-    if (process.log.has_output_after(after)) return false;
-    return !process.exit_is_logged || after >= process.log.last_seq();
-}
-
-void ProcessService::answer_read(Process& process, Reply reply,
-                                 const protocol::ReadParams& params) {
-    core::OutputLog& log = process.log;
-    protocol::ReadResult result;
-    std::size_t total = 0;
-    if (!params.max_bytes) log.cut_all();
-    const std::uint64_t after = params.after_seq.value_or(0);
-    for (std::uint64_t seq = log.first_after(after); seq <= log.last_seq(); ++seq) {
-        if (seq == log.next_seq()) log.cut_one();
-        const core::OutputLog::Entry entry = log.entry(seq);
-        if (entry.size == 0) continue;
-        if (params.max_bytes && !result.chunks.empty() && total + entry.size > *params.max_bytes)
-            break;
-        total += entry.size;
-        protocol::OutputChunk& chunk = result.chunks.emplace_back();
-        chunk.seq = seq;
-        chunk.stream = stream_name(entry.kind);
-        chunk.chunk.bytes.append(entry.bytes[0]).append(entry.bytes[1]);
-    }
-    const bool is_page = params.max_bytes && !result.chunks.empty();
-    result.next_seq = is_page ? result.chunks.back().seq + 1 : log.next_seq();
-    result.first_seq = log.first_seq();
-    result.lost_bytes = log.lost_bytes();
-    result.exited = process.exit_is_logged;
-    result.closed = process.is_closed;
-    result.timed_out = process.timed_out;
-    if (process.exit_is_logged) {
-        result.exit_code = process.exit->code;
-        if (process.exit->failure) result.failure = process.exit->failure->message;
-        if (process.exit->signal != 0) result.signal = os::signal_name(process.exit->signal);
-        if (process.exit->is_usage_known) result.usage = process.exit->usage;
-        add_sandbox_report(result, process);
-    }
-    reply.send(result);
-}
-
-void ProcessService::handle(Reply reply, protocol::WriteParams params) {
-    Process* const process = table_.find(params.process_id);
-    if (process == nullptr)
-        return reply.send(protocol::WriteResult{WriteStatus::unknown_process, {}});
-    if (park_if_starting(process, reply, params)) return;
-    table_.touch(*process);
-    Input& input = process->input;
-    if (!input.is_open || input.close_when_written)
-        return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
-    const std::size_t size = params.chunk.bytes.size();
-    const bool fits = input.queued.empty() || input.queued.size() + size <= input_queue;
-    if (fits && input.held.empty()) {
-        take_write(*process, std::move(reply), std::move(params));
-        return process->backend->write_input(*process);
-    }
-
-    if (input.held_bytes + size > input_held)
-        return reply.fail({ErrorKind::limit,
-                           fmt::format("more than {} bytes of input are waiting for process '{}'",
-                                       input_held, core::shortened(process->id)),
-                           "it does not read its stdin: wait for answers to earlier writes"});
-    if (refuse_if_too_many_wait(reply)) return;
-    input.held_bytes += size;
-    input.held.push_back({std::move(reply), std::move(params)});
-}
-
-void ProcessService::handle(Reply reply, protocol::CloseStdinParams params) {
-    protocol::WriteParams write;
-    write.process_id = std::move(params.process_id);
-    write.close_stdin = true;
-    handle(std::move(reply), std::move(write));
-}
-
-void ProcessService::handle(Reply reply, protocol::SignalParams params) {
-    Process* const process = table_.find(params.process_id);
-    if (park_if_starting(process, reply, params)) return;
-    if (process == nullptr) {
-        // Codex cannot know that the process has just ended.
-        if (params.signal == protocol::SignalName::interrupt) return reply.send(protocol::Empty{});
-        return reply.fail(unknown(params.process_id));
-    }
-    table_.touch(*process);
-    process->backend->signal(*process, std::move(reply), params);
-}
-
-void ProcessService::handle(Reply reply, const protocol::TerminateParams& params) {
-    Process* process = table_.find(params.process_id);
-    if (process != nullptr && process->is_starting() && !process->start_is_cancelled) {
-        // It may be running already, and only the news of it not read yet.
-        process->backend->look_at_start(*process);
-        process = table_.find(params.process_id);
-    }
-    if (process == nullptr) return reply.send(protocol::TerminateResult{});
-    table_.touch(*process);
-    if (process->is_starting()) {
-        expect_end(*process).waiters.push_back({std::move(reply), true});
-        return call_off_start(*process); // it may be gone after this
-    }
-    const bool was_running = process->is_running();
-    if (!was_running && !process->ending && !process->backend->has_left_overs(*process))
-        return reply.send(protocol::TerminateResult{});
-    process->backend->begin_ending(*process, params.grace_ms.value_or(process->grace_ms));
-    process->ending->waiters.push_back({std::move(reply), was_running});
-}
-
-void ProcessService::handle(Reply reply, protocol::ResizeParams params) {
-    Process* const process = table_.find(params.process_id);
-    if (process == nullptr) return reply.fail(unknown(params.process_id));
-    if (park_if_starting(process, reply, params)) return;
-    table_.touch(*process);
-    if (!process->is_tty())
-        return reply.fail(
-            {ErrorKind::not_a_terminal,
-             fmt::format("process '{}' has pipes, not a terminal", core::shortened(process->id)),
-             "start it with tty: true", "processId"});
-    process->backend->resize(*process, std::move(reply), params.size);
-}
-
-void ProcessService::list(Reply reply) {
-    protocol::ListResult result;
-    std::vector<const Process*> by_start;
-    refresh();
-    table_.for_each([&](const Process& process) { by_start.push_back(&process); });
-    std::sort(by_start.begin(), by_start.end(), [](const Process* a, const Process* b) {
-        return a->serial / ProcessTable::places < b->serial / ProcessTable::places;
-    });
-    for (const Process* process : by_start) {
-        using protocol::ProcessState;
-        protocol::ProcessInfo& info = result.processes.emplace_back();
-        info.process_id = process->id;
-        if (process->exec) info.environment = process->exec->begin.environment;
-        info.pid = process->leader();
-        info.argv = process->request.argv;
-        info.cwd = process->request.directory;
-        info.tty = process->is_tty();
-        info.state = process->is_starting()    ? ProcessState::starting
-                     : process->is_closed      ? ProcessState::closed
-                     : process->exit_is_logged ? ProcessState::exited
-                                               : ProcessState::running;
-        if (process->exit_is_logged) {
-            info.exit_code = process->exit->code;
-            if (process->exit->signal != 0) info.signal = os::signal_name(process->exit->signal);
+    if (process.start.reply) {
+        protocol::StartResult result;
+        result.process_id = process.id;
+        SandboxState sandbox = process.backend->sandbox_state(process);
+        if (sandbox.is_confined) {
+            result.sandbox_type = sandbox.confinement.type;
+            result.missing = std::move(sandbox.confinement.missing);
+            if (!sandbox.notes.empty()) result.notes = std::move(sandbox.notes);
         }
-        info.started_at_ms = process->started_at_ms;
-        info.next_seq = process->log.next_seq();
-        info.descendants = process->backend->descendants(*process);
+        process.start.reply->send(result);
     }
+    // Calling it off came too late, so it is ended like any other, with what it may have started.
+    if (process.start.is_cancelled) process.backend->begin_ending(process, 0);
+    process.start.reply.reset();
+    note_news(process);
+    warn_when_nearly_full();
+    handle_parked(std::exchange(process.start.parked, {}));
+}
+
+// Its name is free again when the client learns of the failure.
+void ProcessService::fail_start(Process& process, Error error) {
+    if (process.start.is_cancelled) error = {ErrorKind::cancelled, "the start was cancelled"};
+    if (process.start.reply) process.start.reply->fail(error);
+    if (process.consumer != nullptr)
+        failed_starts_.push_back({process.consumer->serial_of_call(), std::move(error)});
+    if (process.ending) finish_ending(process, {});
+    std::vector<Parked> parked = std::move(process.start.parked);
+    table_.remove(process);
+    handle_parked(std::move(parked));
+}
+
+void ProcessService::handle_parked(std::vector<Parked> parked) {
+    if (!parked.empty()) handle_parked_(std::move(parked));
+}
+
+// Once for any number of things that happen before the exec layer looks.
+void ProcessService::note_news(const Process& process) {
+    const bool is_noted = std::ranges::find(news_, process.serial) != news_.end();
+    if (process.consumer != nullptr && !is_noted) news_.push_back(process.serial);
+}
+
+void ProcessService::settle(Process& process) {
+    tell_exit_if_drained(process);
+    close_if_ended(process);
+    (void)delivery_.deliver(process);
+    process.reads.wake(process, now_, outbox_);
+    note_news(process);
+}
+
+bool ProcessService::deliver_pending() {
+    bool has_delivered = false;
+    const std::size_t first = next_to_deliver_;
+    for (std::size_t i = 0; i < ProcessTable::places; ++i) {
+        const std::size_t place = (first + i) % ProcessTable::places;
+        Process* const process = table_.at(place);
+        if (process == nullptr) continue;
+        if (process->reads.is_blocked()) process->reads.wake(*process, now_, outbox_);
+        if (!process->log.has_undelivered()) continue;
+        has_delivered |= delivery_.deliver(*process);
+        if (process->exit && !process->is_closed) settle(*process);
+        // Who finds no room is the first to use it another time.
+        if (process->log.has_undelivered() && next_to_deliver_ == first)
+            next_to_deliver_ = (place + 1) % ProcessTable::places;
+    }
+    return has_delivered;
+}
+
+bool ProcessService::has_undelivered() {
+    bool found = false;
+    table_.for_each([&](const Process& process) {
+        found |= process.log.has_undelivered() || process.reads.is_blocked();
+    });
+    return found;
+}
+
+void ProcessService::take_write(Process& process, Reply reply, protocol::WriteParams params) {
+    protocol::WriteResult result;
+    if (params.write_id && !process.input.accept_id(*params.write_id)) return reply.send(result);
+    const std::size_t longest_line = process.input.append(params.chunk.bytes);
+    delivery_.note_typing(process);
+    const bool is_long_line = process.is_tty() && longest_line > os::longest_canonical_line;
+    if (is_long_line && process.backend->line_mode(process).value_or(os::LineMode{}).is_canonical)
+        result.notice = fmt::format(
+            "the terminal is in canonical mode and keeps only the first {} bytes of a line",
+            os::longest_canonical_line);
+    if (params.close_stdin) process.backend->end_input(process);
     reply.send(result);
 }
 
-bool ProcessService::cancel(const json::Id& id) {
-    const Error cancelled = {ErrorKind::cancelled, "the request was cancelled by the client"};
-    bool found = false;
-    std::uint64_t to_call_off = 0; // the serial of a start
-    const auto cancel_in = [&](auto& waiting, auto on_found) {
-        const auto at = std::find_if(waiting.begin(), waiting.end(),
-                                     [&](const auto& entry) { return entry.reply.id() == id; });
-        if (at == waiting.end() || found) return;
-        found = true;
-        on_found(*at);
-        at->reply.fail(cancelled);
-        waiting.erase(at);
-    };
-    const auto nothing_more = [](const auto&) {};
-    table_.for_each([&](Process& process) {
-        cancel_in(process.waiting_reads, nothing_more);
-        cancel_in(process.parked, nothing_more);
-        cancel_in(process.input.held, [&](const HeldWrite& write) {
-            process.input.held_bytes -= write.params.chunk.bytes.size();
-        });
-        release_held_writes(process);
-        if (process.ending) cancel_in(process.ending->waiters, nothing_more);
-        if (found || !process.start_reply || process.start_reply->id() != id) return;
-        found = true;
-        to_call_off = process.serial;
+bool ProcessService::type(Process& process, std::string_view bytes) {
+    if (!process.input.has_room_for(bytes.size())) return false;
+    (void)process.input.append(bytes);
+    delivery_.note_typing(process);
+    if (process.input.is_open()) process.backend->write_input(process);
+    return true;
+}
+
+void ProcessService::end_input(Process& process) {
+    if (!process.input.is_open()) return;
+    process.backend->end_input(process);
+    process.backend->write_input(process);
+}
+
+void ProcessService::release_held_writes(Process& process) {
+    while (std::optional<InputQueue::HeldWrite> next = process.input.take_held())
+        take_write(process, std::move(next->reply), std::move(next->params));
+}
+
+void ProcessService::close_input(Process& process) {
+    for (InputQueue::HeldWrite& write : process.input.close())
+        write.reply.send(protocol::WriteResult{protocol::WriteStatus::stdin_closed, {}});
+}
+
+void ProcessService::note_exit(Process& process, Exit exit) {
+    process.exit = std::move(exit);
+    process.timeout.at.reset();
+    close_input(process);
+    warn_when_nearly_full(); // or forget that it was
+}
+
+void ProcessService::tell_exit_if_drained(Process& process) {
+    if (!process.exit || process.exit_is_logged) return;
+    if (!process.backend->may_tell_exit(process)) return;
+    for (const core::Stream stream : {core::Stream::out, core::Stream::err, core::Stream::pty})
+        process.log.flush(stream);
+    if (process.exit->wants_sandbox_hint) process.exit->sandbox_hint = hint_in(process);
+    process.log.append_exited();
+    process.exit_is_logged = true;
+    if (settings_.close_grace) process.closing.due = now_ + *settings_.close_grace;
+}
+
+void ProcessService::close_if_ended(Process& process) {
+    if (!process.exit_is_logged || process.is_closed) return;
+    if (process.closing.is_tree_gone) process.backend->end_silent_streams(process);
+    const bool is_given_up = is_due(process.closing.due, now_);
+    if (process.is_output_open && !is_given_up) return;
+    process.closing.is_given_up = process.is_output_open;
+    process.closing.due.reset();
+    process.log.append_closed();
+    process.is_closed = true;
+}
+
+void ProcessService::call_off_start(Process& process) {
+    process.start.is_cancelled = true;
+    process.backend->call_off_start(process);
+}
+
+// Both requests, the start and what called it off, are answered when nothing of it is left, or when
+// it proves to hang, say in a directory that does not answer.
+Ending& ProcessService::expect_end(Process& process) {
+    if (process.ending) return *process.ending;
+    process.ending = Ending{Ending::Phase::calling_off_start};
+    process.ending->give_up = now_ + Ending::patience;
+    return *process.ending;
+}
+
+void ProcessService::end(Process& process, std::uint64_t grace_ms) {
+    if (process.is_starting()) return call_off_start(process);
+    process.backend->begin_ending(process, grace_ms);
+}
+
+void ProcessService::finish_ending(Process& process, const std::vector<std::int64_t>& survivors) {
+    Ending ending = std::move(*process.ending);
+    process.ending.reset();
+    protocol::TerminateResult result;
+    result.survivors = survivors;
+    for (Ending::Waiter& waiter : ending.waiters) {
+        result.running = waiter.was_running;
+        waiter.reply.send(result);
+    }
+    process.closing.is_tree_gone = process.exit && survivors.empty();
+    settle(process);
+}
+
+void ProcessService::fail_ending(Process& process, const Error& error) {
+    Ending ending = std::move(*process.ending);
+    process.ending.reset();
+    for (Ending::Waiter& waiter : ending.waiters)
+        waiter.reply.fail(error);
+    settle(process);
+}
+
+void ProcessService::check_timers(Process& process) {
+    if (is_due(process.timeout.at, now_)) {
+        process.timeout.at.reset();
+        process.timed_out = true;
+        process.backend->begin_ending(process, process.grace_ms);
+    }
+    const std::uint64_t serial = process.serial;
+    process.backend->check_timers(process);
+    if (table_.find(serial) == nullptr) return;
+    const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);
+    if (holds_bytes_too_long) process.log.flush_held_since(now_);
+    if (holds_bytes_too_long || process.reads.has_due(now_) || is_due(process.closing.due, now_))
+        settle(process);
+}
+
+void ProcessService::on_time() {
+    table_.for_each([&](Process& process) { check_timers(process); });
+}
+
+std::optional<TimePoint> ProcessService::next_deadline() {
+    std::optional<TimePoint> next;
+    table_.for_each([&](const Process& process) {
+        next = earlier(next, process.backend->next_deadline(process));
+        next = earlier(next, process.timeout.at);
+        next = earlier(next, process.log.held_until());
+        next = earlier(next, process.closing.due);
+        next = earlier(next, process.reads.next_deadline());
     });
-    if (Process* const starting = table_.find(to_call_off))
-        starting->backend->look_at_start(*starting);
-    Process* const process = table_.find(to_call_off);
-    if (process != nullptr && process->is_starting()) call_off_start(*process);
-    return found;
+    return next;
 }
 
 } // namespace ew::server

@@ -1,19 +1,16 @@
-// The methods process/*, and the life of the programs behind them, wherever they run: how they are
-// started, fed, read and ended is their backend's.
+// The life of programs, wherever they run, and what the client is told of it: how they are started,
+// fed, read and ended is up to their backend. The requests process/* are in process_requests.
 #pragma once
 
 #include "base/clock.h"
-#include "os/poller.h"
-#include "protocol/process.h"
 #include "server/connection/outbox.h"
-#include "server/connection/reply.h"
 #include "server/process/backend.h"
-#include "server/process/output_pump.h"
+#include "server/process/output_delivery.h"
 #include "server/process/process_table.h"
 #include "server/request/sandbox_request.h"
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +21,6 @@ namespace ew::server {
 
 struct ProcessSettings {
     SandboxSelection selection = SandboxSelection::automatic;
-    ServerSide side = {};
     core::OutputLimits output = {};
     std::optional<Millis> close_grace =
         {}; // absent: `closed` waits for the streams as long as it takes
@@ -32,45 +28,34 @@ struct ProcessSettings {
 
 class ProcessService {
 public:
-    static constexpr std::size_t input_queue = 8
-                                               << 20; // bytes accepted and not yet taken, a process
-    static constexpr std::size_t input_held = 64 << 20;   // bytes of held writes, a process
-    static constexpr std::size_t waiting_requests = 4096; // reads, held writes, parked ones, in all
-    static constexpr std::size_t remembered_write_ids = 4096; // a process
-
-    ProcessService(ProcessSettings settings, os::Poller& poller, os::Poller& bulk_poller,
-                   Outbox& outbox)
-        : settings_(std::move(settings)), outbox_(outbox), pump_(poller, bulk_poller, outbox) {}
+    // `now` is the time of this turn of the loop. It and `outbox` outlive the service.
+    ProcessService(ProcessSettings settings, Outbox& outbox, const TimePoint& now)
+        : settings_(std::move(settings)), outbox_(outbox), now_(now), delivery_(outbox, now) {}
 
     // Of this machine: where everything starts that names no other. Set before the first request.
     void set_local(Backend& backend) { local_ = &backend; }
 
-    void handle(Reply reply, protocol::StartParams params);
-    void handle(Reply reply, protocol::ReadParams params);
-    void handle(Reply reply, protocol::WriteParams params);
-    void handle(Reply reply, protocol::CloseStdinParams params);
-    void handle(Reply reply, protocol::SignalParams params);
-    void handle(Reply reply, const protocol::TerminateParams& params);
-    void handle(Reply reply, protocol::ResizeParams params);
-    void list(Reply reply);
+    // Handles the requests that came while a start was under way. Set before the first request.
+    using ParkedHandler = std::function<void(std::vector<Parked>)>;
 
-    // For the exec layer. Starts a program under a free `id`; `request` lacks only what its backend
-    // adds. Errors: too_many_processes, denied, sandbox_unavailable, and those of the backend. What
-    // comes of it is told by take_news() and take_failed_starts().
+    void set_parked_handler(ParkedHandler handler) { handle_parked_ = std::move(handler); }
+
+    void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
+
+    // Starts a program under a free `id`; `request` lacks only what its backend adds. Errors:
+    // too_many_processes, denied, sandbox_unavailable, and those of the backend. What comes of it
+    // is told by take_news() and take_failed_starts().
     struct Launch {
         os::SpawnRequest request;
         std::optional<SandboxOrder> sandbox = {}; // on this machine
         std::uint64_t grace_ms = 0;
         std::uint64_t timeout_ms = 0; // 0: none
         std::optional<Reply> reply = {};
-        std::unique_ptr<ExecProcess> exec = {};
-        Backend* backend = nullptr;                // null: this machine
-        std::optional<RemoteStart> elsewhere = {}; // what that backend needs
-    };
-
-    struct FailedStart {
-        std::uint64_t call = 0; // of the exec layer
-        Error error = {};
+        Backend* backend = nullptr;      // null: this machine
+        bool is_confined_there = false;  // by that backend
+        Part<RemoteProcess> remote = {}; // what that backend needs
+        Part<ExecProcess> exec = {};     // null: it is none of exec/command
+        Consumer* consumer = nullptr;    // the same
     };
 
     // On an error `launch` keeps its reply.
@@ -80,54 +65,49 @@ public:
 
     Process* find(std::uint64_t serial) { return table_.find(serial); }
 
-    Error unknown(std::string_view id) const;
-
-    void touch(Process& process) { table_.touch(process); }
+    ProcessTable& table() { return table_; }
 
     template <class Function>
     void for_each(Function function) {
         table_.for_each(function);
     }
 
-    void deliver(Process& process) { (void)pump_.deliver(process, now_); }
+    OutputDelivery& delivery() { return delivery_; }
 
-    // False: more than input_queue bytes are waiting already, and nothing was added.
-    bool type(Process& process, std::string_view bytes);
-    void end_input(Process& process);
-    void end(Process& process, std::uint64_t grace_ms);
+    TimePoint now() const { return now_; }
 
-    // What backends tell of descendants is as of now.
-    void refresh() { table_.refresh(); }
-
-    // Serials of exec processes that started, put something out, or ended since the last call.
+    // Serials of processes with a consumer that started, put something out, or ended since the last
+    // call.
     std::vector<std::uint64_t> take_news() { return std::exchange(news_, {}); }
+
+    struct FailedStart {
+        std::uint64_t call = 0; // of the exec layer
+        Error error = {};
+    };
 
     std::vector<FailedStart> take_failed_starts() { return std::exchange(failed_starts_, {}); }
 
-    bool has_news() const { return !news_.empty() || !failed_starts_.empty(); }
+    // Takes a write for which there is room. The caller lets the backend write then.
+    void take_write(Process& process, Reply reply, protocol::WriteParams params);
 
-    // A waiting request is answered with "cancelled"; the process goes on. False: nothing waits.
-    bool cancel(const json::Id& id);
+    // Returns false if there is no room for these bytes, and nothing was added.
+    bool type(Process& process, std::string_view bytes);
+    void end_input(Process& process);
 
-    void on_time(TimePoint now);
+    void end(Process& process, std::uint64_t grace_ms);
+    void call_off_start(Process& process);
+
+    void on_time();
     std::optional<TimePoint> next_deadline();
 
-    // Output that could not be delivered for want of room. True: some of it could be now.
+    // Output that could not be delivered for want of room. Returns true if some of it could be now.
     bool deliver_pending();
     bool has_undelivered();
-
-    void set_now(TimePoint now) { now_ = now; }
-
-    void set_side(ServerSide side) { settings_.side = std::move(side); }
-
-    void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
-
-    void pause_or_resume_bulk() { pump_.pause_or_resume_bulk(table_, now_); }
 
     // What backends tell.
 
     // It runs: sends the answer to its start, and lets what waited for that take effect. The
-    // backend has set input.is_open and is_output_open.
+    // backend has opened its input, and set is_output_open.
     void begin_running(Process& process);
 
     // Nothing of it has run, or runs any more. The process is gone after this.
@@ -142,7 +122,7 @@ public:
     // Nothing can be written to it any more.
     void close_input(Process& process);
 
-    // input.queued has become shorter.
+    // The queue of its input has become shorter.
     void release_held_writes(Process& process);
 
     // A start is called off: whoever waits for its end is told by finish_ending() or fail_start().
@@ -154,46 +134,26 @@ public:
     // Nobody knows whether it has.
     void fail_ending(Process& process, const Error& error);
 
-    OutputPump& pump() { return pump_; }
-
-    ProcessTable& table() { return table_; }
-
-    TimePoint now() const { return now_; }
-
 private:
-    // requests
-    void warn_when_nearly_full();
-    template <class Params>
-    bool park_if_starting(Process* process, Reply& reply, Params& params);
-    bool refuse_if_too_many_wait(Reply& reply);
-    std::size_t waiting_count();
-    void note_news(Process& process);
-    void answer_read(Process& process, Reply reply, const protocol::ReadParams& params);
-    bool read_must_wait(Process& process, const protocol::ReadParams& params) const;
-
-    // input
-    void take_write(Process& process, Reply reply, protocol::WriteParams params);
-    std::size_t append_input(Process& process, std::string_view bytes);
-
-    // life
     Result<void> check_selection(const Launch& launch) const;
-    void call_off_start(Process& process);
+    void warn_when_nearly_full();
     void handle_parked(std::vector<Parked> parked);
     void tell_exit_if_drained(Process& process);
     void close_if_ended(Process& process);
-    void wake_reads(Process& process);
+    void note_news(const Process& process);
     void check_timers(Process& process);
 
-    ProcessSettings settings_;
+    const ProcessSettings settings_;
     Outbox& outbox_;
-    OutputPump pump_;
+    const TimePoint& now_;
+    OutputDelivery delivery_;
     ProcessTable table_;
     Backend* local_ = nullptr;
-    TimePoint now_;
+    ParkedHandler handle_parked_;
     bool wants_extensions_ = false;
     bool has_warned_ = false;
     std::size_t next_to_deliver_ = 0; // place that is first to use room in the outbox
-    std::vector<std::uint64_t> news_;
+    std::vector<std::uint64_t> news_; // serials
     std::vector<FailedStart> failed_starts_;
 };
 

@@ -1,7 +1,10 @@
 #include "server/process/process_table.h"
 
 #include "base/log.h"
+#include "core/output/utf8.h"
 #include "server/process/backend.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -19,10 +22,14 @@ Process* ProcessTable::find(std::uint64_t serial) {
     return place && place->serial == serial ? place.get() : nullptr;
 }
 
-Process* ProcessTable::find_leader(pid_t pid) {
-    for (const auto& place : places_)
-        if (place && place->pid == pid && !place->exit) return place.get();
-    return nullptr;
+Error ProcessTable::unknown(std::string_view id) const {
+    if (was_pruned(id))
+        return {
+            ErrorKind::pruned_process,
+            fmt::format("process '{}' has ended and its record was pruned", core::shortened(id)),
+            "the 64 newest entries are kept: read what you need before starting more"};
+    return {ErrorKind::unknown_process, fmt::format("no process '{}'", core::shortened(id)),
+            "process/list shows the processes there are"};
 }
 
 std::size_t ProcessTable::free_place() const {
@@ -54,9 +61,8 @@ bool ProcessTable::prune(std::uint64_t bulk_sent) {
     for (const auto& place : places_)
         by_use.push_back(place.get());
     std::sort(by_use.begin(), by_use.end(),
-              [](const Process* a, const Process* b) { return a->last_used < b->last_used; });
+              [this](const Process* a, const Process* b) { return used_at(*a) < used_at(*b); });
     refresh();
-    // From the least recently used on, so the protected ones are those that come last.
     const auto found = std::find_if(by_use.begin(), by_use.end(), [&](const Process* process) {
         return process->is_settled(bulk_sent) && process->backend->descendants(*process).empty();
     });
@@ -84,13 +90,6 @@ void ProcessTable::refresh() const {
 std::size_t ProcessTable::live_count() const {
     return static_cast<std::size_t>(std::count_if(
         places_.begin(), places_.end(), [](const auto& place) { return place && !place->exit; }));
-}
-
-std::vector<pid_t> ProcessTable::leaders() const {
-    std::vector<pid_t> pids;
-    for (const auto& place : places_)
-        if (place && place->pid > 0 && !place->exit) pids.push_back(place->pid);
-    return pids;
 }
 
 } // namespace ew::server

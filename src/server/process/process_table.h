@@ -17,18 +17,19 @@ namespace ew::server {
 class ProcessTable {
 public:
     static constexpr std::size_t places = 64;
-    static constexpr std::size_t protected_recent = 8; // not pruned while another could be
-    static constexpr std::size_t warning_mark = 60;    // living processes
+    static constexpr std::size_t warning_mark = 60; // living processes
     static constexpr std::size_t remembered_pruned = 4096;
 
     Process* find(std::string_view id);
     Process* find(std::uint64_t serial);
-    Process* find_leader(pid_t pid); // of this machine
 
     bool was_pruned(std::string_view id) const { return pruned_.contains(std::string(id)); }
 
+    // What to answer if there is no process with this id.
+    Error unknown(std::string_view id) const;
+
     // Counts as a use, for the order of pruning.
-    void touch(Process& process) { process.last_used = ++uses_; }
+    void touch(const Process& process) { last_used_[process.serial % places] = ++uses_; }
 
     // A free place, made free if need be: the least recently used entry that is over, told, and has
     // no living descendants goes. Null: all are in use.
@@ -41,7 +42,6 @@ public:
     void refresh() const;
 
     std::size_t live_count() const;
-    std::vector<pid_t> leaders() const;
 
     template <class Function>
     void for_each(Function function) {
@@ -62,10 +62,15 @@ public:
     Process* at(std::size_t place) { return places_[place].get(); }
 
 private:
+    std::uint64_t used_at(const Process& process) const {
+        return last_used_[process.serial % places];
+    }
+
     std::size_t free_place() const;
     bool prune(std::uint64_t bulk_sent);
 
     std::array<std::unique_ptr<Process>, places> places_;
+    std::array<std::uint64_t, places> last_used_ = {}; // the count of uses then
     std::uint64_t uses_ = 0;
     std::uint64_t generation_ = 0;
     std::unordered_set<std::string> pruned_;

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 using ew::os::Cookies;
 using ew::server::LocalBackend;
+using ew::server::LocalProcess;
 using ew::server::Process;
 using ew::server::ProcessService;
 using ew::server::ProcessTable;
@@ -30,7 +32,11 @@ void mark_ended(Process& process) {
 // A table of programs on this machine.
 class LocalTable {
 public:
-    Process* add(const std::string& id) { return table().add(id, {}, local_, bulk_sent); }
+    Process* add(const std::string& id) {
+        Process* const process = table().add(id, {}, local_, bulk_sent);
+        if (process != nullptr) process->local = std::make_unique<LocalProcess>();
+        return process;
+    }
 
     Process& operator[](const std::string& id) { return *table().find(id); }
 
@@ -44,8 +50,9 @@ private:
     ew::os::Poller poller_;
     ew::os::Poller bulk_poller_;
     ew::test::OutboxPipe client_;
-    ProcessService processes_{{}, poller_, bulk_poller_, client_.outbox()};
-    LocalBackend local_{{}, processes_, poller_, Cookies::for_this_process()};
+    const ew::TimePoint now_ = {};
+    ProcessService processes_{{}, client_.outbox(), now_};
+    LocalBackend local_{{}, processes_, {poller_, bulk_poller_}, Cookies::for_this_process()};
 };
 
 // One whose places are all taken by programs that have ended, "p0" the least recently used.
@@ -102,11 +109,11 @@ TEST_CASE("a process is found by its id, its serial and its pid") {
     LocalTable local;
     ProcessTable& table = local.table();
     Process* const process = local.add("build");
-    process->pid = 4711;
+    process->local->pid = 4711;
 
     CHECK(table.find("build") == process);
     CHECK(table.find(process->serial) == process);
-    CHECK(table.find_leader(4711) == process);
+    CHECK(local.local().trees().find_leader(4711) == process);
     CHECK(table.find("other") == nullptr);
     CHECK(table.find(process->serial + ProcessTable::places) == nullptr);
 }
@@ -128,12 +135,12 @@ TEST_CASE("a leader that was reaped is not found by its number any more") {
     LocalTable local;
     ProcessTable& table = local.table();
     Process* const process = local.add("a");
-    process->pid = 4711;
+    process->local->pid = 4711;
 
     mark_ended(*process);
 
-    CHECK(table.find_leader(4711) == nullptr);
-    CHECK(table.leaders().empty());
+    CHECK(local.local().trees().find_leader(4711) == nullptr);
+    CHECK(local.local().trees().leaders().empty());
     CHECK(table.live_count() == 0);
 }
 
@@ -189,8 +196,8 @@ TEST_CASE("a process whose streams are open or whose end was not told yet is not
 TEST_CASE("a process whose last message is still on its way to the client is not pruned") {
     FullTable table;
     table.bulk_sent = 99;
-    table["p0"].bulk_end = 100;
-    table["p1"].bulk_end = 99;
+    table["p0"].delivery.bulk_end = 100;
+    table["p1"].delivery.bulk_end = 99;
 
     CHECK(table.add("new") != nullptr);
 
@@ -202,13 +209,13 @@ TEST_CASE("a process that someone waits to read is not pruned") {
     ew::test::OutboxPipe client;
     {
         FullTable table;
-        table["p0"].waiting_reads.push_back({ew::server::Reply(client.outbox(), {"1"}), {}, {}});
+        table["p0"].reads.add(ew::server::Reply(client.outbox(), {"1"}), {}, {});
 
         CHECK(table.add("new") != nullptr);
 
         CHECK(table.table().find("p0") != nullptr);
         CHECK(table.table().was_pruned("p1"));
-        table["p0"].waiting_reads.front().reply.send_null();
+        CHECK(table["p0"].reads.cancel({"1"}));
     }
 }
 

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "peer/ordered_events.h"
-#include "protocol/process.h"
 #include "protocol/sandbox.h"
+#include "server/environment/remote_start.h"
 
 #include <fmt/format.h>
 
@@ -16,15 +16,6 @@
 #include <vector>
 
 namespace ew::server {
-
-// What a start there needs beside the SpawnRequest, whose variables are laid over the inherited
-// ones. Without a sandbox it is not to be confined.
-struct RemoteStart {
-    std::string environment = {}; // its id
-    bool for_execward = false;    // it was made for a server that is one
-    protocol::EnvPolicy inherited = {};
-    std::optional<protocol::SandboxRequest> sandbox = {};
-};
 
 // What it is called there. A serial number is never used twice, and a server keeps ids for a while.
 inline std::string id_there(std::uint64_t serial) {

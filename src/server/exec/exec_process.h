@@ -6,21 +6,16 @@
 #include "core/output/output_view.h"
 #include "protocol/exec.h"
 #include "server/connection/reply.h"
+#include "server/exec/wait_terms.h"
+#include "server/process/consumer.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::server {
-
-// How the answer to a call is to look, and how long it may take.
-struct WaitTerms {
-    std::uint64_t yield_ms = 0; // 0: until the exit
-    std::optional<std::uint64_t> quiet_ms = {};
-    std::uint64_t max_tokens = 0;
-    protocol::ResultFormat format = protocol::ResultFormat::full;
-};
 
 // A request that waits for the process: the exec/command that started it, or an exec/writeStdin.
 struct ExecWait {
@@ -35,7 +30,7 @@ struct ExecWait {
     std::optional<std::string> notice = {};
 };
 
-struct ExecProcess {
+struct ExecProcess final : Consumer {
     // About the call that started it.
     std::uint64_t call = 0; // its serial, also after it was answered
     protocol::ExecBeginEvent begin = {};
@@ -51,15 +46,21 @@ struct ExecProcess {
     std::vector<ExecWait> waits = {};
     std::optional<TimePoint> ended_at = {}; // that it has exited was seen then
     bool is_end_sent = false;
-    bool has_news = false; // it is in the list of those that the exec layer has to look at
 
     core::OutputView unread;     // since the last answer
     core::OutputView transcript; // since the start
 
-    bool is_settled() const { return is_end_sent && waits.empty(); }
+    std::uint64_t serial_of_call() const override { return call; }
 
-    // After each read, before the log forgets anything.
-    void look_at(const core::OutputLog& log) {
+    bool takes_output() const override { return is_begun; }
+
+    bool has_ended() const override { return is_end_sent; }
+
+    bool is_settled() const override { return is_end_sent && waits.empty(); }
+
+    std::string_view delta_header() const override { return header; }
+
+    void look_at(const core::OutputLog& log) override {
         unread.look_at(log);
         transcript.look_at(log);
         for (ExecWait& wait : waits)

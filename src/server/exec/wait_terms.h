@@ -1,0 +1,18 @@
+// How the answer to a call is to look, and how long it may take.
+#pragma once
+
+#include "protocol/exec.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace ew::server {
+
+struct WaitTerms {
+    std::uint64_t yield_ms = 0; // 0: until the exit
+    std::optional<std::uint64_t> quiet_ms = {};
+    std::uint64_t max_tokens = 0;
+    protocol::ResultFormat format = protocol::ResultFormat::full;
+};
+
+} // namespace ew::server

@@ -1,0 +1,204 @@
+#include "server/local/local_starts.h"
+
+#include "core/output/utf8.h"
+#include "server/connection/source.h"
+#include "server/request/start_request.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace ew::server {
+
+namespace {
+
+Error not_startable(const Process& process, Error error) {
+    if (error.kind == ErrorKind::sandbox_unavailable || error.kind == ErrorKind::invalid_params)
+        return error;
+    error.kind = ErrorKind::spawn_failed;
+    error.message = fmt::format("cannot start '{}': {}",
+                                core::shortened(process.request.argv.front()), error.message);
+    return error;
+}
+
+Error machine_unknown(const Error& why) {
+    return {ErrorKind::sandbox_unavailable,
+            fmt::format("the command was not run: what this machine can enforce could not be "
+                        "found out: {}",
+                        why.message),
+            "try again; execward doctor tells more"};
+}
+
+} // namespace
+
+LocalStarts::LocalStarts(LocalSettings settings, ProcessService& processes, os::Poller& poller,
+                         StreamReader& streams, os::Cookies cookies)
+    : settings_(std::move(settings)),
+      processes_(processes),
+      poller_(poller),
+      streams_(streams),
+      cookies_(cookies),
+      host_(settings_.sandbox, settings_.journal, poller) {}
+
+Result<void> LocalStarts::begin(Process& process, std::optional<SandboxOrder> order) {
+    process.local = std::make_unique<LocalProcess>();
+    limit_open_files(process.request, settings_.open_files);
+    mark(process.request, cookies_.limit_for(process.serial));
+    if (!order) return begin_plain(process);
+    process.local->sandbox = std::make_unique<ProcessSandbox>(std::move(*order));
+    return begin_confined(process);
+}
+
+Result<void> LocalStarts::begin_plain(Process& process) {
+    LocalProcess& local = *process.local;
+    Result<std::unique_ptr<os::PendingStart>> start =
+        os::PendingStart::begin(process.request, ::getpid());
+    if (!start) return not_startable(process, std::move(start.error()));
+    local.start = std::move(*start);
+    local.pid = local.start->spawned().pid;
+    (void)poller_.watch(local.start->report(), token_of(Source::start, process.serial),
+                        os::Interest::read);
+    return {};
+}
+
+// At once if it is known what can be enforced here; else when it is, see on_machine().
+Result<void> LocalStarts::begin_confined(Process& process) {
+    host_.need(processes_.now());
+    if (host_.machine() == nullptr && !host_.failure()) return {};
+    return launch_confined(process);
+}
+
+Result<void> LocalStarts::launch_confined(Process& process) {
+    if (host_.failure()) return machine_unknown(*host_.failure());
+    ProcessSandbox& sandbox = *process.local->sandbox;
+    if (Result<void> begun =
+            sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
+        !begun)
+        return not_startable(process, std::move(begun.error()));
+    process.local->pid = sandbox.spawned().pid;
+    (void)poller_.watch(sandbox.start_report(), token_of(Source::start, process.serial),
+                        os::Interest::read);
+    return {};
+}
+
+void LocalStarts::look_at(Process& process) {
+    LocalProcess& local = *process.local;
+    if (!local.sandbox) {
+        if (const std::optional<os::StartFailure> failure = local.start->outcome())
+            finish_plain(process, *failure);
+        return;
+    }
+    if (!local.sandbox->is_launched() || local.start_failure) return;
+    if (const std::optional<sandbox::Launch::Outcome> outcome = local.sandbox->outcome())
+        finish_confined(process, *outcome);
+}
+
+void LocalStarts::finish_plain(Process& process, const os::StartFailure& failure) {
+    LocalProcess& local = *process.local;
+    poller_.unwatch(local.start->report());
+    if (failure.step != os::StartStep::none)
+        return processes_.fail_start(process, os::describe(failure, process.request));
+    os::Spawned spawned = std::move(local.start->spawned());
+    local.start.reset();
+    take_over(process, std::move(spawned));
+}
+
+void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outcome& outcome) {
+    LocalProcess& local = *process.local;
+    ProcessSandbox& sandbox = *local.sandbox;
+    poller_.unwatch(sandbox.start_report());
+    if (outcome.failure) {
+        if (outcome.contradicts_machine && !process.start.is_cancelled) host_.doubt();
+        local.start_failure = outcome.failure;
+        local.may_start_again = outcome.is_passing;
+        sandbox.end(poller_, process.serial, processes_.now());
+        if (sandbox.is_cleared()) on_cleared(process);
+        return;
+    }
+    sandbox.begin(poller_, process.serial);
+    if (UniqueFd guarded = sandbox.take_guarded()) host_.keep_guarded(std::move(guarded));
+    take_over(process, std::move(sandbox.spawned()));
+}
+
+// It runs.
+void LocalStarts::take_over(Process& process, os::Spawned spawned) {
+    LocalProcess& local = *process.local;
+    local.streams[0].fd = std::move(spawned.output);
+    local.streams[0].name = process.is_tty() ? core::Stream::pty : core::Stream::out;
+    local.streams[1].fd = std::move(spawned.error);
+    local.streams[1].name = core::Stream::err;
+    local.input = std::move(spawned.input);
+    if (process.is_tty()) // epoll keeps one interest a descriptor, so writing has one of its own
+        local.input = UniqueFd(::fcntl(local.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
+    if (local.input) process.input.open();
+    streams_.watch(process);
+    processes_.begin_running(process);
+}
+
+// Nothing of the program has run, and another plan promises no less.
+void LocalStarts::on_cleared(Process& process) {
+    LocalProcess& local = *process.local;
+    Error failure = *std::exchange(local.start_failure, std::nullopt);
+    const bool is_wanted = !process.start.is_cancelled && !process.ending;
+    const bool may_start = std::exchange(local.may_start_again, false) && is_wanted &&
+                           local.start_tries < ProcessSandbox::most_tries;
+    if (!may_start) return processes_.fail_start(process, std::move(failure));
+    ++local.start_tries;
+    local.early_end.reset(); // of the try before
+    local.sandbox = std::make_unique<ProcessSandbox>(local.sandbox->wish());
+    if (Result<void> begun = begin_confined(process); !begun)
+        processes_.fail_start(process, std::move(begun.error()));
+}
+
+// The start is still under way: both requests are answered when the child is gone, or when it
+// proves to hang in a directory that does not answer.
+void LocalStarts::call_off(Process& process) {
+    const LocalProcess& local = *process.local;
+    const bool waits_for_machine = local.sandbox && !local.sandbox->is_launched();
+    if (waits_for_machine)
+        return processes_.fail_start(process, {ErrorKind::cancelled, "the start was cancelled"});
+    (void)processes_.expect_end(process);
+    const bool is_reaped = local.early_end || local.start_failure;
+    if (is_reaped) return;
+    (void)::kill(local.pid, SIGKILL);
+    // Until bubblewrap's second process has asked to die with the first, only the group has both.
+    if (local.sandbox) (void)::kill(-local.pid, SIGKILL);
+}
+
+void LocalStarts::on_machine() {
+    if (!host_.on_ready()) return;
+    begin_waiting();
+}
+
+std::vector<std::uint64_t> LocalStarts::waiting_for_machine() {
+    return processes_.table().serials_of([](const Process& process) {
+        const ProcessSandbox* const sandbox =
+            process.local ? process.local->sandbox.get() : nullptr;
+        return process.is_starting() && sandbox != nullptr && !sandbox->is_launched();
+    });
+}
+
+// What can be enforced here is known, or that it cannot be known.
+void LocalStarts::begin_waiting() {
+    for (const std::uint64_t serial : waiting_for_machine()) {
+        Process* const process = processes_.find(serial);
+        if (process == nullptr) continue; // gone with one before it
+        if (Result<void> begun = launch_confined(*process); !begun)
+            processes_.fail_start(*process, std::move(begun.error()));
+    }
+}
+
+void LocalStarts::refuse_waiting(const Error& error) {
+    for (const std::uint64_t serial : waiting_for_machine())
+        if (Process* const process = processes_.find(serial))
+            processes_.fail_start(*process, error);
+}
+
+void LocalStarts::on_time() {
+    if (host_.on_time(processes_.now())) begin_waiting();
+}
+
+} // namespace ew::server

@@ -1,0 +1,76 @@
+// Starts on this machine, until the program runs or cannot. A start in a sandbox waits until it is
+// known what the machine can enforce, and may be tried again.
+#pragma once
+
+#include "base/clock.h"
+#include "os/cookie.h"
+#include "os/poller.h"
+#include "sandbox/trial/trial.h"
+#include "server/confine/sandbox_host.h"
+#include "server/local/local_process.h"
+#include "server/local/stream_reader.h"
+#include "server/process/process_service.h"
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::server {
+
+struct LocalSettings {
+    rlimit open_files = {}; // of programs that are given no other limit
+    sandbox::TrialPlaces sandbox = {};
+    std::string journal = {}; // of the sandboxes' placeholders
+};
+
+class LocalStarts {
+public:
+    LocalStarts(LocalSettings settings, ProcessService& processes, os::Poller& poller,
+                StreamReader& streams, os::Cookies cookies);
+
+    // See Backend::begin().
+    Result<void> begin(Process& process, std::optional<SandboxOrder> order);
+
+    // Takes the news of the start if it has come. The process may be gone after this.
+    void look_at(Process& process);
+
+    // Fails when nothing of it can run any more. The process may be gone after this.
+    void call_off(Process& process);
+
+    // What held places for the sandbox of a start that failed has been taken away: the start is
+    // tried again, or has failed, and the process is gone.
+    void on_cleared(Process& process);
+
+    // What can be enforced here.
+    SandboxHost& host() { return host_; }
+
+    void on_machine();
+    void on_time();
+
+    std::optional<TimePoint> next_deadline() const { return host_.next_deadline(); }
+
+    // The server ends: starts that wait are refused.
+    void refuse_waiting(const Error& error);
+
+private:
+    Result<void> begin_plain(Process& process);
+    Result<void> begin_confined(Process& process);
+    Result<void> launch_confined(Process& process);
+    void finish_plain(Process& process, const os::StartFailure& failure);
+    void finish_confined(Process& process, const sandbox::Launch::Outcome& outcome);
+    void take_over(Process& process, os::Spawned spawned);
+    std::vector<std::uint64_t> waiting_for_machine(); // serials
+    void begin_waiting();
+
+    LocalSettings settings_;
+    ProcessService& processes_;
+    os::Poller& poller_;
+    StreamReader& streams_;
+    os::Cookies cookies_;
+    SandboxHost host_;
+};
+
+} // namespace ew::server

@@ -1,0 +1,64 @@
+// The trees of processes below the programs on this machine: who is in them, signals to them, and
+// ending them.
+#pragma once
+
+#include "base/clock.h"
+#include "os/cookie.h"
+#include "os/proc.h"
+#include "protocol/process.h"
+#include "server/local/descendants.h"
+#include "server/local/local_process.h"
+#include "server/process/process_service.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace ew::server {
+
+class ProcessTrees {
+public:
+    ProcessTrees(ProcessService& processes, os::Cookies cookies)
+        : processes_(processes), descendants_(cookies) {}
+
+    // Returns null if no process that runs has this leader.
+    Process* find_leader(pid_t pid);
+    std::vector<pid_t> leaders();
+
+    // What descendants() tells is as of now.
+    void refresh() { descendants_.refresh(leaders()); }
+
+    std::vector<std::int64_t> descendants(const Process& process) const;
+    bool has_descendants_now(const Process& process);
+
+    // A child of ours has been reaped.
+    void note_reaped(pid_t pid) { descendants_.forget(pid); }
+
+    // Returns whether there was anything to signal.
+    bool signal(const Process& process, int number, protocol::SignalScope scope);
+
+    // See Backend::begin_ending().
+    void begin_ending(Process& process, std::uint64_t grace_ms);
+
+    // Does what is due of its ending, or can be done since a child has ended.
+    void continue_ending(Process& process);
+    void on_time(Process& process);
+    std::optional<TimePoint> next_deadline(const Process& process) const;
+
+    // Kills every process there is below this one, but for those that clear up after sandboxes, of
+    // which `spared` are not ours.
+    void kill_everything(std::vector<pid_t> spared);
+
+private:
+    std::vector<os::ProcessIdentity> members(const Process& process) const;
+    std::vector<os::ProcessIdentity> members_now(const Process& process);
+    void kill(Process& process);
+    void finish_ending(Process& process, const std::vector<os::ProcessIdentity>& survivors);
+
+    ProcessService& processes_;
+    Descendants descendants_;
+};
+
+} // namespace ew::server

@@ -1,0 +1,86 @@
+// Reads what programs on this machine put out, from their descriptors into their logs. Streams that
+// flood are watched in a set of their own, which is switched off while the client does not read.
+#pragma once
+
+#include "base/clock.h"
+#include "os/poller.h"
+#include "server/local/local_process.h"
+#include "server/process/process_service.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ew::server {
+
+class StreamReader {
+public:
+    // Read per turn: the larger amount when one process floods alone, so that messages are few; the
+    // smaller one when others wait, so that they wait briefly.
+    static constexpr std::size_t lone_budget = 64 << 10;
+    static constexpr std::size_t shared_budget = 16 << 10;
+    // A terminal that nobody has open, while its session lives, is looked at again after this long,
+    // and then less and less often.
+    static constexpr Millis shortest_patience{50};
+    static constexpr Millis longest_patience{3200};
+
+    StreamReader(os::Poller& poller, os::Poller& bulk_poller, ProcessService& processes)
+        : poller_(poller), bulk_poller_(bulk_poller), processes_(processes) {}
+
+    void watch(Process& process);
+
+    // Reads at most `budget` bytes of the stream, and tells what comes of them.
+    void on_output(std::uint64_t serial, std::size_t index, std::size_t budget);
+
+    // The leader has ended: what could be read at that moment is told before the exit.
+    void read_backlog(Process& process);
+
+    // The log has room again.
+    void resume(Process& process);
+
+    // Nobody has the terminal open. It cannot be waited for: a hang-up would be reported all the
+    // time.
+    void rest_terminal(Process& process);
+    void retry_terminal(Process& process);
+
+    // Closes the streams that have nothing to give at this moment.
+    void end_silent(Process& process);
+
+    // It was typed to: for a moment it is read without waiting for the poller's turn.
+    void note_typing(Process& process);
+    void read_hot();
+
+    bool has_hot() const { return !hot_.empty(); }
+
+    // The streams of flooding processes are not even looked at while their lane is full.
+    void pause_or_resume_bulk();
+
+private:
+    struct Filled {
+        std::size_t count;
+        bool has_ended;
+    };
+
+    bool read(Process& process, std::size_t index, std::size_t budget);
+    Filled fill(Process& process, OutputStream& stream, std::size_t budget);
+    void discard(Process& process, std::size_t index);
+    void end_stream(Process& process, std::size_t index);
+    void set_bulk(Process& process, bool is_bulk);
+    void set_masked(Process& process, std::size_t index, bool is_masked);
+    void start_watching(Process& process, std::size_t index);
+
+    os::Poller& poller_of(const OutputStream& stream) {
+        return stream.is_bulk ? bulk_poller_ : poller_;
+    }
+
+    bool is_hot(const Process& process) const;
+    void forget_cold();
+
+    os::Poller& poller_;
+    os::Poller& bulk_poller_;
+    ProcessService& processes_;
+    bool bulk_is_paused_ = false;
+    std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
+};
+
+} // namespace ew::server

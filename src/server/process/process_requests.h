@@ -1,0 +1,57 @@
+// The requests process/*: what the client asks of processes, wherever they run.
+#pragma once
+
+#include "protocol/process.h"
+#include "server/connection/reply.h"
+#include "server/process/process_service.h"
+#include "server/request/sandbox_request.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace ew::server {
+
+class ProcessRequests {
+public:
+    static constexpr std::size_t most_waiting = 4096; // reads, held writes, parked ones, in all
+
+    // `processes` outlives this, and requests are handled only while this exists.
+    ProcessRequests(ProcessService& processes, ServerSide side)
+        : processes_(processes), table_(processes.table()), side_(std::move(side)) {
+        processes.set_parked_handler(
+            [this](std::vector<Parked> parked) { handle_parked(std::move(parked)); });
+    }
+
+    ProcessRequests(const ProcessRequests&) = delete;
+    ProcessRequests& operator=(const ProcessRequests&) = delete;
+
+    void set_side(ServerSide side) { side_ = std::move(side); }
+
+    void handle(Reply reply, protocol::StartParams params);
+    void handle(Reply reply, protocol::ReadParams params);
+    void handle(Reply reply, protocol::WriteParams params);
+    void handle(Reply reply, protocol::CloseStdinParams params);
+    void handle(Reply reply, protocol::SignalParams params);
+    void handle(Reply reply, const protocol::TerminateParams& params);
+    void handle(Reply reply, protocol::ResizeParams params);
+    void list(Reply reply);
+
+    // A waiting request is answered with "cancelled"; the process goes on, unless it is its start
+    // that is cancelled. Returns false if the request does not wait here.
+    bool cancel(const json::Id& id);
+
+private:
+    void handle_parked(std::vector<Parked> parked);
+    template <class Params>
+    bool park_if_starting(Process* process, Reply& reply, Params& params);
+    bool refuse_if_too_many_wait(Reply& reply);
+    std::size_t waiting_count();
+    bool cancel_in(Process& process, const json::Id& id);
+
+    ProcessService& processes_;
+    ProcessTable& table_;
+    ServerSide side_;
+};
+
+} // namespace ew::server
