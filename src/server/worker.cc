@@ -56,10 +56,11 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
              os::Cookies::for_this_process()),
       files_(file_settings(settings, session), poller_, outbox_, local_.starts().host()),
       gate_(session, outbox_),
+      questions_(session, outbox_),
       remote_(session, processes_, poller_, outbox_, open_files_),
-      exec_(
-          ExecService::Parts{session, gate_, processes_, local_.starts().host(), remote_, outbox_}),
-      patches_(PatchParts{session, gate_, files_, outbox_, poller_}),
+      exec_(ExecService::Parts{session, gate_, questions_, processes_, local_.starts().host(),
+                               remote_, outbox_}),
+      patches_(PatchParts{session, gate_, questions_, files_, outbox_, poller_}),
       methods_(
           Services{&session, &process_requests_, &exec_, &patches_, &files_, &gate_, &remote_}) {
     connection_.watch(poller_);
@@ -118,6 +119,7 @@ void Worker::on_time() {
     processes_.on_time();
     files_.on_time(now_);
     exec_.on_news();
+    questions_.on_time(now_);
     exec_.on_time();
     patches_.on_news();
     patches_.on_time();
@@ -213,13 +215,7 @@ bool Worker::cancel(const json::Id& request) {
 }
 
 void Worker::handle_answer(const protocol::Message& message) {
-    Answered answered = exec_.on_answer(message);
-    if (answered == Answered::nothing) answered = patches_.on_answer(message);
-    if (answered == Answered::everything) {
-        exec_.abort_questions();
-        patches_.abort_questions();
-    }
-    if (answered == Answered::nothing)
+    if (!questions_.on_answer(message))
         log::info("server", "ignored an answer to nothing that is being asked");
 }
 
@@ -268,6 +264,7 @@ void Worker::begin_ending(int status) {
     const Error not_run = {ErrorKind::shutting_down,
                            "the command was not run: the server is ending"};
     local_.starts().refuse_waiting(not_run);
+    questions_.close();
     exec_.refuse_all(not_run);
     patches_.refuse_all(
         {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
@@ -309,6 +306,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     next = earlier(next, processes_.next_deadline());
     next = earlier(next, local_.starts().next_deadline());
     next = earlier(next, remote_.next_deadline());
+    next = earlier(next, questions_.next_deadline());
     next = earlier(next, exec_.next_deadline());
     next = earlier(next, files_.next_deadline());
     next = earlier(next, patches_.next_deadline());

@@ -6,6 +6,7 @@
 #include "os/poller.h"
 #include "protocol/envelope.h"
 #include "server/approval/gate.h"
+#include "server/approval/questions.h"
 #include "server/connection/connection.h"
 #include "server/environment/remote_backend.h"
 #include "server/exec/exec_service.h"
@@ -85,6 +86,7 @@ private:
     LocalBackend local_;
     FileService files_;
     Gate gate_;
+    Questions questions_;
     RemoteBackend remote_;
     ExecService exec_;
     PatchService patches_;

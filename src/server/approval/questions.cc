@@ -1,5 +1,7 @@
 #include "server/approval/questions.h"
 
+#include "server/approval/asking.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,59 +9,120 @@
 
 namespace ew::server {
 
-Question* Questions::join(std::string_view key, std::uint64_t call) {
-    const auto at = std::find_if(open_.begin(), open_.end(),
-                                 [&](const Question& question) { return question.key == key; });
-    if (at == open_.end()) return nullptr;
-    at->calls.push_back(call);
-    return &*at;
+using protocol::ApprovalAnswer;
+using protocol::ApprovalDecision;
+
+namespace {
+
+constexpr std::string_view ending = "the server is ending";
+
+Error refusal(const Asker& asker, ErrorKind kind, std::string_view why, std::string hint) {
+    return {kind, fmt::format("{}: {}", asker.refusal(), why), std::move(hint)};
 }
 
-Question* Questions::open(std::string key, std::uint64_t call) {
-    if (open_.size() >= most_open) return nullptr;
-    Question& question = open_.emplace_back();
-    question.id = fmt::format("{}-{}", prefix_, ++asked_);
-    question.key = std::move(key);
-    question.calls.push_back(call);
-    return &question;
+} // namespace
+
+bool Questions::join(const Asker& asker, std::string_view key, std::uint64_t call) {
+    const auto at = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
+        return open.asker == &asker && open.question.key == key;
+    });
+    if (at == open_.end()) return false;
+    at->question.calls.push_back(call);
+    return true;
 }
 
-std::optional<Question> Questions::take_at(std::size_t index) {
-    Question question = std::move(open_[index]);
+Result<void> Questions::ask(Asker& asker, std::uint64_t call, Question question, TimePoint now) {
+    if (is_closed_) return refusal(asker, ErrorKind::shutting_down, ending, "");
+    if (open_.size() >= most_open)
+        return refusal(asker, ErrorKind::limit, fmt::format("{} questions are open", most_open),
+                       "answer some of them first");
+    question.id = fmt::format("{}-{}", asker.ids(), ++asked_);
+    question.request.approval_id = question.id;
+    question.calls = {call};
+    Open& open = open_.emplace_back(Open{std::move(question), &asker});
+    const Millis timeout = session_.settings().config.approval_timeout;
+    if (timeout.count() > 0) open.deadline = now + timeout;
+    send_question(outbox_, open.question);
+    return {};
+}
+
+std::optional<Questions::Open> Questions::take_at(std::size_t index) {
+    if (index >= open_.size()) return std::nullopt;
+    Open taken = std::move(open_[index]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(index));
-    return question;
+    return taken;
 }
 
-std::optional<Question> Questions::leave(std::uint64_t call) {
+std::optional<Questions::Open> Questions::take(std::string_view id) {
+    std::size_t at = 0;
+    while (at < open_.size() && open_[at].question.id != id)
+        ++at;
+    return take_at(at);
+}
+
+std::optional<Questions::Open> Questions::take_due(TimePoint now) {
+    std::size_t at = 0;
+    while (at < open_.size() && !is_due(open_[at].deadline, now))
+        ++at;
+    return take_at(at);
+}
+
+void Questions::leave(const Asker& asker, std::uint64_t call) {
     for (std::size_t i = 0; i < open_.size(); ++i) {
-        if (std::erase(open_[i].calls, call) == 0) continue;
-        if (open_[i].calls.empty()) return take_at(i);
+        if (open_[i].asker != &asker) continue;
+        std::vector<std::uint64_t>& calls = open_[i].question.calls;
+        if (std::erase(calls, call) == 0 || !calls.empty()) continue;
+        return withdraw_question(outbox_, take_at(i)->question);
     }
-    return std::nullopt;
 }
 
-std::optional<Question> Questions::take(std::string_view id) {
-    for (std::size_t i = 0; i < open_.size(); ++i)
-        if (open_[i].id == id) return take_at(i);
-    return std::nullopt;
+bool Questions::on_answer(const protocol::Message& message) {
+    const std::optional<std::string_view> id = question_answered(message);
+    const std::optional<Open> open = id ? take(*id) : std::nullopt;
+    if (!open) return false;
+    const ApprovalAnswer answer = read_answer(open->question.request, message);
+    open->asker->keep(open->question, answer);
+    if (approves(answer.decision)) {
+        open->asker->approve(open->question, answer);
+        return true;
+    }
+    const std::string reason = answer.reason ? fmt::format(": {}", *answer.reason) : "";
+    refuse(*open, ErrorKind::denied, fmt::format("it was denied{}", reason),
+           "do something else, or ask why");
+    if (answer.decision == ApprovalDecision::abort) abort_all();
+    return true;
 }
 
-std::optional<Question> Questions::take_due(TimePoint now) {
-    for (std::size_t i = 0; i < open_.size(); ++i)
-        if (is_due(open_[i].deadline, now)) return take_at(i);
-    return std::nullopt;
+void Questions::refuse(const Open& open, ErrorKind kind, std::string_view why, std::string hint) {
+    open.asker->refuse(open.question, refusal(*open.asker, kind, why, std::move(hint)));
 }
 
-std::optional<Question> Questions::take_any() {
-    if (open_.empty()) return std::nullopt;
-    return take_at(0);
+void Questions::abort_all() {
+    while (const std::optional<Open> open = take_at(0)) {
+        withdraw_question(outbox_, open->question);
+        refuse(*open, ErrorKind::denied, "everything that was being asked about was aborted");
+    }
+}
+
+void Questions::on_time(TimePoint now) {
+    while (const std::optional<Open> open = take_due(now)) {
+        withdraw_question(outbox_, open->question);
+        refuse(*open, ErrorKind::denied, "nobody answered the question in time",
+               "a longer approvalTimeoutMs gives more time; 0 waits as long as it takes");
+    }
 }
 
 std::optional<TimePoint> Questions::next_deadline() const {
     std::optional<TimePoint> next;
-    for (const Question& question : open_)
-        next = earlier(next, question.deadline);
+    for (const Open& open : open_)
+        next = earlier(next, open.deadline);
     return next;
+}
+
+void Questions::close() {
+    is_closed_ = true;
+    while (const std::optional<Open> open = take_at(0))
+        refuse(*open, ErrorKind::shutting_down, ending);
 }
 
 } // namespace ew::server

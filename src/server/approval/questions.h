@@ -1,10 +1,15 @@
-// Questions to the person at the client that have not been answered: what was asked, which calls
-// wait for it, until when. Calls that would ask the same thing share one question.
+// The questions to the person at the client that are open, of commands and patches together: each
+// is sent, and is answered, withdrawn, or refused when its time is over. Calls of one asker that
+// would ask the same share one question.
 #pragma once
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "protocol/approval.h"
+#include "protocol/envelope.h"
 #include "sandbox/policy/policy.h"
+#include "server/connection/outbox.h"
+#include "server/session/session.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +21,8 @@
 namespace ew::server {
 
 struct Question {
-    std::string id;             // of the request that asks it
-    std::string key;            // what is asked: equal for calls that can share the answer
+    std::string id = {};        // of the request that asks it
+    std::string key = {};       // what is asked: equal for calls that can share the answer
     std::string grant_key = {}; // of an approval that is remembered
     // What approved_widened means, and its key.
     std::optional<sandbox::Additions> widening = {};
@@ -26,40 +31,85 @@ struct Question {
     std::string project = {};
     std::string workspace_root = {}; // that the directory is in; empty: in none
     protocol::ApprovalRequest request = {};
-    std::vector<std::uint64_t> calls = {};
-    std::optional<TimePoint> deadline = {};
+    std::vector<std::uint64_t> calls = {}; // serial numbers that the asker gave
+};
+
+// Something whose calls ask questions. It outlives its questions.
+class Asker {
+public:
+    // `ids`: the ids of its questions begin with this word. `refusal`: errors that tell of a
+    // refusal begin with these words.
+    Asker(std::string_view ids, std::string_view refusal) : ids_(ids), refusal_(refusal) {}
+
+    Asker(const Asker&) = delete;
+    Asker& operator=(const Asker&) = delete;
+
+    std::string_view ids() const { return ids_; }
+
+    std::string_view refusal() const { return refusal_; }
+
+    // Keeps an answer, whatever it is. approve() or refuse() follows.
+    virtual void keep(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
+
+    // The calls of this question may go on.
+    virtual void approve(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
+
+    // They may not: it was denied, or found no answer.
+    virtual void refuse(const Question& question, const Error& error) = 0;
+
+protected:
+    ~Asker() = default;
+
+private:
+    std::string_view ids_;
+    std::string_view refusal_;
 };
 
 class Questions {
 public:
-    // Their ids begin so; no other questions to this client may.
-    explicit Questions(std::string prefix) : prefix_(std::move(prefix)) {}
-
     static constexpr std::size_t most_open = 64;
 
-    // The open question with this key, which `call` waits for from now on; null: there is none.
-    Question* join(std::string_view key, std::uint64_t call);
+    Questions(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {}
 
-    // A new one, to be completed and sent. Null: too many are open.
-    Question* open(std::string key, std::uint64_t call);
+    // `call` waits for the open question with this key from now on. Returns false if there is none.
+    bool join(const Asker& asker, std::string_view key, std::uint64_t call);
 
-    // `call` does not wait any more. The question, if nobody waits for it now: it is closed.
-    std::optional<Question> leave(std::uint64_t call);
+    // Sends a question that `call` waits for; its id and its calls are filled in here. Errors:
+    // limit, and shutting_down after close().
+    Result<void> ask(Asker& asker, std::uint64_t call, Question question, TimePoint now);
 
-    // An answer came. Absent: to nothing that is still asked.
-    std::optional<Question> take(std::string_view id);
+    // `call` does not wait any more. A question that nobody waits for now is withdrawn.
+    void leave(const Asker& asker, std::uint64_t call);
 
-    std::optional<Question> take_due(TimePoint now);
-    std::optional<Question> take_any();
+    // Takes a message of the client. Returns false if it answers nothing that is being asked.
+    bool on_answer(const protocol::Message& message);
 
+    // Refuses the questions whose time is over.
+    void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-private:
-    std::optional<Question> take_at(std::size_t index);
+    // The server ends: no question will be answered, and none is asked any more.
+    void close();
 
-    std::string prefix_;
-    std::vector<Question> open_;
+private:
+    struct Open {
+        Question question;
+        Asker* asker = nullptr;
+        std::optional<TimePoint> deadline = {};
+    };
+
+    std::optional<Open> take_at(std::size_t index);
+    std::optional<Open> take(std::string_view id);
+    std::optional<Open> take_due(TimePoint now);
+    static void refuse(const Open& open, ErrorKind kind, std::string_view why,
+                       std::string hint = {});
+    void abort_all();
+
+    const Session& session_;
+    Outbox& outbox_;
+    std::vector<Open> open_;
     std::uint64_t asked_ = 0;
+    bool is_closed_ = false;
 };
 
 } // namespace ew::server

@@ -212,70 +212,36 @@ std::string ExecService::shared_key(const Call& call, ApprovalKind kind) const {
 void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
     call.asked_at = now_;
     audit(call, "question", std::string(json::name_of(kind)));
-    const std::string shared = shared_key(call, kind);
-    if (questions_.join(shared, serial) != nullptr) return;
-    Question* const question = questions_.open(shared, serial);
-    if (question == nullptr) {
-        events_.emplace_back(
-            serial, event::Refused{{ErrorKind::limit,
-                                    fmt::format("the command was not run: {} questions are open",
-                                                Questions::most_open),
-                                    "answer some of them first"}});
-        return;
-    }
-    question->grant_key = call.ruling.key;
-    question->widening = call.plan.reach.additions;
+    Question question;
+    question.key = shared_key(call, kind);
+    if (questions_.join(*this, question.key, serial)) return;
+    question.grant_key = call.ruling.key;
+    question.widening = call.plan.reach.additions;
     if (kind == ApprovalKind::retry && call.widening) {
-        question->widening = call.widening;
-        question->widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));
+        question.widening = call.widening;
+        question.widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));
     }
-    question->project = call.plan.remote ? "" : session_.project();
-    question->workspace_root = gate_.root_of(call.plan);
-    question->request = request_for(call, kind);
-    question->request.approval_id = question->id;
-    const Millis timeout = session_.settings().config.approval_timeout;
-    if (timeout.count() > 0) question->deadline = now_ + timeout;
-    send_question(outbox_, *question);
+    question.project = call.plan.remote ? "" : session_.project();
+    question.workspace_root = gate_.root_of(call.plan);
+    question.request = request_for(call, kind);
+    Result<void> asked = questions_.ask(*this, serial, std::move(question), now_);
+    if (!asked) events_.emplace_back(serial, event::Refused{asked.error()});
 }
 
 void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQuestion&) {
-    if (const std::optional<Question> question = questions_.leave(serial))
-        withdraw_question(outbox_, *question);
+    questions_.leave(*this, serial);
 }
 
-Answered ExecService::on_answer(const protocol::Message& message) {
-    const std::optional<std::string_view> id = question_answered(message);
-    std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
-    if (!question) return Answered::nothing;
-    const ApprovalAnswer answer = read_answer(question->request, message);
-    settle(*question, answer);
-    return answer.decision == ApprovalDecision::abort ? Answered::everything : Answered::question;
-}
-
-void ExecService::settle(const Question& question, const ApprovalAnswer& answer) {
+void ExecService::keep(const Question& question, const ApprovalAnswer& answer) {
     gate_.keep(question, answer);
-    if (approves(answer.decision)) {
-        const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
-        const Bounds again = is_widened ? Bounds::widened : Bounds::none;
-        for (const std::uint64_t serial : question.calls)
-            events_.emplace_back(serial, event::Approved{again});
-        return work();
-    }
-    const std::string reason = answer.reason ? fmt::format(": {}", *answer.reason) : "";
-    refuse(question,
-           {ErrorKind::denied, fmt::format("the command was not run: it was denied{}", reason),
-            "do something else, or ask why"});
-    if (answer.decision != ApprovalDecision::abort) return;
-    abort_questions();
 }
 
-void ExecService::abort_questions() {
-    while (std::optional<Question> other = questions_.take_any()) {
-        withdraw_question(outbox_, *other);
-        refuse(*other, {ErrorKind::denied,
-                        "the command was not run: everything that was being asked about was "
-                        "aborted"});
-    }
+void ExecService::approve(const Question& question, const ApprovalAnswer& answer) {
+    const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
+    const Bounds again = is_widened ? Bounds::widened : Bounds::none;
+    for (const std::uint64_t serial : question.calls)
+        events_.emplace_back(serial, event::Approved{again});
+    work();
 }
 
 void ExecService::refuse(const Question& question, const Error& error) {

@@ -222,8 +222,6 @@ bool ExecService::cancel(const json::Id& id) {
 }
 
 void ExecService::refuse_all(const Error& error) {
-    while (std::optional<Question> question = questions_.take_any())
-        refuse(*question, error);
     for (WaitingCall& call : waiting_)
         call.reply.fail(error);
     waiting_.clear();
@@ -253,20 +251,13 @@ void ExecService::abandon(const Error& error) {
 }
 
 void ExecService::on_time() {
-    while (std::optional<Question> question = questions_.take_due(now_)) {
-        withdraw_question(outbox_, *question);
-        refuse(*question,
-               {ErrorKind::denied, "the command was not run: nobody answered the question in time",
-                "a longer approvalTimeoutMs gives more time; 0 waits as long as it "
-                "takes"});
-    }
     processes_.for_each([&](Process& process) {
         if (process.exec && process.exec->is_begun) look_at(process);
     });
 }
 
 std::optional<TimePoint> ExecService::next_deadline() {
-    std::optional<TimePoint> next = questions_.next_deadline();
+    std::optional<TimePoint> next;
     processes_.for_each([&](const Process& process) {
         if (!process.exec) return;
         const ExecProcess& exec = *process.exec;

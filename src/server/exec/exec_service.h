@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "core/exec_call.h"
 #include "protocol/envelope.h"
-#include "server/approval/asking.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
 #include "server/confine/sandbox_host.h"
@@ -26,7 +25,7 @@
 
 namespace ew::server {
 
-class ExecService {
+class ExecService final : public Asker {
 public:
     static constexpr std::size_t most_calls = 256; // of exec/command, not answered
     static constexpr std::size_t most_waits = 8;   // of exec/writeStdin, on one process
@@ -39,6 +38,7 @@ public:
     struct Parts {
         const Session& session;
         Gate& gate;
+        Questions& questions;
         ProcessService& processes;
         SandboxHost& host;
         RemoteBackend& remote;
@@ -46,8 +46,10 @@ public:
     };
 
     explicit ExecService(const Parts& parts)
-        : session_(parts.session),
+        : Asker("approval", "the command was not run"),
+          session_(parts.session),
           gate_(parts.gate),
+          questions_(parts.questions),
           processes_(parts.processes),
           host_(parts.host),
           remote_(parts.remote),
@@ -64,11 +66,10 @@ public:
     // The request is answered with "cancelled". False: it does not wait here.
     bool cancel(const json::Id& id);
 
-    // The client's answer to a question.
-    Answered on_answer(const protocol::Message& message);
-
-    // Refuses what is being asked about.
-    void abort_questions();
+    // Asker
+    void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void refuse(const Question& question, const Error& error) override;
 
     // Brings calls up to date with what happened to processes and environments.
     void on_news();
@@ -78,7 +79,7 @@ public:
     void on_time();
     std::optional<TimePoint> next_deadline();
 
-    // No question will be answered any more.
+    // No environment will be connected any more.
     void refuse_all(const Error& error);
 
     // Has a program ended whose exec/end was not sent yet?
@@ -172,8 +173,6 @@ private:
     protocol::ApprovalRequest request_for(const Call& call, protocol::ApprovalKind kind);
     void add_evidence(const Call& call, protocol::ApprovalRequest& request);
     std::string shared_key(const Call& call, protocol::ApprovalKind kind) const;
-    void settle(const Question& question, const protocol::ApprovalAnswer& answer);
-    void refuse(const Question& question, const Error& error);
 
     // attempts
     static Reach again(const Call& call, core::exec_call::Bounds bounds);
@@ -206,6 +205,7 @@ private:
 
     const Session& session_;
     Gate& gate_;
+    Questions& questions_;
     ProcessService& processes_;
     SandboxHost& host_;
     RemoteBackend& remote_;
@@ -216,7 +216,6 @@ private:
     std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
     std::uint64_t last_call_ = 0;
     std::uint64_t next_id_ = first_id;
-    Questions questions_{"approval"};
     std::deque<std::pair<std::uint64_t, Event>> events_; // that effects have brought about
     bool is_working_ = false;
 };

@@ -176,60 +176,36 @@ protocol::ApprovalRequest PatchService::request_for(const Call& call,
 }
 
 void PatchService::ask(std::uint64_t serial, Call& call, const std::string& reason) {
-    if (ending_) return fail(serial, *ending_);
     call.stage = Stage::asking;
     call.asked_at = now_;
     audit(call, "question", "patch");
     // Two patches are never one question: what the first changes the second has not seen.
-    Question* const question = questions_.open(fmt::format("{}", serial), serial);
-    if (question == nullptr)
-        return fail(serial, {ErrorKind::limit,
-                             fmt::format("the patch was not applied: {} questions are open",
-                                         Questions::most_open),
-                             "answer some of them first"});
-    question->request = request_for(call, reason);
-    question->request.approval_id = question->id;
-    const Millis timeout = parts_.session.settings().config.approval_timeout;
-    if (timeout.count() > 0) question->deadline = now_ + timeout;
-    send_question(parts_.outbox, *question);
-}
-
-Answered PatchService::on_answer(const protocol::Message& message) {
-    const std::optional<std::string_view> id = question_answered(message);
-    const std::optional<Question> question = id ? questions_.take(*id) : std::nullopt;
-    if (!question) return Answered::nothing;
-    const protocol::ApprovalAnswer answer = read_answer(question->request, message);
-    settle(*question, answer);
-    return answer.decision == ApprovalDecision::abort ? Answered::everything : Answered::question;
+    Question question;
+    question.request = request_for(call, reason);
+    Result<void> asked = parts_.questions.ask(*this, serial, std::move(question), now_);
+    if (!asked) fail(serial, asked.error());
 }
 
 // One approval for each file.
-void PatchService::keep(const Question& question, const Call& call,
-                        const protocol::ApprovalAnswer& answer) {
+void PatchService::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+    const Call* const call = find(question.calls.front());
+    CHECK(call != nullptr); // it leaves its question before it ends
     if (answer.decision != ApprovalDecision::approved_for_session)
         return parts_.gate.keep(question, answer);
+    protocol::ApprovalAnswer kept = answer;
+    kept.scope = ApprovalScope::session;
     Question one = question;
     one.request.files.reset(); // they are not kept, and may be long
-    for (const std::string& path : places_of(call.report)) {
+    for (const std::string& path : places_of(call->report)) {
         one.grant_key = key_of(path);
         one.request.argv = {"apply_patch", path};
-        parts_.gate.keep(one, answer);
+        parts_.gate.keep(one, kept);
     }
 }
 
-void PatchService::settle(const Question& question, const protocol::ApprovalAnswer& answer) {
+void PatchService::approve(const Question& question, const protocol::ApprovalAnswer&) {
     Call* const call = find(question.calls.front());
-    if (call == nullptr) return;
-    protocol::ApprovalAnswer kept = answer;
-    if (kept.decision == ApprovalDecision::approved_for_session)
-        kept.scope = ApprovalScope::session;
-    keep(question, *call, kept);
-    if (!approves(answer.decision)) {
-        const std::string reason = answer.reason ? fmt::format(": {}", *answer.reason) : "";
-        return refuse(question, {ErrorKind::denied,
-                                 fmt::format("the patch was not applied: it was denied{}", reason),
-                                 "do something else, or ask why"});
-    }
+    CHECK(call != nullptr);
     call->approval_ms += millis(now_ - *call->asked_at);
     call->decided_by = "client";
     if (outside(*call) != nullptr) call->sandbox.reset();
@@ -239,15 +215,6 @@ void PatchService::settle(const Question& question, const protocol::ApprovalAnsw
 void PatchService::refuse(const Question& question, const Error& error) {
     for (const std::uint64_t serial : question.calls)
         fail(serial, error);
-}
-
-void PatchService::abort_questions() {
-    while (std::optional<Question> other = questions_.take_any()) {
-        withdraw_question(parts_.outbox, *other);
-        refuse(*other, {ErrorKind::denied,
-                        "the patch was not applied: everything that was being asked about was "
-                        "aborted"});
-    }
 }
 
 } // namespace ew::server

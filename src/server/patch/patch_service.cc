@@ -399,8 +399,7 @@ bool PatchService::cancel(const json::Id& id) {
         parts_.files.call_off_patch(serial);
         break;
     case Stage::asking:
-        if (const std::optional<Question> question = questions_.leave(serial))
-            withdraw_question(parts_.outbox, *question);
+        parts_.questions.leave(*this, serial);
         fail(serial, cancelled);
         break;
     case Stage::noting: call.failure = cancelled; break;
@@ -414,13 +413,6 @@ bool PatchService::cancel(const json::Id& id) {
 }
 
 void PatchService::on_time() {
-    while (std::optional<Question> question = questions_.take_due(now_)) {
-        withdraw_question(parts_.outbox, *question);
-        refuse(*question,
-               {ErrorKind::denied,
-                "the patch was not applied: nobody answered the question in time",
-                "a longer approvalTimeoutMs gives more time; 0 waits as long as it takes"});
-    }
     std::vector<std::uint64_t> late;
     for (const auto& [serial, call] : calls_)
         if (call.errand && call.errand->deadline() <= now_) late.push_back(serial);
@@ -430,7 +422,7 @@ void PatchService::on_time() {
 }
 
 std::optional<TimePoint> PatchService::next_deadline() const {
-    std::optional<TimePoint> next = questions_.next_deadline();
+    std::optional<TimePoint> next;
     if (recovery_) next = earlier(next, recovery_->deadline());
     for (const auto& entry : calls_)
         if (entry.second.errand) next = earlier(next, entry.second.errand->deadline());
@@ -439,8 +431,6 @@ std::optional<TimePoint> PatchService::next_deadline() const {
 
 void PatchService::refuse_all(const Error& error) {
     ending_ = error;
-    while (std::optional<Question> question = questions_.take_any())
-        refuse(*question, error);
 }
 
 std::vector<pid_t> PatchService::errands() const {

@@ -14,7 +14,6 @@
 #include "patch/recognise.h"
 #include "protocol/envelope.h"
 #include "protocol/patch.h"
-#include "server/approval/asking.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
 #include "server/connection/outbox.h"
@@ -36,17 +35,19 @@ namespace ew::server {
 struct PatchParts {
     const Session& session;
     Gate& gate;
+    Questions& questions;
     FileService& files;
     Outbox& outbox;
     os::Poller& poller;
 };
 
-class PatchService {
+class PatchService final : public Asker {
 public:
     static constexpr std::size_t most_calls = 64;      // that are not answered
     static constexpr std::size_t most_remembered = 50; // files of a patch that is approved for more
 
-    explicit PatchService(PatchParts parts) : parts_(parts) {}
+    explicit PatchService(PatchParts parts)
+        : Asker("patch", "the patch was not applied"), parts_(parts) {}
 
     void handle(Reply reply, protocol::PatchCheckParams params);
     void handle(Reply reply, protocol::PatchApplyParams params);
@@ -62,8 +63,10 @@ public:
     // not wait here.
     bool cancel(const json::Id& id);
 
-    Answered on_answer(const protocol::Message& message);
-    void abort_questions();
+    // Asker
+    void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void refuse(const Question& question, const Error& error) override;
 
     // Takes what file processes have found out. Once a turn of the loop, after they had theirs.
     void on_news();
@@ -80,7 +83,7 @@ public:
 
     std::vector<pid_t> errands() const;
 
-    // No question will be answered any more.
+    // No patch is begun any more.
     void refuse_all(const Error& error);
     // Answers whoever still waits: nothing will happen any more.
     void abandon(const Error& error);
@@ -134,9 +137,6 @@ private:
 
     void ask(std::uint64_t serial, Call& call, const std::string& reason);
     protocol::ApprovalRequest request_for(const Call& call, const std::string& reason) const;
-    void settle(const Question& question, const protocol::ApprovalAnswer& answer);
-    void keep(const Question& question, const Call& call, const protocol::ApprovalAnswer& answer);
-    void refuse(const Question& question, const Error& error);
 
     void note(std::uint64_t serial, Call& call);
     void apply(std::uint64_t serial, Call& call);
@@ -157,7 +157,6 @@ private:
     TimePoint now_ = clock_now();
     std::map<std::uint64_t, Call> calls_; // by serial
     std::uint64_t last_serial_ = 0;
-    Questions questions_{"patch"};
     std::optional<os::Errand> recovery_;
     std::optional<Error> ending_; // nothing is begun any more
 };

@@ -22,6 +22,7 @@ from support.exec import (
     runs_unasked,
     untrusting,
 )
+from support.patches import adding
 from support.runner import main, test
 
 STOPPED = "echo kept; %s; exit 77" % NOWHERE
@@ -459,17 +460,26 @@ def one_of_those_that_share_may_be_cancelled(scene):
 
 @test
 def sixty_four_questions_may_be_open(scene):
+    """Those of commands and those of patches count together."""
     server = untrusting(scene)
-    ids = [server.exec_later("touch made-%d" % number) for number in range(64)]
-    questions = [server.question() for _ in ids]
-    error = server.exec_refused("touch one-too-many", "limit")
-    check("64" in error["message"], "message %r" % error["message"])
-    ids.append(server.exec_later("touch made-0"))
+
+    def apply_later(name):
+        return server.request("patch/apply", {"patch": adding(name, "text")})
+
+    commands = [server.exec_later("touch made-%d" % number) for number in range(32)]
+    patches = [apply_later("added-%d" % number) for number in range(32)]
+    questions = [server.question() for _ in commands + patches]
+    for error in (
+        server.exec_refused("touch one-too-many", "limit"),
+        server.error(apply_later("one-too-many"), kind="limit"),
+    ):
+        check("64" in error["message"], "message %r" % error["message"])
+    commands.append(server.exec_later("touch made-0"))
     server.answers()
     equal(len(server.questions), 64, "questions")
     for question in questions:
         server.answer(question, "denied")
-    for message_id in ids:
+    for message_id in commands + patches:
         denied(server, message_id)
     approve(server, "touch made", "approved")
 

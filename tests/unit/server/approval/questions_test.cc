@@ -1,71 +1,221 @@
+#include "protocol/envelope.h"
 #include "server/approval/questions.h"
+#include "support/outbox_pipe.h"
 #include "support/testing.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 using namespace ew;
 using namespace ew::server;
+using protocol::ApprovalDecision;
 
-TEST_CASE("calls that would ask the same share one question") {
-    Questions questions("approval");
-    REQUIRE(questions.open("rm x", 1) != nullptr);
+namespace {
 
-    Question* const joined = questions.join("rm x", 2);
+constexpr Millis patience{1000};
 
-    REQUIRE(joined != nullptr);
-    CHECK(joined->calls == std::vector<std::uint64_t>{1, 2});
-    CHECK(questions.join("rm y", 3) == nullptr);
+// Notes down what becomes of its questions.
+class Calls final : public Asker {
+public:
+    Calls(std::string_view ids, std::string_view refusal) : Asker(ids, refusal) {}
+
+    void keep(const Question& question, const protocol::ApprovalAnswer&) override {
+        told.push_back("keep " + question.id);
+    }
+
+    void approve(const Question& question, const protocol::ApprovalAnswer&) override {
+        for (const std::uint64_t call : question.calls)
+            told.push_back(fmt::format("approve {}", call));
+    }
+
+    void refuse(const Question& question, const Error& error) override {
+        for (const std::uint64_t call : question.calls)
+            told.push_back(fmt::format("refuse {}: {}", call, error.message));
+    }
+
+    std::vector<std::string> told;
+};
+
+class Client {
+public:
+    Client() : session_(setup(), true), questions(session_, pipe_.outbox()) {}
+
+    // What it was sent since the last time.
+    std::string sent() { return pipe_.read_all(); }
+
+    bool answers(std::string_view id, std::string_view decision) {
+        const std::string text = fmt::format(
+            R"({{"jsonrpc":"2.0","id":"{}","result":{{"decision":"{}"}}}})", id, decision);
+        return questions.on_answer(reader_.read(text));
+    }
+
+private:
+    static SessionSetup setup() {
+        SessionSetup setup;
+        setup.config.approval_timeout = patience;
+        return setup;
+    }
+
+    test::OutboxPipe pipe_;
+    Session session_;
+    protocol::MessageReader reader_;
+
+public:
+    Questions questions;
+};
+
+Question about(std::string key) {
+    Question question;
+    question.key = std::move(key);
+    for (const ApprovalDecision decision :
+         {ApprovalDecision::approved, ApprovalDecision::denied, ApprovalDecision::abort})
+        question.request.available_decisions.push_back({decision, {}, "", {}});
+    return question;
+}
+
+bool holds(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("server/questions");
+
+TEST_CASE("calls of one asker that would ask the same share one question and its answer") {
+    Client client;
+    Calls commands("approval", "not run");
+    Calls patches("patch", "not applied");
+    REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
+
+    CHECK(client.questions.join(commands, "rm x", 2));
+    CHECK_FALSE(client.questions.join(commands, "rm y", 3));
+    CHECK_FALSE(client.questions.join(patches, "rm x", 3));
+    CHECK(client.answers("approval-1", "approved"));
+
+    CHECK(commands.told == std::vector<std::string>{"keep approval-1", "approve 1", "approve 2"});
+    CHECK_FALSE(client.questions.join(commands, "rm x", 3));
 }
 
 TEST_CASE("an answer closes its question, and a second one finds nothing") {
-    Questions questions("approval");
-    const std::string id = questions.open("rm x", 1)->id;
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
 
-    CHECK(questions.take(id).has_value());
-    CHECK_FALSE(questions.take(id).has_value());
-    CHECK_FALSE(questions.take("approval-77").has_value());
-    CHECK_FALSE(questions.take("").has_value());
+    CHECK(client.answers("approval-1", "denied"));
+    CHECK_FALSE(client.answers("approval-1", "approved"));
+    CHECK_FALSE(client.answers("approval-77", "approved"));
+    CHECK_FALSE(client.answers("", "approved"));
+
+    CHECK(commands.told ==
+          std::vector<std::string>{"keep approval-1", "refuse 1: not run: it was denied"});
 }
 
-TEST_CASE("a question lives until the last call leaves it") {
-    Questions questions("approval");
-    questions.open("rm x", 1);
-    questions.join("rm x", 2);
+TEST_CASE("a question is withdrawn when the last call leaves it") {
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
+    REQUIRE(client.questions.join(commands, "rm x", 2));
+    (void)client.sent();
 
-    CHECK_FALSE(questions.leave(1).has_value());
-    const std::optional<Question> closed = questions.leave(2);
+    client.questions.leave(commands, 1);
+    CHECK(client.sent().empty());
+    client.questions.leave(commands, 2);
 
-    REQUIRE(closed.has_value());
-    CHECK(closed->id == "approval-1");
-    CHECK_FALSE(questions.leave(2).has_value());
-    CHECK(questions.join("rm x", 3) == nullptr);
+    CHECK(holds(client.sent(), R"("method":"$/cancelRequest","params":{"id":"approval-1"})"));
+    CHECK_FALSE(client.answers("approval-1", "approved"));
+}
+
+TEST_CASE("a call of one asker does not leave the question of another one") {
+    Client client;
+    Calls commands("approval", "not run");
+    Calls patches("patch", "not applied");
+    REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
+
+    client.questions.leave(patches, 1);
+
+    CHECK(client.answers("approval-1", "approved"));
 }
 
 TEST_CASE("ids of questions are not used twice") {
-    Questions questions("approval");
-    const std::string first = questions.open("a", 1)->id;
-    (void)questions.take(first);
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("a"), clock_now()));
+    REQUIRE(client.answers("approval-1", "denied"));
 
-    CHECK(questions.open("a", 2)->id != first);
+    REQUIRE(client.questions.ask(commands, 2, about("a"), clock_now()));
+
+    CHECK_FALSE(client.answers("approval-1", "approved"));
+    CHECK(client.answers("approval-2", "approved"));
 }
 
-TEST_CASE("only so many questions are open at once") {
-    Questions questions("approval");
-    for (std::size_t i = 0; i < Questions::most_open; ++i)
-        REQUIRE(questions.open(std::to_string(i), i) != nullptr);
-
-    CHECK(questions.open("one more", 1000) == nullptr);
-    (void)questions.take_any();
-    CHECK(questions.open("one more", 1000) != nullptr);
-}
-
-TEST_CASE("a question whose time is over is found once") {
-    Questions questions("approval");
+TEST_CASE("commands and patches together have a bounded number of open questions") {
+    Client client;
+    Calls commands("approval", "not run");
+    Calls patches("patch", "not applied");
     const TimePoint now = clock_now();
-    questions.open("patient", 1);
-    questions.open("hasty", 2)->deadline = now + Millis(10);
+    for (std::size_t i = 0; i < Questions::most_open; ++i)
+        REQUIRE(client.questions.ask(i % 2 == 0 ? commands : patches, i, about(""), now));
 
-    CHECK(questions.next_deadline() == now + Millis(10));
-    CHECK_FALSE(questions.take_due(now).has_value());
-    CHECK(questions.take_due(now + Millis(10))->key == "hasty");
-    CHECK_FALSE(questions.take_due(now + Millis(10)).has_value());
-    CHECK_FALSE(questions.next_deadline().has_value());
+    for (Calls* const calls : {&commands, &patches}) {
+        const Result<void> refused = client.questions.ask(*calls, 1000, about(""), now);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().kind == ErrorKind::limit);
+        CHECK(holds(refused.error().message, "64 questions are open"));
+    }
+
+    REQUIRE(client.answers("approval-1", "denied"));
+    CHECK(client.questions.ask(patches, 1000, about(""), now));
+}
+
+TEST_CASE("an abort refuses everything that is being asked about") {
+    Client client;
+    Calls commands("approval", "not run");
+    Calls patches("patch", "not applied");
+    REQUIRE(client.questions.ask(commands, 1, about("a"), clock_now()));
+    REQUIRE(client.questions.ask(patches, 1, about("b"), clock_now()));
+    (void)client.sent();
+
+    CHECK(client.answers("approval-1", "abort"));
+
+    CHECK(commands.told ==
+          std::vector<std::string>{"keep approval-1", "refuse 1: not run: it was denied"});
+    CHECK(patches.told == std::vector<std::string>{"refuse 1: not applied: everything that was "
+                                                   "being asked about was aborted"});
+    CHECK(holds(client.sent(), R"({"id":"patch-2"})"));
+}
+
+TEST_CASE("a question whose time is over is refused once") {
+    Client client;
+    Calls commands("approval", "not run");
+    const TimePoint now = clock_now();
+    REQUIRE(client.questions.ask(commands, 1, about("a"), now));
+    (void)client.sent();
+
+    CHECK(client.questions.next_deadline() == now + patience);
+    client.questions.on_time(now);
+    CHECK(commands.told.empty());
+    client.questions.on_time(now + patience);
+    client.questions.on_time(now + patience);
+
+    CHECK(commands.told ==
+          std::vector<std::string>{"refuse 1: not run: nobody answered the question in time"});
+    CHECK(holds(client.sent(), "$/cancelRequest"));
+    CHECK_FALSE(client.questions.next_deadline().has_value());
+}
+
+TEST_CASE("an ending server refuses what is asked and asks nothing more") {
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("a"), clock_now()));
+
+    client.questions.close();
+
+    CHECK(commands.told == std::vector<std::string>{"refuse 1: not run: the server is ending"});
+    const Result<void> refused = client.questions.ask(commands, 2, about("b"), clock_now());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::shutting_down);
 }
