@@ -164,8 +164,8 @@ Result<core::RuleSet> rules_in_force(const Options& options, const std::string& 
 }
 
 // Absent: an option has a value that does not exist, and a line has said which.
-std::optional<core::Question> question_of(const Options& options, const config::Config& config,
-                                          const std::string& directory) {
+std::optional<core::JudgedCommand>
+judged_command(const Options& options, const config::Config& config, const std::string& directory) {
     const auto policy = options.has('p')
                             ? value_named<core::ApprovalPolicy>(options.approval_policy)
                             : config.approval_policy;
@@ -176,19 +176,19 @@ std::optional<core::Question> question_of(const Options& options, const config::
                                  policy ? options.sandbox : options.approval_policy));
         return std::nullopt;
     }
-    core::Question question;
-    question.argv = options.words;
-    question.policy = *policy;
-    question.granular = config.granular;
-    question.is_confined =
+    core::JudgedCommand judged;
+    judged.argv = options.words;
+    judged.policy = *policy;
+    judged.granular = config.granular;
+    judged.is_confined =
         sandbox == core::SandboxMode::read_only || sandbox == core::SandboxMode::workspace_write;
-    question.workspace_roots = {directory};
-    question.workdir = directory;
-    question.stays_inside = [directory](std::string_view path) {
+    judged.workspace_roots = {directory};
+    judged.workdir = directory;
+    judged.stays_inside = [directory](std::string_view path) {
         const std::optional<std::string> real = os::real_path(std::string(path));
         return real && (directory == "/" || (*real + "/").starts_with(directory + "/"));
     };
-    return question;
+    return judged;
 }
 
 std::string_view meaning_of(core::Decision decision) {
@@ -239,8 +239,9 @@ int explain(const Options& options) {
         file.empty() ? config::Paths::from_environment().config_file : file,
         file.empty() ? config::WhenMissing::use_defaults : config::WhenMissing::fail);
     if (!config) return fail(config.error());
-    const std::optional<core::Question> question = question_of(options, config->config, directory);
-    if (!question) return status_usage;
+    const std::optional<core::JudgedCommand> judged =
+        judged_command(options, config->config, directory);
+    if (!judged) return status_usage;
     Result<core::RuleSet> rules = rules_in_force(options, directory);
     if (!rules) return fail(rules.error());
 
@@ -249,7 +250,7 @@ int explain(const Options& options) {
     places.workspace_roots = {directory};
     const os::TrustedPrograms programs(std::move(places));
     const core::Judgement judgement = core::judge(
-        *question, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
+        *judged, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
     if (!options.has('j')) {
         print_for_person(judgement, rules->gap);
         return finish(status_ok);

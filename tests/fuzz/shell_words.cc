@@ -104,23 +104,23 @@ void require_found_loosely(std::string_view input, const Script& script) {
 }
 
 void judge(std::string_view input) {
-    core::Question question;
-    question.argv = {"bash", "-c", std::string(input)};
-    question.policy = core::ApprovalPolicy::untrusted;
+    core::JudgedCommand judged;
+    judged.argv = {"bash", "-c", std::string(input)};
+    judged.policy = core::ApprovalPolicy::untrusted;
     core::RuleSet rules;
     rules.rules.resize(1);
     rules.rules.front().prefix = {{"git"}, {"push", "pull"}};
     rules.rules.front().decision = core::Decision::forbidden;
     const auto trust = [](std::string_view word) { return !word.starts_with('.'); };
 
-    const core::Judgement judgement = core::judge(question, rules, trust);
+    const core::Judgement judgement = core::judge(judged, rules, trust);
     require(judgement.decision == core::Decision::allow || !judgement.reason.empty());
     require(judgement.obstacle.empty() || judgement.decision != core::Decision::allow);
     require(judgement.obstacle.empty() || judgement.proposed_prefix.empty());
 
     // Nothing that is forbidden in itself may become less by standing behind something harmless.
-    question.argv.back() = "true\n" + std::string(input);
-    const core::Judgement behind = core::judge(question, rules, trust);
+    judged.argv.back() = "true\n" + std::string(input);
+    const core::Judgement behind = core::judge(judged, rules, trust);
     require(judgement.decision != core::Decision::forbidden ||
             behind.decision != core::Decision::allow);
 }

@@ -56,13 +56,13 @@ bool is_odd_shell_call(const Words& argv) {
 
 class Dissection {
 public:
-    Dissection(const Question& question, const ProgramTrust& trust)
-        : question_(question),
+    Dissection(const JudgedCommand& judged, const ProgramTrust& trust)
+        : judged_(judged),
           trust_(trust),
-          has_left_(!is_inside(question.workdir, question.workspace_roots)) {}
+          has_left_(!is_inside(judged.workdir, judged.workspace_roots)) {}
 
     std::vector<Part> take_apart() {
-        const Words& argv = question_.argv;
+        const Words& argv = judged_.argv;
         add({argv, std::vector<bool>(argv.size(), false)}, 0);
         return std::move(parts_);
     }
@@ -86,10 +86,10 @@ private:
         if (target == ".") return false;
         if (!target.starts_with('/')) {
             if (has_moved_) return true;
-            target = question_.workdir + "/" + target;
+            target = judged_.workdir + "/" + target;
         }
         has_moved_ = true;
-        return !question_.stays_inside || !question_.stays_inside(target);
+        return !judged_.stays_inside || !judged_.stays_inside(target);
     }
 
     // Why a script for this shell is not taken apart; empty: it is.
@@ -99,10 +99,10 @@ private:
             return shell + " is not known to be a shell of the system";
         if (depth >= deepest_shell) return "too many shells in each other";
         const bool is_known =
-            depth > 0 || question_.program.empty() ||
-            is_listed("ash bash busybox dash rbash sh zsh", family(question_.program));
-        if (!is_known) return shell + " stands for " + question_.program;
-        if (!question_.has_utf8_locale && !is_ascii(command.words[2]))
+            depth > 0 || judged_.program.empty() ||
+            is_listed("ash bash busybox dash rbash sh zsh", family(judged_.program));
+        if (!is_known) return shell + " stands for " + judged_.program;
+        if (!judged_.has_utf8_locale && !is_ascii(command.words[2]))
             return "letters that are not ASCII, in a locale that may read them otherwise";
         return {};
     }
@@ -111,7 +111,7 @@ private:
         std::string obstacle = obstacle_of_shell(command, depth);
         if (!obstacle.empty()) return push(command, depth, std::move(obstacle));
         ShellCall call = shell_call(command.words);
-        if (depth == 0 && family(question_.program) == "zsh") call.dialect = Dialect::zsh;
+        if (depth == 0 && family(judged_.program) == "zsh") call.dialect = Dialect::zsh;
         const Script script = decompose(call.script, call.dialect);
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // The outermost shell is only how the script is run: no rule is about that.
@@ -133,7 +133,7 @@ private:
         part.inner_shells = inner_shells_;
         part.is_in_shell = depth > 0;
         part.has_left_workspace = has_left_;
-        if (depth == 0) part.program = question_.program;
+        if (depth == 0) part.program = judged_.program;
         return part;
     }
 
@@ -145,7 +145,7 @@ private:
         parts_.push_back(std::move(part));
     }
 
-    const Question& question_;
+    const JudgedCommand& judged_;
     const ProgramTrust& trust_;
     std::vector<Part> parts_;
     std::vector<Words> inner_shells_;
@@ -155,8 +155,8 @@ private:
 
 } // namespace
 
-std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust) {
-    return Dissection(question, trust).take_apart();
+std::vector<Part> take_apart(const JudgedCommand& judged, const ProgramTrust& trust) {
+    return Dissection(judged, trust).take_apart();
 }
 
 Words words_of_program(const Part& part) {

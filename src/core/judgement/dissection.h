@@ -11,7 +11,7 @@
 
 namespace ew::core {
 
-struct Question;
+struct JudgedCommand;
 
 // One command of a script, or a whole argv.
 struct Part {
@@ -24,8 +24,8 @@ struct Part {
     std::string program = {};        // the file that its first word stands for; empty: not known
 };
 
-// The question's argv itself if it is no shell with a script. Never empty.
-std::vector<Part> take_apart(const Question& question, const ProgramTrust& trust);
+// The argv itself if it is no shell with a script. Never empty.
+std::vector<Part> take_apart(const JudgedCommand& judged, const ProgramTrust& trust);
 
 // The words with the name of what runs in front. Empty if that is the first word's, or not known.
 Words words_of_program(const Part& part);

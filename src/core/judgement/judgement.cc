@@ -47,8 +47,8 @@ struct Finding {
 
 class Judge {
 public:
-    Judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust)
-        : question_(question), rules_(rules), trust_(trust) {}
+    Judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust)
+        : judged_(judged), rules_(rules), trust_(trust) {}
 
     Finding find(const Part& part) const {
         const RuleMatches matches = find_rules(part, rules_, trust_);
@@ -59,7 +59,7 @@ public:
         const bool is_dangerous_here = is_dangerous(part.command.words) ||
                                        (!by_program.empty() && is_dangerous(by_program)) ||
                                        std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
-        if (matches.allow && !question_.has_risky_environment &&
+        if (matches.allow && !judged_.has_risky_environment &&
             (!is_dangerous_here || covers_danger(*matches.allow)))
             return {Decision::allow, Cause::rule, matches.allow};
         return by_heuristic(part, is_dangerous_here);
@@ -72,7 +72,7 @@ private:
     }
 
     bool is_safe(const Part& part) const {
-        if (!part.obstacle.empty() || question_.has_risky_environment) return false;
+        if (!part.obstacle.empty() || judged_.has_risky_environment) return false;
         return is_known_safe(part.command, [&](std::string_view word) {
             return (part.is_in_shell && is_listed(builtins, word)) ||
                    is_trusted_start(part, trust_);
@@ -80,12 +80,12 @@ private:
     }
 
     bool wants_more() const {
-        return question_.permissions != SandboxPermissions::use_default && question_.is_confined;
+        return judged_.permissions != SandboxPermissions::use_default && judged_.is_confined;
     }
 
     Finding by_heuristic(const Part& part, bool is_dangerous_here) const {
-        const bool asks_when_unknown = question_.policy == ApprovalPolicy::untrusted;
-        const bool never_asks = question_.policy == ApprovalPolicy::never;
+        const bool asks_when_unknown = judged_.policy == ApprovalPolicy::untrusted;
+        const bool never_asks = judged_.policy == ApprovalPolicy::never;
         if (is_safe(part)) return {Decision::allow, Cause::known_safe};
         if (is_dangerous_here)
             return {never_asks ? Decision::forbidden : Decision::prompt, Cause::dangerous};
@@ -94,7 +94,7 @@ private:
         return {Decision::allow, wants_more() ? Cause::unknown : Cause::confinement};
     }
 
-    const Question& question_;
+    const JudgedCommand& judged_;
     const RuleSet& rules_;
     const ProgramTrust& trust_;
 };
@@ -183,15 +183,15 @@ std::size_t deciding(const std::vector<Finding>& findings) {
 }
 
 // The policy has the last word about whether a question may be asked.
-void apply_policy(Judgement& judgement, const Question& question) {
+void apply_policy(Judgement& judgement, const JudgedCommand& judged) {
     if (judgement.decision != Decision::prompt) return;
-    const bool is_granular = question.policy == ApprovalPolicy::granular;
+    const bool is_granular = judged.policy == ApprovalPolicy::granular;
     std::string refused_by;
-    if (question.policy == ApprovalPolicy::never)
+    if (judged.policy == ApprovalPolicy::never)
         refused_by = "the approval policy is never to ask";
-    else if (is_granular && judgement.is_by_rule && !question.granular.rules)
+    else if (is_granular && judgement.is_by_rule && !judged.granular.rules)
         refused_by = "the approval policy allows no question that a rule asks for";
-    else if (is_granular && !judgement.is_by_rule && !question.granular.sandbox_approval)
+    else if (is_granular && !judgement.is_by_rule && !judged.granular.sandbox_approval)
         refused_by = "the approval policy allows no question about the sandbox";
     if (refused_by.empty()) return;
     judgement.decision = Decision::forbidden;
@@ -199,15 +199,15 @@ void apply_policy(Judgement& judgement, const Question& question) {
 }
 
 // Why the call may not ask for more than the sandbox gives. Empty: it may.
-std::string refused_permissions(const Question& question) {
-    if (question.permissions == SandboxPermissions::use_default) return {};
-    const std::string what = question.permissions == SandboxPermissions::require_escalated
+std::string refused_permissions(const JudgedCommand& judged) {
+    if (judged.permissions == SandboxPermissions::use_default) return {};
+    const std::string what = judged.permissions == SandboxPermissions::require_escalated
                                  ? "running outside the sandbox"
                                  : "more permissions in the sandbox";
-    switch (question.policy) {
+    switch (judged.policy) {
     case ApprovalPolicy::on_request: return {};
     case ApprovalPolicy::granular:
-        if (question.granular.request_permissions) return {};
+        if (judged.granular.request_permissions) return {};
         return "the approval policy allows no request for " + what;
     case ApprovalPolicy::untrusted:
     case ApprovalPolicy::on_failure:
@@ -216,13 +216,13 @@ std::string refused_permissions(const Question& question) {
     return {};
 }
 
-void ask_for_permissions(Judgement& judgement, const Question& question) {
+void ask_for_permissions(Judgement& judgement, const JudgedCommand& judged) {
     const bool wants_more =
-        question.permissions != SandboxPermissions::use_default && question.is_confined;
+        judged.permissions != SandboxPermissions::use_default && judged.is_confined;
     if (judgement.decision != Decision::allow || !wants_more) return;
     judgement.decision = Decision::prompt;
     judgement.is_safe_listed = false;
-    judgement.reason = question.permissions == SandboxPermissions::require_escalated
+    judgement.reason = judged.permissions == SandboxPermissions::require_escalated
                            ? "the call asks to run outside the sandbox"
                            : "the call asks for more permissions in the sandbox";
 }
@@ -239,17 +239,17 @@ bool can_be_proposed(const Finding& finding, const Part& part) {
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
 }
 
-bool covers_everything(const std::vector<Part>& parts, const Question& question,
+bool covers_everything(const std::vector<Part>& parts, const JudgedCommand& judged,
                        const std::string& gap, const ProgramTrust& trust) {
     PrefixRule rule;
-    for (const std::string& word : question.requested_prefix)
+    for (const std::string& word : judged.requested_prefix)
         rule.prefix.push_back({word});
     rule.decision = Decision::allow;
     rule.layer = RuleLayer::session;
     RuleSet rules;
     rules.gap = gap;
     rules.rules.push_back(std::move(rule));
-    const Judge judge(question, rules, trust);
+    const Judge judge(judged, rules, trust);
     return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
         const Finding finding = judge.find(part);
         return finding.decision == Decision::allow && finding.cause != Cause::unknown;
@@ -257,7 +257,7 @@ bool covers_everything(const std::vector<Part>& parts, const Question& question,
 }
 
 Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findings,
-               const Question& question, const std::string& gap, const ProgramTrust& trust) {
+               const JudgedCommand& judged, const std::string& gap, const ProgramTrust& trust) {
     const bool has_any_rule = std::any_of(findings.begin(), findings.end(), has_rule);
     const bool has_strict_rule = std::any_of(findings.begin(), findings.end(), [](const auto& f) {
         return has_rule(f) && f.decision != Decision::allow;
@@ -268,9 +268,9 @@ Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findi
     const bool destroys = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
         return finding.cause == Cause::dangerous;
     });
-    const Words& requested = question.requested_prefix;
+    const Words& requested = judged.requested_prefix;
     if (!has_any_rule && !destroys && can_be_prefix(requested) && !is_dangerous(requested) &&
-        covers_everything(parts, question, gap, trust))
+        covers_everything(parts, judged, gap, trust))
         return requested;
     const bool is_prompt = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
         return finding.decision == Decision::prompt || finding.cause == Cause::unknown;
@@ -319,29 +319,29 @@ Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>
 
 } // namespace
 
-Judgement judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust) {
-    if (!is_runnable(question.argv))
+Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust) {
+    if (!is_runnable(judged.argv))
         return refusal(
             "this cannot be run: it has no program, or a word holds NUL or is longer than 128 KiB");
-    const std::vector<Part> parts = take_apart(question, trust);
-    const Judge judge(question, rules, trust);
+    const std::vector<Part> parts = take_apart(judged, trust);
+    const Judge judge(judged, rules, trust);
     std::vector<Finding> findings;
     findings.reserve(parts.size());
     for (const Part& part : parts)
         findings.push_back(judge.find(part));
 
     Judgement judgement = judge_parts(parts, findings, rules);
-    const std::string refused = refused_permissions(question);
+    const std::string refused = refused_permissions(judged);
     if (!refused.empty() && judgement.decision != Decision::forbidden) {
         judgement.decision = Decision::forbidden;
         judgement.is_by_rule = judgement.is_safe_listed = false;
         judgement.reason = refused;
         return judgement;
     }
-    ask_for_permissions(judgement, question);
-    apply_policy(judgement, question);
+    ask_for_permissions(judgement, judged);
+    apply_policy(judgement, judged);
     if (judgement.decision != Decision::forbidden)
-        judgement.proposed_prefix = proposal(parts, findings, question, rules.gap, trust);
+        judgement.proposed_prefix = proposal(parts, findings, judged, rules.gap, trust);
     return judgement;
 }
 

@@ -13,7 +13,8 @@
 
 namespace ew::core {
 
-struct Question {
+// A command line, and all that its judgement depends on.
+struct JudgedCommand {
     Words argv;
     ApprovalPolicy policy = ApprovalPolicy::on_request;
     GranularFlags granular = {};
@@ -53,7 +54,7 @@ struct Judgement {
     Words proposed_prefix = {};  // a rule to offer with the question; may be empty
 };
 
-Judgement judge(const Question& question, const RuleSet& rules, const ProgramTrust& trust);
+Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust);
 
 // What an approval is kept for: the words of the one command in a shell's script, or the script, or
 // the words as they are. Equal results run the same.

@@ -24,9 +24,9 @@ using protocol::ApprovalDecision;
 using protocol::ApprovalKind;
 using protocol::ApprovalScope;
 
-core::Question question_about(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                              const SessionSettings& settings, bool is_confined) {
-    core::Question question;
+core::JudgedCommand question_about(const ExecPlan& plan, const protocol::ExecCommandParams& params,
+                                   const SessionSettings& settings, bool is_confined) {
+    core::JudgedCommand question;
     question.argv = plan.argv;
     question.policy = settings.config.approval_policy;
     question.granular = settings.config.granular;
@@ -150,7 +150,7 @@ void Gate::refresh_rules() {
                   "execward policy check shows all problems"});
 }
 
-core::Judgement Gate::judge(const ExecPlan& plan, const core::Question& question,
+core::Judgement Gate::judge(const ExecPlan& plan, const core::JudgedCommand& question,
                             const core::RuleSet* only_rules) {
     os::TrustPlaces places;
     places.path = search_path(plan);
@@ -219,7 +219,7 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
     ruling.judgement = judge(plan, question_about(plan, params, settings, is_confined), only_rules);
     if (plan.remote) ruling.judgement.proposed_prefix.clear();
     ruling.decision = ruling.judgement.decision;
-    ruling.key = approval_key(plan, params, plan.reach);
+    ruling.key = approval_key(plan, params, plan.extra);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
     if (ruling.decision == Decision::allow) {
         ruling.is_harmless = ruling.judgement.is_safe_listed;

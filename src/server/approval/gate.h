@@ -94,7 +94,7 @@ private:
     Ruling find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                        const SessionSettings& settings, bool is_confined,
                        const core::RuleSet* only_rules);
-    core::Judgement judge(const ExecPlan& plan, const core::Question& question,
+    core::Judgement judge(const ExecPlan& plan, const core::JudgedCommand& question,
                           const core::RuleSet* only_rules);
     std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
                                            const std::string& project);

@@ -182,12 +182,12 @@ Result<ExecPlan> plan_exec_there(const ExecCommandParams& params, const RemotePl
     return plan;
 }
 
-RemoteStart remote_start(const ExecPlan& plan, const Reach& reach) {
+RemoteStart remote_start(const ExecPlan& plan, const ExtraPermissions& extra) {
     RemoteStart start;
     start.environment = plan.remote->environment;
     start.for_execward = plan.remote->is_execward;
     start.inherited = plan.remote->inherited;
-    if (const std::optional<SandboxOrder> confined = confined_start(plan, reach))
+    if (const std::optional<SandboxOrder> confined = confined_start(plan, extra))
         start.sandbox = request_for(confined->policy, plan);
     return start;
 }

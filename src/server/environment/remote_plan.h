@@ -24,7 +24,7 @@ struct RemotePlace {
 Result<ExecPlan> plan_exec_there(const protocol::ExecCommandParams& params,
                                  const RemotePlace& place);
 
-// An attempt with this reach, of a plan for another environment.
-RemoteStart remote_start(const ExecPlan& plan, const Reach& reach);
+// How an attempt with these extra permissions starts, of a plan for another environment.
+RemoteStart remote_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
 } // namespace ew::server

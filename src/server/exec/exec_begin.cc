@@ -80,9 +80,9 @@ sandbox::GuaranteeSet ExecService::missing_for(const sandbox::Policy& policy) co
 
 // As far as it can be told before the start.
 protocol::Confinement ExecService::expected_confinement(const ExecPlan& plan,
-                                                        const Reach& reach) const {
+                                                        const ExtraPermissions& extra) const {
     protocol::Confinement confinement;
-    const std::optional<SandboxOrder> start = confined_start(plan, reach);
+    const std::optional<SandboxOrder> start = confined_start(plan, extra);
     if (!start) return confinement;
     if (plan.remote) { // the server there tells what it could not keep
         if (plan.remote->confines) confinement.type = protocol::SandboxType::linux_seccomp;
@@ -100,7 +100,7 @@ protocol::Confinement ExecService::expected_confinement(const ExecPlan& plan,
 
 // Nobody is asked about what cannot be run.
 std::optional<Error> ExecService::hindrance(const ExecPlan& plan) const {
-    const std::optional<SandboxOrder> start = confined_start(plan, plan.reach);
+    const std::optional<SandboxOrder> start = confined_start(plan, plan.extra);
     if (plan.remote) return remote_.hindrance(plan.remote->environment, start.has_value());
     if (!start || start->policy.enforcement != sandbox::Enforcement::require) return std::nullopt;
     const sandbox::GuaranteeSet missing = missing_for(start->policy);
@@ -113,7 +113,7 @@ exec_call::Verdict ExecService::verdict_on(const Gate::Ruling& ruling, const Exe
     exec_call::Verdict verdict;
     if (plan.policy && session_.answers_questions())
         verdict.retry = exec_call::retry_rule(config.approval_policy, config.granular);
-    if (plan.reach.permissions == SandboxPermissions::require_escalated)
+    if (plan.extra.permissions == SandboxPermissions::require_escalated)
         verdict.bounds = exec_call::Bounds::none;
     const std::string& reason = ruling.judgement.reason;
     if (ruling.decision != core::Decision::forbidden) {

@@ -44,9 +44,9 @@ void ExecService::audit(const Call& call, std::string_view event, std::string de
 
 void ExecService::audit_start(const Call& call, const Attempt& attempt,
                               const std::string& process) {
-    const protocol::Confinement confinement = expected_confinement(call.plan, attempt.reach);
+    const protocol::Confinement confinement = expected_confinement(call.plan, attempt.extra);
     const bool is_confined = confinement.type != protocol::SandboxType::none;
-    const std::string more = described(attempt.reach.additions);
+    const std::string more = described(attempt.extra.additions);
     store::AuditRow row;
     row.call = call.call_id;
     row.event = "start";
@@ -72,22 +72,22 @@ std::string ExecService::next_id() {
 }
 
 // What a second attempt may reach. It keeps what the call was granted.
-Reach ExecService::again(const Call& call, Bounds bounds) {
+ExtraPermissions ExecService::again(const Call& call, Bounds bounds) {
     if (bounds == Bounds::none) return {SandboxPermissions::require_escalated, {}};
     return {SandboxPermissions::with_additional_permissions,
-            together(call.plan.reach.additions, call.widening.value_or(sandbox::Additions{}))};
+            together(call.plan.extra.additions, call.widening.value_or(sandbox::Additions{}))};
 }
 
 ExecService::Attempt ExecService::attempt_for(const Call& call, Bounds bounds,
                                               bool was_asked) const {
     Attempt attempt;
-    attempt.reach = call.plan.reach;
+    attempt.extra = call.plan.extra;
     attempt.is_harmless = call.ruling.is_harmless && call.attempts == 0;
     attempt.decided_by = was_asked ? "client" : call.ruling.decided_by;
     attempt.reason = was_asked ? "approved" : call.ruling.decided_by;
     if (!call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
     if (call.attempts == 0) return attempt;
-    attempt.reach = again(call, bounds);
+    attempt.extra = again(call, bounds);
     attempt.rule.reset();
     attempt.reason = was_asked ? "approved" : "allowed before";
     if (!was_asked) {
@@ -139,20 +139,20 @@ void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Star
     if (call.plan.remote) {
         launch.backend = &remote_;
         auto remote = std::make_unique<RemoteProcess>();
-        remote->order = remote_start(call.plan, attempt.reach);
+        remote->order = remote_start(call.plan, attempt.extra);
         launch.is_confined_there = remote->order.sandbox.has_value();
         launch.remote = std::move(remote);
     } else {
-        launch.sandbox = confined_start(call.plan, attempt.reach);
+        launch.sandbox = confined_start(call.plan, attempt.extra);
     }
     launch.timeout_ms = call.params.timeout_ms.value_or(0);
     protocol::ExecAttemptEvent told;
     told.call_id = call.call_id;
     told.n = call.attempts;
-    told.confinement = expected_confinement(call.plan, attempt.reach).type;
+    told.confinement = expected_confinement(call.plan, attempt.extra).type;
     told.reason = attempt.reason;
     notify(outbox_, "exec/attempt", told);
-    if (launch.sandbox && !are_where_they_were(attempt.reach.additions)) {
+    if (launch.sandbox && !are_where_they_were(attempt.extra.additions)) {
         events_.emplace_back(
             serial, event::StartFailed{{ErrorKind::sandbox_unavailable,
                                         "the command was not run: a path that it was granted "

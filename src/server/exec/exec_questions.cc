@@ -24,7 +24,7 @@ constexpr std::size_t most_denials_shown = 10; // to a person
 
 // Where nothing is confined, nothing can be added.
 ApprovalKind kind_of(const ExecPlan& plan) {
-    switch (plan.reach.permissions) {
+    switch (plan.extra.permissions) {
     case SandboxPermissions::use_default: return ApprovalKind::command;
     case SandboxPermissions::require_escalated: return ApprovalKind::escalation;
     case SandboxPermissions::with_additional_permissions: break;
@@ -94,7 +94,7 @@ std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, cons
     if (plan.is_login)
         notes.emplace_back("It is a login shell: start-up files of the user run first.");
     if (request.kind == ApprovalKind::permissions)
-        add_permissions(notes, plan.reach.additions, !plan.remote);
+        add_permissions(notes, plan.extra.additions, !plan.remote);
     if (!request.sandbox.missing.empty())
         notes.push_back(fmt::format("The sandbox cannot keep all its promises here: {}.",
                                     fmt::join(request.sandbox.missing, ", ")));
@@ -153,9 +153,9 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
     request.justification = call.params.justification;
     request.tty = call.params.tty;
     request.stdin_text = call.params.stdin_text;
-    request.sandbox = expected_confinement(call.plan, call.plan.reach);
-    if (!call.plan.reach.additions.empty())
-        request.additional_permissions = permissions_of(call.plan.reach.additions);
+    request.sandbox = expected_confinement(call.plan, call.plan.extra);
+    if (!call.plan.extra.additions.empty())
+        request.additional_permissions = permissions_of(call.plan.extra.additions);
     if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())
         request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
     if (kind == ApprovalKind::retry)
@@ -216,7 +216,7 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
     question.key = shared_key(call, kind);
     if (questions_.join(*this, question.key, serial)) return;
     question.grant_key = call.ruling.key;
-    question.widening = call.plan.reach.additions;
+    question.widening = call.plan.extra.additions;
     if (kind == ApprovalKind::retry && call.widening) {
         question.widening = call.widening;
         question.widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));

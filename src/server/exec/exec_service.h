@@ -122,7 +122,7 @@ private:
         std::string reason = {};
         std::string decided_by = {};
         std::optional<std::string> rule = {};
-        Reach reach = {};
+        ExtraPermissions extra = {};
         bool is_harmless = false;
     };
 
@@ -146,7 +146,8 @@ private:
     core::exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan) const;
     std::optional<Error> hindrance(const ExecPlan& plan) const;
     sandbox::GuaranteeSet missing_for(const sandbox::Policy& policy) const;
-    protocol::Confinement expected_confinement(const ExecPlan& plan, const Reach& reach) const;
+    protocol::Confinement expected_confinement(const ExecPlan& plan,
+                                               const ExtraPermissions& extra) const;
     WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
     void deliver(std::uint64_t call, Event event);
     void work();
@@ -175,7 +176,7 @@ private:
     std::string shared_key(const Call& call, protocol::ApprovalKind kind) const;
 
     // attempts
-    static Reach again(const Call& call, core::exec_call::Bounds bounds);
+    static ExtraPermissions again(const Call& call, core::exec_call::Bounds bounds);
     Attempt attempt_for(const Call& call, core::exec_call::Bounds bounds, bool was_asked) const;
     std::unique_ptr<ExecProcess> record_of(std::uint64_t serial, const Call& call,
                                            const Attempt& attempt, const std::string& id) const;

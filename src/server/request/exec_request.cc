@@ -106,12 +106,12 @@ Result<std::vector<std::string>> argv_of(const ExecCommandParams& params,
 Result<void> confine(ExecPlan& plan, const ExecCommandParams& params,
                      const SessionSettings& settings, sandbox::Additions additions) {
     plan.sandbox_mode = settings.config.sandbox;
-    plan.reach.permissions = params.sandbox_permissions;
+    plan.extra.permissions = params.sandbox_permissions;
     sandbox::Policy policy = policy_of(settings);
     if (!sandbox::needs_sandbox(policy)) return {}; // there is nothing that could be added
     plan.policy = std::move(policy);
-    plan.reach.additions = std::move(additions);
-    return sandbox::check(sandbox::widened(*plan.policy, plan.reach.additions));
+    plan.extra.additions = std::move(additions);
+    return sandbox::check(sandbox::widened(*plan.policy, plan.extra.additions));
 }
 
 void add_own_variables(ExecPlan& plan, const ExecCommandParams& params) {
@@ -171,25 +171,25 @@ os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_
     return request;
 }
 
-std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const Reach& reach) {
-    if (!plan.policy || reach.permissions == core::SandboxPermissions::require_escalated)
+std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPermissions& extra) {
+    if (!plan.policy || extra.permissions == core::SandboxPermissions::require_escalated)
         return std::nullopt;
-    sandbox::Policy policy = sandbox::widened(*plan.policy, reach.additions);
+    sandbox::Policy policy = sandbox::widened(*plan.policy, extra.additions);
     if (!sandbox::needs_sandbox(policy)) return std::nullopt;
     return SandboxOrder{std::move(policy), plan.context};
 }
 
 std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
-                         const Reach& reach) {
+                         const ExtraPermissions& extra) {
     ByteBuffer out;
     json::FieldWriter writer(out);
     writer.required("argv", core::canonical_argv(plan.argv));
     writer.required("program", plan.program);
     writer.required("login", plan.is_login);
     writer.required("sandbox", plan.sandbox_mode);
-    writer.required("permissions", reach.permissions);
-    if (!reach.additions.empty()) writer.required("additional", permissions_of(reach.additions));
-    if (confined_start(plan, reach)) writer.required("policy", words_of(*plan.policy));
+    writer.required("permissions", extra.permissions);
+    if (!extra.additions.empty()) writer.required("additional", permissions_of(extra.additions));
+    if (confined_start(plan, extra)) writer.required("policy", words_of(*plan.policy));
     writer.required("environment", plan.own_variables);
     if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
     writer.optional("stdin", params.stdin_text);

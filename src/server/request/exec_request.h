@@ -48,7 +48,7 @@ struct ExecPlan {
     core::SandboxMode sandbox_mode = core::SandboxMode::danger_full_access;
     std::optional<sandbox::Policy> policy;
     sandbox::Context context;
-    Reach reach;                      // what the call asks for beyond the policy
+    ExtraPermissions extra;           // what the call asks for beyond the policy
     std::optional<RemotePlan> remote; // it is to run in another environment
 
     // As messages tell it.
@@ -96,13 +96,13 @@ bool has_utf8_locale(const ExecPlan& plan);
 // which it is.
 os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
 
-// An attempt with this reach. Absent: it runs unconfined.
-std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const Reach& reach);
+// How an attempt with these extra permissions is confined. Returns nullopt if it runs unconfined.
+std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
 // A digest of what a remembered approval has to agree in: what runs, with what input and extras,
-// how confined, with what reach. The directory is not part of it: the scope of the approval says
+// how confined, with which extra permissions. The directory is not part of it: the scope of the approval says
 // where it counts.
 std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
-                         const Reach& reach);
+                         const ExtraPermissions& extra);
 
 } // namespace ew::server

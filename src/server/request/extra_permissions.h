@@ -1,5 +1,5 @@
-// How far a command may reach beyond its session's policy: what a call asks for, what would let
-// through what was refused to it, and how a person reads that.
+// What a command may do beyond its session's policy: what a call asks for, what would let through
+// what was refused to it, and how a person reads that.
 #pragma once
 
 #include "base/result.h"
@@ -14,12 +14,12 @@
 
 namespace ew::server {
 
-// An approval names it: it covers no other.
-struct Reach {
+// An approval names them, and covers no others.
+struct ExtraPermissions {
     core::SandboxPermissions permissions = core::SandboxPermissions::use_default;
     sandbox::Additions additions = {}; // absolute paths without links, sorted, each once
 
-    bool operator==(const Reach&) const = default;
+    bool operator==(const ExtraPermissions&) const = default;
 };
 
 // Paths count from `workdir`, empty ones do not count. A path that does not exist yet is the one

@@ -10,9 +10,9 @@ using ew::core::canonical_argv;
 using ew::core::Decision;
 using ew::core::is_banned_prefix;
 using ew::core::judge;
+using ew::core::JudgedCommand;
 using ew::core::Judgement;
 using ew::core::PrefixRule;
-using ew::core::Question;
 using ew::core::RuleLayer;
 using ew::core::RuleSet;
 using ew::core::SandboxPermissions;
@@ -25,13 +25,13 @@ bool is_trusted(std::string_view word) {
            word.starts_with("/bin/");
 }
 
-Question asked(std::string script, ApprovalPolicy policy = ApprovalPolicy::untrusted) {
-    Question question;
-    question.argv = {"bash", "-lc", std::move(script)};
-    question.policy = policy;
-    question.workspace_roots = {"/work/tree"};
-    question.workdir = "/work/tree";
-    return question;
+JudgedCommand asked(std::string script, ApprovalPolicy policy = ApprovalPolicy::untrusted) {
+    JudgedCommand judged;
+    judged.argv = {"bash", "-lc", std::move(script)};
+    judged.policy = policy;
+    judged.workspace_roots = {"/work/tree"};
+    judged.workdir = "/work/tree";
+    return judged;
 }
 
 PrefixRule rule(Decision decision, const Words& words, RuleLayer layer = RuleLayer::user) {
@@ -50,8 +50,8 @@ RuleSet rules(std::vector<PrefixRule> list) {
     return set;
 }
 
-Decision decided(const Question& question, const RuleSet& set = {}) {
-    return judge(question, set, is_trusted).decision;
+Decision decided(const JudgedCommand& judged, const RuleSet& set = {}) {
+    return judge(judged, set, is_trusted).decision;
 }
 
 Decision decided(const char* script, const RuleSet& set) {
@@ -63,9 +63,9 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 // Words joined by blanks.
-std::string proposed(const Question& question, const RuleSet& set = {}) {
+std::string proposed(const JudgedCommand& judged, const RuleSet& set = {}) {
     std::string text;
-    for (const std::string& word : judge(question, set, is_trusted).proposed_prefix)
+    for (const std::string& word : judge(judged, set, is_trusted).proposed_prefix)
         text += (text.empty() ? "" : " ") + word;
     return text;
 }
@@ -102,9 +102,9 @@ TEST_CASE("each policy decides about the safe, the unknown and the dangerous") {
     for (const Row& row : table) {
         CAPTURE(static_cast<int>(row.policy));
         const auto with = [&](const char* script) {
-            Question question = asked(script, row.policy);
-            question.is_confined = row.is_confined;
-            return decided(question);
+            JudgedCommand judged = asked(script, row.policy);
+            judged.is_confined = row.is_confined;
+            return decided(judged);
         };
         CHECK(with("ls | head") == row.safe);
         CHECK(with("make") == row.unknown);
@@ -163,16 +163,16 @@ TEST_CASE("a rule that allows a bare program does not cover what is dangerous") 
 }
 
 TEST_CASE("under never the reason says how a dangerous command can be allowed") {
-    Question question = asked("rm -rf a", ApprovalPolicy::never);
-    question.is_confined = false;
+    JudgedCommand judged = asked("rm -rf a", ApprovalPolicy::never);
+    judged.is_confined = false;
 
-    const Judgement refused = judge(question, {}, is_trusted);
+    const Judgement refused = judge(judged, {}, is_trusted);
     CHECK(refused.decision == forbidden);
     CHECK(has(refused.reason, "`rm -rf a`"));
     CHECK(has(refused.reason, "never to ask"));
     CHECK(has(refused.reason, "a rule that allows it"));
 
-    CHECK(decided(question, rules({rule(allow, {"rm", "-rf"})})) == allow);
+    CHECK(decided(judged, rules({rule(allow, {"rm", "-rf"})})) == allow);
 }
 
 TEST_CASE("under never a rule that asks refuses") {
@@ -186,8 +186,8 @@ TEST_CASE("under never a rule that asks refuses") {
 
 TEST_CASE("granular refuses the kinds of question that are switched off") {
     const RuleSet set = rules({rule(prompt, {"ls"})});
-    Question by_rule = asked("ls", ApprovalPolicy::granular);
-    Question by_heuristic = asked("rm -f a", ApprovalPolicy::granular);
+    JudgedCommand by_rule = asked("ls", ApprovalPolicy::granular);
+    JudgedCommand by_heuristic = asked("rm -f a", ApprovalPolicy::granular);
     CHECK(decided(by_rule, set) == prompt);
     CHECK(decided(by_heuristic, set) == prompt);
 
@@ -204,32 +204,32 @@ TEST_CASE(
     "asking for more than the sandbox gives is a question under on-request, whatever is allowed") {
     for (const auto permissions :
          {SandboxPermissions::require_escalated, SandboxPermissions::with_additional_permissions}) {
-        Question question = asked("make", ApprovalPolicy::on_request);
-        question.permissions = permissions;
-        CHECK(decided(question) == prompt);
-        CHECK(decided(question, rules({rule(allow, {"make"})})) == prompt);
+        JudgedCommand judged = asked("make", ApprovalPolicy::on_request);
+        judged.permissions = permissions;
+        CHECK(decided(judged) == prompt);
+        CHECK(decided(judged, rules({rule(allow, {"make"})})) == prompt);
 
-        question.argv = {"ls"};
-        CHECK(decided(question) == prompt);
+        judged.argv = {"ls"};
+        CHECK(decided(judged) == prompt);
 
-        question.is_confined = false;
-        CHECK(decided(question) == allow);
+        judged.is_confined = false;
+        CHECK(decided(judged) == allow);
     }
 }
 
 TEST_CASE("other policies let no call ask for more") {
     for (const auto policy :
          {ApprovalPolicy::untrusted, ApprovalPolicy::on_failure, ApprovalPolicy::never}) {
-        Question question = asked("ls", policy);
-        question.permissions = SandboxPermissions::require_escalated;
+        JudgedCommand judged = asked("ls", policy);
+        judged.permissions = SandboxPermissions::require_escalated;
 
-        const Judgement judgement = judge(question, {}, is_trusted);
+        const Judgement judgement = judge(judged, {}, is_trusted);
 
         CHECK(judgement.decision == forbidden);
         CHECK(has(judgement.reason, "outside the sandbox"));
     }
 
-    Question granular = asked("ls", ApprovalPolicy::granular);
+    JudgedCommand granular = asked("ls", ApprovalPolicy::granular);
     granular.permissions = SandboxPermissions::require_escalated;
     CHECK(decided(granular) == prompt);
     granular.granular.request_permissions = false;
@@ -237,11 +237,11 @@ TEST_CASE("other policies let no call ask for more") {
 }
 
 TEST_CASE("a risky environment takes the safe list and rules that allow away") {
-    Question question = asked("ls");
-    question.has_risky_environment = true;
+    JudgedCommand judged = asked("ls");
+    judged.has_risky_environment = true;
 
-    CHECK(decided(question) == prompt);
-    CHECK(decided(question, rules({rule(allow, {"ls"})})) == prompt);
+    CHECK(decided(judged) == prompt);
+    CHECK(decided(judged, rules({rule(allow, {"ls"})})) == prompt);
 }
 
 TEST_CASE("what runs because it is known to be safe is told") {
@@ -361,15 +361,15 @@ TEST_CASE("a rule for a bare name is one for a path that is trusted or listed") 
 
 TEST_CASE("a rule that allows ends where cd may leave the workspace") {
     const RuleSet set = rules({rule(allow, {"make"})});
-    Question question = asked("cd sub && make");
-    question.stays_inside = [](std::string_view path) {
+    JudgedCommand judged = asked("cd sub && make");
+    judged.stays_inside = [](std::string_view path) {
         return path == "/work/tree/sub" || path == "/work/tree/sub/";
     };
     for (const char* script :
          {"cd sub && make", "cd /work/tree/sub; make", "cd .; make", "cd -P -- sub/ && make"}) {
         CAPTURE(script);
-        question.argv[2] = script;
-        CHECK(decided(question, set) == allow);
+        judged.argv[2] = script;
+        CHECK(decided(judged, set) == allow);
     }
     for (const char* script :
          {"cd link; make", "cd /work/treehouse; make", "cd ..; make", "cd -; make", "cd; make",
@@ -377,8 +377,8 @@ TEST_CASE("a rule that allows ends where cd may leave the workspace") {
           "cd sub && cd sub && make", "false && cd sub; cd sub; make", "cd +1; make",
           "cd ''; make"}) {
         CAPTURE(script);
-        question.argv[2] = script;
-        CHECK(decided(question, set) == prompt);
+        judged.argv[2] = script;
+        CHECK(decided(judged, set) == prompt);
     }
 }
 
@@ -392,108 +392,108 @@ TEST_CASE("nobody knows where cd leads without looking") {
 TEST_CASE("rules that allow count in the workspace alone, whatever their layer") {
     for (const RuleLayer layer : {RuleLayer::user, RuleLayer::session}) {
         const RuleSet set = rules({rule(allow, {"make"}, layer)});
-        Question question = asked("make");
-        question.workspace_roots = {"/work/a", "/work/tree"};
-        question.workdir = "/work/tree/sub";
-        CHECK(decided(question, set) == allow);
-        question.argv = {"make"};
-        CHECK(decided(question, set) == allow);
+        JudgedCommand judged = asked("make");
+        judged.workspace_roots = {"/work/a", "/work/tree"};
+        judged.workdir = "/work/tree/sub";
+        CHECK(decided(judged, set) == allow);
+        judged.argv = {"make"};
+        CHECK(decided(judged, set) == allow);
         for (const char* directory : {"/work/treehouse", "/work", "/evil", ""}) {
             CAPTURE(directory);
-            question.workdir = directory;
-            CHECK(decided(question, set) == prompt);
+            judged.workdir = directory;
+            CHECK(decided(judged, set) == prompt);
         }
-        question.workdir = "/work/tree";
-        question.workspace_roots.clear();
-        CHECK(decided(question, set) == prompt);
-        question.workspace_roots = {"/"};
-        CHECK(decided(question, set) == allow);
+        judged.workdir = "/work/tree";
+        judged.workspace_roots.clear();
+        CHECK(decided(judged, set) == prompt);
+        judged.workspace_roots = {"/"};
+        CHECK(decided(judged, set) == allow);
     }
 }
 
 TEST_CASE("no prefix is proposed that would not count where the command runs") {
-    Question question = asked("npm test");
-    question.workdir = "/evil";
+    JudgedCommand judged = asked("npm test");
+    judged.workdir = "/evil";
 
-    CHECK(proposed(question).empty());
+    CHECK(proposed(judged).empty());
 }
 
 TEST_CASE("a path is known by its name only if what runs is trusted too") {
     const RuleSet set = rules({rule(allow, {"git", "status"})});
-    Question question = asked("");
-    question.argv = {"/usr/bin/cat", "a"};
-    question.program = "/usr/bin/cat.real";
-    CHECK(decided(question) == allow);
+    JudgedCommand judged = asked("");
+    judged.argv = {"/usr/bin/cat", "a"};
+    judged.program = "/usr/bin/cat.real";
+    CHECK(decided(judged) == allow);
     for (const char* program : {"/tree/evil", "/usr/bin/bash"}) {
         CAPTURE(program);
-        question.program = program;
-        question.argv = {"/usr/bin/cat", "a"};
-        CHECK(decided(question) == prompt);
-        question.argv = {"/usr/bin/git", "status"};
-        CHECK(decided(question, set) == prompt);
+        judged.program = program;
+        judged.argv = {"/usr/bin/cat", "a"};
+        CHECK(decided(judged) == prompt);
+        judged.argv = {"/usr/bin/git", "status"};
+        CHECK(decided(judged, set) == prompt);
     }
-    question.argv = {"cat", "a"};
-    CHECK(decided(question) == prompt);
-    question.program = "/opt/coreutils/cat";
-    CHECK(decided(question) == allow);
+    judged.argv = {"cat", "a"};
+    CHECK(decided(judged) == prompt);
+    judged.program = "/opt/coreutils/cat";
+    CHECK(decided(judged) == allow);
 }
 
 TEST_CASE("a program with another name is what its file is called, when it makes things stricter") {
-    Question question = asked("", ApprovalPolicy::on_request);
-    question.argv = {"./tool", "push"};
-    question.program = "/usr/bin/git";
-    CHECK(decided(question) == allow);
-    CHECK(decided(question, rules({rule(forbidden, {"git", "push"})})) == forbidden);
-    question.argv = {"./tool", "-rf", "x"};
-    question.program = "/usr/bin/rm";
-    CHECK(decided(question) == prompt);
+    JudgedCommand judged = asked("", ApprovalPolicy::on_request);
+    judged.argv = {"./tool", "push"};
+    judged.program = "/usr/bin/git";
+    CHECK(decided(judged) == allow);
+    CHECK(decided(judged, rules({rule(forbidden, {"git", "push"})})) == forbidden);
+    judged.argv = {"./tool", "-rf", "x"};
+    judged.program = "/usr/bin/rm";
+    CHECK(decided(judged) == prompt);
 }
 
 TEST_CASE("a path listed for a program must lead to it") {
     RuleSet set = rules({rule(allow, {"make", "test"})});
     set.host_executables = {{"make", {"/opt/make", "/opt/make-4"}}};
-    Question question = asked("");
-    question.argv = {"/opt/make", "test"};
+    JudgedCommand judged = asked("");
+    judged.argv = {"/opt/make", "test"};
     for (const char* program : {"", "/opt/make", "/opt/make-4", "/opt/x/make", "/usr/bin/gmake"}) {
         CAPTURE(program);
-        question.program = program;
-        CHECK(decided(question, set) == allow);
+        judged.program = program;
+        CHECK(decided(judged, set) == allow);
     }
-    question.program = "/opt/bash";
-    CHECK(decided(question, set) == prompt);
+    judged.program = "/opt/bash";
+    CHECK(decided(judged, set) == prompt);
 }
 
 TEST_CASE("a shell is known by what runs, not by its name alone") {
-    Question question = asked("ls *");
-    question.argv[0] = "/usr/bin/bash";
-    CHECK(decided(question) == allow);
-    question.program = "/tree/evil";
-    CHECK(decided(question) == prompt);
-    question.program = "/usr/bin/python3";
-    CHECK(decided(question) == prompt);
+    JudgedCommand judged = asked("ls *");
+    judged.argv[0] = "/usr/bin/bash";
+    CHECK(decided(judged) == allow);
+    judged.program = "/tree/evil";
+    CHECK(decided(judged) == prompt);
+    judged.program = "/usr/bin/python3";
+    CHECK(decided(judged) == prompt);
 
-    question.argv[0] = "sh";
+    judged.argv[0] = "sh";
     for (const char* program : {"/usr/bin/dash", "/usr/bin/bash", "/bin/busybox"}) {
         CAPTURE(program);
-        question.program = program;
-        CHECK(decided(question) == allow);
+        judged.program = program;
+        CHECK(decided(judged) == allow);
     }
     for (const char* program : {"/usr/bin/zsh-5.9", "/bin/mksh", "/usr/bin/ksh93"}) {
         CAPTURE(program);
-        question.program = program;
-        CHECK(decided(question) == prompt);
+        judged.program = program;
+        CHECK(decided(judged) == prompt);
     }
 }
 
 TEST_CASE("letters beyond ASCII are only read where nobody reads them otherwise") {
-    Question question = asked("echo '\xe4\xbd\xa0'");
-    CHECK(decided(question) == allow);
-    question.has_utf8_locale = false;
-    CHECK(decided(question) == prompt);
-    question.argv[2] = "echo a; sh -c \"echo '\xe4\xbd\xa0'\"";
-    CHECK(decided(question) == prompt);
-    question.argv[2] = "echo a";
-    CHECK(decided(question) == allow);
+    JudgedCommand judged = asked("echo '\xe4\xbd\xa0'");
+    CHECK(decided(judged) == allow);
+    judged.has_utf8_locale = false;
+    CHECK(decided(judged) == prompt);
+    judged.argv[2] = "echo a; sh -c \"echo '\xe4\xbd\xa0'\"";
+    CHECK(decided(judged) == prompt);
+    judged.argv[2] = "echo a";
+    CHECK(decided(judged) == allow);
 }
 
 TEST_CASE("while rules are missing, what has none and is not harmless is a question") {
@@ -522,32 +522,32 @@ TEST_CASE("shells in shells are taken apart, and only the system's") {
     const RuleSet set = rules({rule(forbidden, {"sh"})});
     CHECK(decided("ls; sh -c ls", set) == forbidden);
     CHECK(decided("ls", set) == allow);
-    Question own = asked("ls");
+    JudgedCommand own = asked("ls");
     own.argv[0] = "./bash";
     CHECK(decided(own) == prompt);
 }
 
 TEST_CASE("a command with very many words is left to a person, and soon") {
-    Question question;
-    question.policy = ApprovalPolicy::untrusted;
-    question.argv = Words(4096, "-exec");
-    question.argv[0] = "echo";
-    CHECK(decided(question) == allow);
+    JudgedCommand judged;
+    judged.policy = ApprovalPolicy::untrusted;
+    judged.argv = Words(4096, "-exec");
+    judged.argv[0] = "echo";
+    CHECK(decided(judged) == allow);
 
-    question.argv.emplace_back("x");
-    CHECK(decided(question) == prompt);
+    judged.argv.emplace_back("x");
+    CHECK(decided(judged) == prompt);
 
-    question.argv = Words(200000, "-exec");
-    question.argv[0] = "find";
-    CHECK(decided(question, rules({rule(allow, {"find"})})) == prompt);
+    judged.argv = Words(200000, "-exec");
+    judged.argv[0] = "find";
+    CHECK(decided(judged, rules({rule(allow, {"find"})})) == prompt);
 }
 
 TEST_CASE("what is no command is refused") {
-    Question question = asked("ls");
+    JudgedCommand judged = asked("ls");
     for (const Words& argv : {Words{}, Words{""}, Words{"ls", std::string("a\0b", 3)},
                               Words{"ls", std::string(131072, 'a')}}) {
-        question.argv = argv;
-        CHECK(decided(question) == forbidden);
+        judged.argv = argv;
+        CHECK(decided(judged) == forbidden);
     }
 }
 
@@ -575,43 +575,43 @@ TEST_CASE("nothing is proposed where a rule asks") {
 }
 
 TEST_CASE("the caller's prefix is proposed if it would answer the question") {
-    Question question = asked("npm test -- -x");
-    question.requested_prefix = {"npm", "test"};
-    CHECK(proposed(question) == "npm test");
-    CHECK(proposed(question, rules({rule(allow, {"npm", "test"})})).empty());
+    JudgedCommand judged = asked("npm test -- -x");
+    judged.requested_prefix = {"npm", "test"};
+    CHECK(proposed(judged) == "npm test");
+    CHECK(proposed(judged, rules({rule(allow, {"npm", "test"})})).empty());
 
-    question.argv[2] = "npm test && ls";
-    CHECK(proposed(question) == "npm test");
+    judged.argv[2] = "npm test && ls";
+    CHECK(proposed(judged) == "npm test");
 
-    question.argv[2] = "npm test && touch all";
-    CHECK(proposed(question) == "npm test");
-    question.requested_prefix = {"touch"};
-    CHECK(proposed(question) == "npm test");
+    judged.argv[2] = "npm test && touch all";
+    CHECK(proposed(judged) == "npm test");
+    judged.requested_prefix = {"touch"};
+    CHECK(proposed(judged) == "npm test");
 
-    question.argv[2] = "python3 x.py";
-    question.requested_prefix = {"python3"};
-    CHECK(proposed(question) == "python3 x.py");
+    judged.argv[2] = "python3 x.py";
+    judged.requested_prefix = {"python3"};
+    CHECK(proposed(judged) == "python3 x.py");
 }
 
 TEST_CASE("a prefix that the caller asks for is held to the same") {
-    Question question = asked("");
-    question.argv = {"prog", "a\xe2\x80\xae"
-                             "b\x1b[2J"};
-    question.requested_prefix = question.argv;
-    CHECK(proposed(question).empty());
+    JudgedCommand judged = asked("");
+    judged.argv = {"prog", "a\xe2\x80\xae"
+                           "b\x1b[2J"};
+    judged.requested_prefix = judged.argv;
+    CHECK(proposed(judged).empty());
 
     for (const char* script : {"rm -rf build", "rm -r build", "find . -delete"}) {
         CAPTURE(script);
-        question = asked(script);
+        judged = asked(script);
         for (const Words& prefix : {Words{"rm", "-rf"}, Words{"rm", "-r"},
                                     Words{"rm", "-rf", "build"}, Words{"find", "."}}) {
-            question.requested_prefix = prefix;
-            CHECK(proposed(question) != (prefix[0] + " " + prefix[1]));
+            judged.requested_prefix = prefix;
+            CHECK(proposed(judged) != (prefix[0] + " " + prefix[1]));
         }
     }
-    question = asked("rm -rf build");
-    question.requested_prefix = {"rm", "-rf", "build"};
-    CHECK(proposed(question).empty());
+    judged = asked("rm -rf build");
+    judged.requested_prefix = {"rm", "-rf", "build"};
+    CHECK(proposed(judged).empty());
 }
 
 TEST_CASE("a prefix is banned until it says what is run") {

@@ -37,7 +37,7 @@ ExecPlan plan_of(const SessionSettings& settings, const ExecCommandParams& param
 
 std::string key_of(const SessionSettings& settings, const ExecCommandParams& params = call_of()) {
     const ExecPlan plan = plan_of(settings, params);
-    return approval_key(plan, params, plan.reach);
+    return approval_key(plan, params, plan.extra);
 }
 
 } // namespace
@@ -49,7 +49,7 @@ TEST_CASE("a call is confined as the session says, whatever the session says lat
     settings.config.sandbox = SandboxMode::danger_full_access;
     settings.workspace_roots = {"/"};
 
-    const auto start = confined_start(plan, plan.reach);
+    const auto start = confined_start(plan, plan.extra);
     REQUIRE(start);
     CHECK(start->policy.network == ew::sandbox::Network::restricted);
     CHECK(start->context.workspace_roots == std::vector<std::string>{"/usr"});
@@ -57,7 +57,7 @@ TEST_CASE("a call is confined as the session says, whatever the session says lat
 }
 
 TEST_CASE("only who leaves the sandbox, or has none, runs unconfined") {
-    const Reach outside = {SandboxPermissions::require_escalated, {}};
+    const ExtraPermissions outside = {SandboxPermissions::require_escalated, {}};
     SessionSettings settings = confining();
 
     CHECK(confined_start(plan_of(settings, call_of()), {}));
@@ -66,8 +66,8 @@ TEST_CASE("only who leaves the sandbox, or has none, runs unconfined") {
          {SandboxMode::danger_full_access, SandboxMode::external_sandbox}) {
         settings.config.sandbox = mode;
         const ExecPlan plan = plan_of(settings, call_of({"/tmp"}));
-        CHECK_FALSE(confined_start(plan, plan.reach));
-        CHECK(plan.reach.additions.empty());
+        CHECK_FALSE(confined_start(plan, plan.extra));
+        CHECK(plan.extra.additions.empty());
     }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("an approval is one for these additions, however the call spells them"
 }
 
 TEST_CASE("an approval to run outside is the same whatever the sandbox would have allowed") {
-    const Reach outside = {SandboxPermissions::require_escalated, {}};
+    const ExtraPermissions outside = {SandboxPermissions::require_escalated, {}};
     SessionSettings with_network = confining();
     with_network.config.confinement.network_access = true;
     const ExecCommandParams params = call_of();
@@ -117,7 +117,7 @@ TEST_CASE("an approval to run outside is the same whatever the sandbox would hav
 TEST_CASE("what a second attempt may reach is what a call could have asked for") {
     const ExecCommandParams plain = call_of();
     const ExecPlan plan = plan_of(confining(), plain);
-    Reach widened = {SandboxPermissions::with_additional_permissions, {}};
+    ExtraPermissions widened = {SandboxPermissions::with_additional_permissions, {}};
     widened.additions.write = {"/usr/bin"};
 
     CHECK(approval_key(plan, plain, widened) == key_of(confining(), call_of({"/usr/bin"})));
