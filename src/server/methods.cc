@@ -2,7 +2,7 @@
 
 #include "core/output/utf8.h"
 #include "protocol/decode.h"
-#include "server/approval/gate.h"
+#include "server/approval/approval_requests.h"
 #include "server/environment/remote_backend.h"
 #include "server/exec/exec_service.h"
 #include "server/fs/file_service.h"
@@ -72,10 +72,13 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     case Method::exec_resize: return &Methods::pass_on<ResizeParams, &Services::processes>;
     case Method::patch_check: return &Methods::pass_on<PatchCheckParams, &Services::patches>;
     case Method::patch_apply: return &Methods::pass_on<PatchApplyParams, &Services::patches>;
-    case Method::approvals_list: return &Methods::list<&Services::gate>;
-    case Method::approvals_revoke: return &Methods::pass_on<ApprovalsRevokeParams, &Services::gate>;
-    case Method::approvals_grant: return &Methods::pass_on<ApprovalsGrantParams, &Services::gate>;
-    case Method::policy_explain: return &Methods::pass_on<PolicyExplainParams, &Services::gate>;
+    case Method::approvals_list: return &Methods::list<&Services::approvals>;
+    case Method::approvals_revoke:
+        return &Methods::pass_on<ApprovalsRevokeParams, &Services::approvals>;
+    case Method::approvals_grant:
+        return &Methods::pass_on<ApprovalsGrantParams, &Services::approvals>;
+    case Method::policy_explain:
+        return &Methods::pass_on<PolicyExplainParams, &Services::approvals>;
     case Method::fs_read_file: return &Methods::pass_on<ReadFileParams, &Services::files>;
     case Method::fs_write_file: return &Methods::pass_on<WriteFileParams, &Services::files>;
     case Method::fs_create_directory:

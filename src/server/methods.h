@@ -8,9 +8,9 @@
 
 namespace ew::server {
 
+class ApprovalRequests;
 class ExecService;
 class FileService;
-class Gate;
 class PatchService;
 class ProcessRequests;
 class RemoteBackend;
@@ -27,7 +27,7 @@ struct Services {
     ExecService* exec;
     PatchService* patches;
     FileService* files;
-    Gate* gate;
+    ApprovalRequests* approvals;
     RemoteBackend* remote;
 };
 

@@ -55,14 +55,16 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       local_(local_settings(session, open_files_), processes_, {poller_, bulk_poller_},
              os::Cookies::for_this_process()),
       files_(file_settings(settings, session), poller_, outbox_, local_.starts().host()),
-      gate_(session, outbox_),
+      records_(session, outbox_),
+      gate_(session, records_, outbox_),
+      approvals_(session, gate_, records_),
       questions_(session, outbox_),
       remote_(session, processes_, poller_, outbox_, open_files_),
-      exec_(ExecService::Parts{session, gate_, questions_, processes_, local_.starts().host(),
-                               remote_, outbox_}),
-      patches_(PatchParts{session, gate_, questions_, files_, outbox_, poller_}),
-      methods_(
-          Services{&session, &process_requests_, &exec_, &patches_, &files_, &gate_, &remote_}) {
+      exec_(ExecService::Parts{session, gate_, records_, questions_, processes_,
+                               local_.starts().host(), remote_, outbox_}),
+      patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_}),
+      methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
+                        &remote_}) {
     connection_.watch(poller_);
     (void)poller_.watch(bulk_poller_.fd(), token_of(Source::bulk), os::Interest::read);
     lifeline_.watch(settings.client_process);
@@ -70,7 +72,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
     lifeline_.watch(session.client_process());
     processes_.set_client_wants_extensions(session.wants_extensions());
     processes_.set_local(local_);
-    if (session.answers_questions()) gate_.begin_session();
+    if (session.answers_questions()) records_.begin_session();
     set_now();
 }
 
@@ -84,7 +86,7 @@ int Worker::run() {
     patches_.abandon({ErrorKind::shutting_down,
                       "the server has ended; the next one finishes or undoes the patch"});
     outbox_.flush();
-    gate_.flush_all();
+    records_.flush_all();
     return ending_->status;
 }
 
@@ -108,7 +110,7 @@ void Worker::turn() {
 
 void Worker::set_now() {
     files_.set_now(now_);
-    gate_.set_now(now_);
+    records_.set_now(now_);
     exec_.set_now(now_);
     patches_.set_now(now_);
 }
@@ -123,7 +125,7 @@ void Worker::on_time() {
     exec_.on_time();
     patches_.on_news();
     patches_.on_time();
-    gate_.on_time();
+    records_.on_time();
 }
 
 void Worker::dispatch(os::Token token) {
@@ -310,7 +312,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     next = earlier(next, exec_.next_deadline());
     next = earlier(next, files_.next_deadline());
     next = earlier(next, patches_.next_deadline());
-    next = earlier(next, gate_.next_deadline());
+    next = earlier(next, records_.next_deadline());
     if (!ending_) return next;
     next = earlier(next, ending_->deadline);
     return earlier(next, ending_->kill_again.value_or(now_));

@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "os/poller.h"
 #include "protocol/envelope.h"
+#include "server/approval/approval_requests.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
+#include "server/approval/records.h"
 #include "server/connection/connection.h"
 #include "server/environment/remote_backend.h"
 #include "server/exec/exec_service.h"
@@ -85,7 +87,9 @@ private:
     ProcessRequests process_requests_;
     LocalBackend local_;
     FileService files_;
+    Records records_;
     Gate gate_;
+    ApprovalRequests approvals_;
     Questions questions_;
     RemoteBackend remote_;
     ExecService exec_;

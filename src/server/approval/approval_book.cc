@@ -60,8 +60,8 @@ std::optional<std::uint64_t> unsigned_ms(std::optional<store::UnixMs> time) {
 ApprovalInfo info_of(const Grant& grant) {
     ApprovalInfo info;
     info.id = fmt::format("{}", grant.id);
-    info.kind = static_cast<protocol::GrantKindName>(grant.kind);
-    info.scope = static_cast<protocol::ApprovalScope>(grant.scope);
+    info.kind = to_wire(grant.kind);
+    info.scope = to_wire(grant.scope);
     info.command = grant.command;
     if (grant.kind == GrantKind::prefix) info.prefix = prefix_of_key(grant.key);
     info.directory = unless_empty(grant.directory);
@@ -93,6 +93,36 @@ ApprovalInfo info_of(const core::PrefixRule& rule, const std::vector<std::string
 }
 
 } // namespace
+
+GrantScope to_store(protocol::ApprovalScope scope) {
+    switch (scope) {
+    case protocol::ApprovalScope::directory: return GrantScope::directory;
+    case protocol::ApprovalScope::workspace: return GrantScope::workspace;
+    case protocol::ApprovalScope::session: return GrantScope::session;
+    case protocol::ApprovalScope::project: return GrantScope::project;
+    case protocol::ApprovalScope::always: return GrantScope::always;
+    }
+    return GrantScope::directory;
+}
+
+protocol::ApprovalScope to_wire(GrantScope scope) {
+    switch (scope) {
+    case GrantScope::directory: return protocol::ApprovalScope::directory;
+    case GrantScope::workspace: return protocol::ApprovalScope::workspace;
+    case GrantScope::session: return protocol::ApprovalScope::session;
+    case GrantScope::project: return protocol::ApprovalScope::project;
+    case GrantScope::always: return protocol::ApprovalScope::always;
+    }
+    return protocol::ApprovalScope::directory;
+}
+
+protocol::GrantKindName to_wire(GrantKind kind) {
+    switch (kind) {
+    case GrantKind::command: return protocol::GrantKindName::command;
+    case GrantKind::prefix: return protocol::GrantKindName::prefix;
+    }
+    return protocol::GrantKindName::command;
+}
 
 std::string key_of_prefix(const std::vector<std::string>& words) {
     return json::strings_to_json(words);

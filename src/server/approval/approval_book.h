@@ -49,6 +49,11 @@ private:
     std::string rules_dir_;
 };
 
+// The names of the database and of the wire for the same.
+store::GrantScope to_store(protocol::ApprovalScope scope);
+protocol::ApprovalScope to_wire(store::GrantScope scope);
+protocol::GrantKindName to_wire(store::GrantKind kind);
+
 // A prefix as it is kept in a grant: a JSON array of its words; and back. Not an array of strings:
 // empty.
 std::string key_of_prefix(const std::vector<std::string>& words);

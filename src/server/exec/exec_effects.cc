@@ -39,7 +39,7 @@ void ExecService::audit(const Call& call, std::string_view event, std::string de
     row.detail = std::move(detail);
     if (call.plan.remote)
         row.detail.insert(0, fmt::format("environment {}: ", call.plan.remote->environment));
-    gate_.audit(std::move(row));
+    records_.audit(std::move(row));
 }
 
 void ExecService::audit_start(const Call& call, const Attempt& attempt,
@@ -61,7 +61,7 @@ void ExecService::audit_start(const Call& call, const Attempt& attempt,
         fmt::format("{}process {}, attempt {}, sandbox: {}{}{}", where, process, call.attempts,
                     text_of(confinement), is_confined && !more.empty() ? ", and it may " : "",
                     is_confined ? more : "");
-    gate_.audit(std::move(row));
+    records_.audit(std::move(row));
 }
 
 std::string ExecService::next_id() {

@@ -38,7 +38,7 @@ void ExecService::tell_called_off(std::uint64_t call) {
     row.call = at->second;
     row.event = "failure";
     row.detail = "the start was called off";
-    gate_.audit(std::move(row));
+    records_.audit(std::move(row));
     called_off_.erase(at);
 }
 
@@ -66,7 +66,7 @@ void ExecService::audit_end(const Process& process) {
         row.decision = fmt::format("{}", process.denial_count());
         row.decided_by = "sandbox";
         row.detail = fmt::format("{}process {}: {}", where, process.id, summary_of(denials));
-        gate_.audit(std::move(row));
+        records_.audit(std::move(row));
     }
     store::AuditRow row;
     row.call = exec.begin.call_id;
@@ -75,7 +75,7 @@ void ExecService::audit_end(const Process& process) {
     row.detail = fmt::format("{}process {} after {} ms, sandbox: {}", where, process.id,
                              process.exit->usage.wall_ms, text_of(exec.begin.sandbox));
     if (process.exit->failure) row.detail += fmt::format(", {}", process.exit->failure->message);
-    gate_.audit(std::move(row));
+    records_.audit(std::move(row));
 }
 
 // It runs. Whoever started it waits from now on.

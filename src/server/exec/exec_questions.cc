@@ -1,6 +1,7 @@
 // Questions: what a person is shown, which answers there are, what an answer brings about.
 #include "core/text/display.h"
 #include "json/strings.h"
+#include "server/approval/choices.h"
 #include "server/exec/exec_results.h"
 #include "server/exec/exec_service.h"
 
@@ -158,10 +159,11 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
         request.additional_permissions = permissions_of(call.plan.extra.additions);
     if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())
         request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
+    const ApprovalExtent extent = extent_of(call.plan, session_);
     if (kind == ApprovalKind::retry)
-        request.available_decisions = gate_.retry_choices(call.plan, call.widening);
+        request.available_decisions = retry_choices(extent, call.widening);
     else
-        request.available_decisions = gate_.choices(call.plan, call.ruling, kind);
+        request.available_decisions = choices(extent, call.ruling.judgement, kind);
     if (kind == ApprovalKind::retry) add_evidence(call, request);
     const std::vector<std::string> evidence = std::move(request.display.notes);
     request.display = display_of(request, call.plan.mode, call.plan.own_variables);
@@ -222,7 +224,7 @@ void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
         question.widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));
     }
     question.project = call.plan.remote ? "" : session_.project();
-    question.workspace_root = gate_.root_of(call.plan);
+    question.workspace_root = extent_of(call.plan, session_).workspace_root;
     question.request = request_for(call, kind);
     Result<void> asked = questions_.ask(*this, serial, std::move(question), now_);
     if (!asked) events_.emplace_back(serial, event::Refused{asked.error()});
@@ -233,7 +235,7 @@ void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQ
 }
 
 void ExecService::keep(const Question& question, const ApprovalAnswer& answer) {
-    gate_.keep(question, answer);
+    records_.keep(question, answer);
 }
 
 void ExecService::approve(const Question& question, const ApprovalAnswer& answer) {

@@ -7,6 +7,7 @@
 #include "protocol/envelope.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
+#include "server/approval/records.h"
 #include "server/confine/sandbox_host.h"
 #include "server/connection/outbox.h"
 #include "server/connection/reply.h"
@@ -38,6 +39,7 @@ public:
     struct Parts {
         const Session& session;
         Gate& gate;
+        Records& records;
         Questions& questions;
         ProcessService& processes;
         SandboxHost& host;
@@ -49,6 +51,7 @@ public:
         : Asker("approval", "the command was not run"),
           session_(parts.session),
           gate_(parts.gate),
+          records_(parts.records),
           questions_(parts.questions),
           processes_(parts.processes),
           host_(parts.host),
@@ -206,6 +209,7 @@ private:
 
     const Session& session_;
     Gate& gate_;
+    Records& records_;
     Questions& questions_;
     ProcessService& processes_;
     SandboxHost& host_;

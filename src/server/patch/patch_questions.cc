@@ -191,7 +191,7 @@ void PatchService::keep(const Question& question, const protocol::ApprovalAnswer
     const Call* const call = find(question.calls.front());
     CHECK(call != nullptr); // it leaves its question before it ends
     if (answer.decision != ApprovalDecision::approved_for_session)
-        return parts_.gate.keep(question, answer);
+        return parts_.records.keep(question, answer);
     protocol::ApprovalAnswer kept = answer;
     kept.scope = ApprovalScope::session;
     Question one = question;
@@ -199,7 +199,7 @@ void PatchService::keep(const Question& question, const protocol::ApprovalAnswer
     for (const std::string& path : places_of(call->report)) {
         one.grant_key = key_of(path);
         one.request.argv = {"apply_patch", path};
-        parts_.gate.keep(one, kept);
+        parts_.records.keep(one, kept);
     }
 }
 

@@ -80,7 +80,7 @@ void PatchService::audit(const Call& call, std::string_view event, std::string d
     row.decided_by = call.decided_by;
     row.rule = call.rule;
     row.detail = std::move(detail);
-    parts_.gate.audit(std::move(row));
+    parts_.records.audit(std::move(row));
 }
 
 protocol::Confinement PatchService::confinement_of(const Call& call) const {

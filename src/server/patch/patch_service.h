@@ -16,6 +16,7 @@
 #include "protocol/patch.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
+#include "server/approval/records.h"
 #include "server/connection/outbox.h"
 #include "server/connection/reply.h"
 #include "server/exec/wait_terms.h"
@@ -35,6 +36,7 @@ namespace ew::server {
 struct PatchParts {
     const Session& session;
     Gate& gate;
+    Records& records;
     Questions& questions;
     FileService& files;
     Outbox& outbox;

@@ -1,10 +1,14 @@
-// The requests about approvals and rules.
+#include "server/approval/approval_requests.h"
+
 #include "core/judgement/banned_prefix.h"
 #include "json/strings.h"
+#include "server/approval/approval_grant.h"
 #include "server/approval/explanation.h"
-#include "server/approval/gate.h"
 
 #include <fmt/format.h>
+
+#include <utility>
+#include <vector>
 
 namespace ew::server {
 
@@ -30,9 +34,8 @@ Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
 
 } // namespace
 
-void Gate::list(Reply reply) {
-    (void)store_->flush({store::Moment::now().wall, now_}); // or the counts of uses are old
-    Result<std::vector<protocol::ApprovalInfo>> approvals = book().list(store::Moment::now().wall);
+void ApprovalRequests::list(Reply reply) {
+    Result<std::vector<protocol::ApprovalInfo>> approvals = records_.list();
     if (!approvals) return reply.fail(approvals.error());
     // The id of another session is all it takes to resume it.
     for (protocol::ApprovalInfo& approval : *approvals)
@@ -40,15 +43,13 @@ void Gate::list(Reply reply) {
     reply.send(protocol::ApprovalsListResult{std::move(*approvals)});
 }
 
-void Gate::handle(Reply reply, const protocol::ApprovalsRevokeParams& params) {
-    store::AuditRow author = row("revocation");
-    author.decided_by = "client";
-    Result<std::uint64_t> revoked = book().revoke(params, author);
+void ApprovalRequests::handle(Reply reply, const protocol::ApprovalsRevokeParams& params) {
+    Result<std::uint64_t> revoked = records_.revoke(params);
     if (!revoked) return reply.fail(revoked.error());
     reply.send(protocol::ApprovalsRevokeResult{*revoked});
 }
 
-void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
+void ApprovalRequests::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     using protocol::ApprovalScope;
     Result<core::RuleSet> sound = rules_of({{params.prefix, core::Decision::allow, {}}});
     if (!sound)
@@ -62,7 +63,7 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     if (params.scope == ApprovalScope::directory || params.scope == ApprovalScope::workspace)
         return reply.fail({ErrorKind::invalid_params,
                            "scope: expected one of session, project and always", "", "scope"});
-    begin_session();
+    records_.begin_session();
     Question question;
     question.request.argv = params.prefix;
     question.request.proposed_prefix_rule = params.prefix;
@@ -72,18 +73,19 @@ void Gate::handle(Reply reply, const protocol::ApprovalsGrantParams& params) {
     answer.scope = params.scope;
     answer.expires_in_ms = params.expires_in_ms;
     answer.reason = params.reason;
-    store::Grant grant = grant_for(question, answer);
+    store::Grant grant = approval_grant(question, answer, session_.id());
     grant.origin = "client";
-    store::AuditRow author = row("grant");
+    store::AuditRow author;
+    author.event = "grant";
     author.argv = json::strings_to_json(params.prefix);
     author.decision = json::name_of(params.scope);
     author.decided_by = "client";
-    Result<std::int64_t> id = book().record(author, grant);
+    Result<std::int64_t> id = records_.grant(grant, std::move(author));
     if (!id) return reply.fail(id.error());
     reply.send(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
 }
 
-void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
+void ApprovalRequests::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     protocol::ExecCommandParams call;
     call.command = params.command;
     call.argv = params.argv;
@@ -98,7 +100,7 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     changes.approval_policy = params.approval_policy;
     changes.sandbox = params.sandbox;
     apply(settings, changes);
-    Result<ExecPlan> plan = plan_exec(call, {settings, login_shell(), session_.tag(), {}});
+    Result<ExecPlan> plan = plan_exec(call, {settings, gate_.login_shell(), session_.tag(), {}});
     if (!plan) return reply.fail(plan.error());
     core::RuleSet only_rules;
     if (params.rules) {
@@ -108,8 +110,8 @@ void Gate::handle(Reply reply, const protocol::PolicyExplainParams& params) {
     }
     // What is not there can be judged all the same.
     const bool has_program = static_cast<bool>(find_program(*plan));
-    const Ruling ruling = find_ruling(*plan, call, settings, plan->policy.has_value(),
-                                      params.rules ? &only_rules : nullptr);
+    const Gate::Ruling ruling =
+        gate_.preview(*plan, call, settings, params.rules ? &only_rules : nullptr);
     protocol::PolicyExplainResult result = explanation_of(ruling.judgement);
     result.decision = ruling.decision;
     if (ruling.decided_by == "grant")

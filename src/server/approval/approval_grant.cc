@@ -1,0 +1,75 @@
+#include "server/approval/approval_grant.h"
+
+#include "core/judgement/judgement.h"
+#include "server/approval/approval_book.h"
+#include "server/request/extra_permissions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ew::server {
+
+using protocol::ApprovalAnswer;
+using protocol::ApprovalDecision;
+using protocol::ApprovalKind;
+using protocol::ApprovalScope;
+
+namespace {
+
+// Where an approval counts, if not on this machine, and what it allows beyond the session's
+// sandbox: for the list of approvals.
+std::string extent_of(const Question& question, bool is_widened) {
+    std::string extent;
+    if (question.request.environment)
+        extent = fmt::format("in the environment {}", *question.request.environment);
+    const std::string_view separator = extent.empty() ? "" : ", ";
+    if (question.request.kind == ApprovalKind::escalation)
+        return fmt::format("{}{}outside the sandbox", extent, separator);
+    if (!is_widened && question.request.kind != ApprovalKind::permissions) return extent;
+    return fmt::format("{}{}in the sandbox, and it may also {}", extent, separator,
+                       described(question.widening.value_or(sandbox::Additions{})));
+}
+
+void name_command(store::Grant& grant, const Question& question) {
+    const std::vector<std::string> prefix =
+        question.request.proposed_prefix_rule.value_or(std::vector<std::string>());
+    const bool is_prefix = grant.kind == store::GrantKind::prefix;
+    if (is_prefix) grant.key = key_of_prefix(prefix);
+    grant.command = fmt::format(
+        "{}", fmt::join(is_prefix ? prefix : core::canonical_argv(question.request.argv), " "));
+}
+
+} // namespace
+
+store::Grant approval_grant(const Question& question, const ApprovalAnswer& answer,
+                            const std::string& session) {
+    const bool is_prefix = answer.decision == ApprovalDecision::approved_with_prefix_rule;
+    const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
+    store::Grant grant;
+    grant.kind = is_prefix ? store::GrantKind::prefix : store::GrantKind::command;
+    grant.scope = to_store(
+        answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
+    grant.key = is_widened ? question.widened_key : question.grant_key;
+    name_command(grant, question);
+    grant.directory = question.request.workdir;
+    if (grant.scope == store::GrantScope::workspace) grant.directory = question.workspace_root;
+    if (store::ends_with_session(grant.scope)) grant.session = session;
+    grant.project = question.project;
+    grant.origin = "approval";
+    grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
+    if (const std::string extent = extent_of(question, is_widened); !extent.empty())
+        grant.reason =
+            fmt::format("{}{}{}", extent, grant.reason.empty() ? "" : ": ", grant.reason);
+    grant.created_at = store::Moment::now().wall;
+    if (answer.expires_in_ms)
+        grant.expires_at =
+            grant.created_at +
+            static_cast<std::int64_t>(std::min(*answer.expires_in_ms, std::uint64_t{1} << 52));
+    return grant;
+}
+
+} // namespace ew::server

@@ -1,0 +1,100 @@
+#include "server/approval/choices.h"
+
+#include "core/text/paths.h"
+#include "server/request/extra_permissions.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace ew::server {
+
+using protocol::ApprovalChoice;
+using protocol::ApprovalDecision;
+using protocol::ApprovalKind;
+using protocol::ApprovalScope;
+
+ApprovalExtent extent_of(const ExecPlan& plan, const Session& session) {
+    ApprovalExtent extent;
+    const std::vector<std::string>& roots =
+        plan.remote ? plan.remote->workspace_roots : session.settings().workspace_roots;
+    for (const std::string& root : roots) {
+        if (!core::is_at_or_below(plan.workdir, root)) continue;
+        extent.workspace_root = root;
+        break;
+    }
+    // A project of this machine is none elsewhere.
+    if (!plan.remote && core::is_at_or_below(plan.workdir, session.project()))
+        extent.project = session.project();
+    return extent;
+}
+
+std::vector<ApprovalChoice> choices(const ApprovalExtent& extent, const core::Judgement& judgement,
+                                    ApprovalKind kind) {
+    using enum ApprovalDecision;
+    std::vector<ApprovalChoice> choices;
+    const auto offer = [&](ApprovalDecision decision, std::optional<ApprovalScope> scope,
+                           std::string description) {
+        const bool allows = decision != denied && decision != abort;
+        if (kind == ApprovalKind::escalation && allows) description += ", outside the sandbox";
+        if (kind == ApprovalKind::permissions && allows) description += ", with these permissions";
+        choices.push_back({decision, scope, std::move(description)});
+    };
+    const bool is_in_project = !extent.project.empty();
+    offer(approved, {}, "run it this once");
+    offer(approved_for_session, ApprovalScope::directory,
+          "allow exactly this command in this directory, for this session");
+    if (!extent.workspace_root.empty())
+        offer(approved_for_session, ApprovalScope::workspace,
+              "allow exactly this command anywhere in the workspace, for this session");
+    if (is_in_project)
+        offer(approved_for_session, ApprovalScope::project,
+              "allow exactly this command in this project, also later");
+    offer(approved_for_session, ApprovalScope::always,
+          "allow exactly this command everywhere, also later");
+    if (kind == ApprovalKind::command && !judgement.proposed_prefix.empty()) {
+        offer(approved_with_prefix_rule, ApprovalScope::session,
+              "allow every command that begins so, for this session");
+        if (is_in_project)
+            offer(approved_with_prefix_rule, ApprovalScope::project,
+                  "allow every command that begins so in this project, also later");
+        offer(approved_with_prefix_rule, ApprovalScope::always,
+              "allow every command that begins so everywhere: add a rule");
+    }
+    offer(denied, {}, "do not run it");
+    offer(abort, {}, "do not run it, nor anything else that is being asked about");
+    return choices;
+}
+
+std::vector<ApprovalChoice> retry_choices(const ApprovalExtent& extent,
+                                          const std::optional<sandbox::Additions>& widening) {
+    using enum ApprovalDecision;
+    std::vector<ApprovalChoice> choices;
+    const auto offer_widened = [&](std::optional<ApprovalScope> scope, std::string_view when) {
+        choices.push_back({approved_widened, scope,
+                           fmt::format("run it again in the sandbox, where it may also {}{}",
+                                       described(*widening), when),
+                           to_wire(*widening)});
+    };
+    if (widening) {
+        offer_widened({}, "");
+        offer_widened(ApprovalScope::directory,
+                      "; so from now on for exactly this command in this directory, for this "
+                      "session");
+        if (!extent.workspace_root.empty())
+            offer_widened(ApprovalScope::workspace,
+                          "; so from now on for exactly this command anywhere in the workspace, "
+                          "for this session");
+        if (!extent.project.empty())
+            offer_widened(ApprovalScope::project,
+                          "; so from now on for exactly this command in this project, also later");
+    }
+    choices.push_back({approved, {}, "run it again this once, outside the sandbox"});
+    choices.push_back({denied, {}, "do not run it again"});
+    choices.push_back(
+        {abort, {}, "do not run it again, nor anything else that is being asked about"});
+    return choices;
+}
+
+} // namespace ew::server

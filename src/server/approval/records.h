@@ -1,0 +1,79 @@
+// What the database keeps of a session: its audit, what was approved, and how that was used.
+// Without a database nothing is remembered, and nothing that was remembered counts; the client is
+// told once.
+#pragma once
+
+#include "base/clock.h"
+#include "config/rule_files.h"
+#include "protocol/approval.h"
+#include "server/approval/approval_book.h"
+#include "server/approval/questions.h"
+#include "server/connection/outbox.h"
+#include "server/session/session.h"
+#include "store/store.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ew::server {
+
+class Records {
+public:
+    Records(const Session& session, Outbox& outbox);
+
+    // Makes the session known to the database, so that it can be resumed.
+    void begin_session();
+
+    // Adds a row to the audit, to be written later in a batch. Its time and session are filled in.
+    void audit(store::AuditRow row);
+
+    // Keeps an answer before its program starts, if that is possible; if not, the client is warned.
+    void keep(const Question& question, const protocol::ApprovalAnswer& answer);
+
+    // Returns the approval for this key that counts now, if there is one. No approval counts for
+    // the project if `project` is empty.
+    std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
+                                           const std::string& project);
+    void note_use(std::int64_t grant);
+
+    // The rules that allow what was approved by its first words, in this project. The rules in
+    // `loaded` learn which approval they come from.
+    std::vector<core::PrefixRule> granted_rules(const std::string& project,
+                                                config::LoadedRules& loaded);
+
+    // Not knowing counts as trusted: the rules of a project can only tighten.
+    bool trusts_project();
+
+    // For the requests approvals/*. Errors: those of ApprovalBook.
+    Result<std::vector<protocol::ApprovalInfo>> list();
+    Result<std::uint64_t> revoke(const protocol::ApprovalsRevokeParams& what);
+    Result<std::int64_t> grant(const store::Grant& grant, store::AuditRow author);
+
+    void set_now(TimePoint now) { now_ = now; }
+
+    void on_time();
+    std::optional<TimePoint> next_deadline() const;
+    // At the end: writes what is queued, even if that has to wait for another process.
+    void flush_all();
+
+private:
+    ApprovalBook book() { return {*store_, session_.setup().paths.rules_directory}; }
+
+    store::Moment moment() const { return {store::Moment::now().wall, now_}; }
+
+    store::AuditRow stamped(store::AuditRow row) const;
+    void warn_of_store(const Error& error);
+
+    const Session& session_;
+    Outbox& outbox_;
+    TimePoint now_ = clock_now();
+    std::unique_ptr<store::Store> store_; // opens its file when it is needed, and again
+    bool has_warned_of_store_ = false;
+    bool is_session_begun_ = false;
+};
+
+} // namespace ew::server

@@ -1,0 +1,40 @@
+// The rules that are in force: in the files of the user, the system and a trusted project, and
+// those that were approved. Files are read again when they have changed.
+#pragma once
+
+#include "config/rule_files.h"
+#include "config/rule_watch.h"
+#include "core/judgement/judgement.h"
+#include "server/approval/records.h"
+#include "server/connection/outbox.h"
+#include "server/session/session.h"
+
+#include <optional>
+#include <string>
+
+namespace ew::server {
+
+class RuleBook {
+public:
+    RuleBook(const Session& session, Records& records, Outbox& outbox)
+        : session_(session), records_(records), outbox_(outbox) {}
+
+    // Judges a command by the rules as they are now. `project`: the one for which approvals count;
+    // empty: for none; absent: no approval counts at all. New mistakes in files are told to the
+    // client.
+    core::Judgement judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
+                          const std::optional<std::string>& project);
+
+private:
+    void refresh();
+
+    const Session& session_;
+    Records& records_;
+    Outbox& outbox_;
+    std::optional<config::LoadedRules> files_;
+    std::optional<config::RuleWatch> watch_; // absent: files are read for each call
+    bool has_linked_rules_ = false;          // whose changes cannot be seen: read for each call
+    bool is_project_trusted_ = false;
+};
+
+} // namespace ew::server
