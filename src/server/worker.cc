@@ -60,8 +60,8 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       approvals_(session, gate_, records_),
       questions_(session, outbox_),
       remote_(session, processes_, poller_, outbox_, open_files_),
-      exec_(ExecService::Parts{session, gate_, records_, questions_, processes_,
-                               local_.starts().host(), remote_, outbox_}),
+      exec_(Calls::Parts{session, gate_, records_, questions_, processes_, local_.starts().host(),
+                         remote_, outbox_}),
       patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_}),
       methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
                         &remote_}) {
@@ -267,7 +267,7 @@ void Worker::begin_ending(int status) {
                            "the command was not run: the server is ending"};
     local_.starts().refuse_waiting(not_run);
     questions_.close();
-    exec_.refuse_all(not_run);
+    exec_.refuse_queued(not_run);
     patches_.refuse_all(
         {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
     exec_.on_news();

@@ -22,17 +22,20 @@ Error refusal(const Asker& asker, ErrorKind kind, std::string_view why, std::str
 
 } // namespace
 
-bool Questions::join(const Asker& asker, std::string_view key, std::uint64_t call) {
+Questions::Open* Questions::find(const Asker& asker, std::string_view key) {
+    if (key.empty()) return nullptr;
     const auto at = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
         return open.asker == &asker && open.question.key == key;
     });
-    if (at == open_.end()) return false;
-    at->question.calls.push_back(call);
-    return true;
+    return at == open_.end() ? nullptr : &*at;
 }
 
 Result<void> Questions::ask(Asker& asker, std::uint64_t call, Question question, TimePoint now) {
     if (is_closed_) return refusal(asker, ErrorKind::shutting_down, ending, "");
+    if (Open* const open = find(asker, question.key)) {
+        open->question.calls.push_back(call);
+        return {};
+    }
     if (open_.size() >= most_open)
         return refusal(asker, ErrorKind::limit, fmt::format("{} questions are open", most_open),
                        "answer some of them first");

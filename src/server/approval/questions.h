@@ -71,11 +71,9 @@ public:
 
     Questions(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {}
 
-    // `call` waits for the open question with this key from now on. Returns false if there is none.
-    bool join(const Asker& asker, std::string_view key, std::uint64_t call);
-
-    // Sends a question that `call` waits for; its id and its calls are filled in here. Errors:
-    // limit, and shutting_down after close().
+    // `call` waits from now on for the open question with the same key, or else for this one, which
+    // is sent; its id and its calls are filled in here. A question without a key is asked for
+    // itself. Errors: limit; shutting_down after close().
     Result<void> ask(Asker& asker, std::uint64_t call, Question question, TimePoint now);
 
     // `call` does not wait any more. A question that nobody waits for now is withdrawn.
@@ -98,6 +96,7 @@ private:
         std::optional<TimePoint> deadline = {};
     };
 
+    Open* find(const Asker& asker, std::string_view key);
     std::optional<Open> take_at(std::size_t index);
     std::optional<Open> take(std::string_view id);
     std::optional<Open> take_due(TimePoint now);

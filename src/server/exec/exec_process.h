@@ -5,30 +5,15 @@
 #include "base/clock.h"
 #include "core/output/output_view.h"
 #include "protocol/exec.h"
-#include "server/connection/reply.h"
-#include "server/exec/wait_terms.h"
+#include "server/exec/waits.h"
 #include "server/process/consumer.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ew::server {
-
-// A request that waits for the process: the exec/command that started it, or an exec/writeStdin.
-struct ExecWait {
-    std::optional<Reply> reply; // absent: the call holds it
-    WaitTerms terms;
-    TimePoint since;
-    std::optional<TimePoint> deadline;
-    std::uint64_t output_from = 0; // position in the log: output behind it can be "quiet again"
-    core::OutputView view;         // what the answer shows
-    bool is_put_by = false;        // its call is asking whether to try again
-    std::string chars = {};        // that were typed with it
-    std::optional<std::string> notice = {};
-};
 
 struct ExecProcess final : Consumer {
     // About the call that started it.
@@ -43,7 +28,7 @@ struct ExecProcess final : Consumer {
     // Since it runs.
     bool is_begun = false; // exec/begin was sent, so output may follow
     std::uint64_t spawn_ms = 0;
-    std::vector<ExecWait> waits = {};
+    Waits waits = {};
     std::optional<TimePoint> ended_at = {}; // that it has exited was seen then
     bool is_end_sent = false;
 
@@ -56,15 +41,14 @@ struct ExecProcess final : Consumer {
 
     bool has_ended() const override { return is_end_sent; }
 
-    bool is_settled() const override { return is_end_sent && waits.empty(); }
+    bool is_settled() const override { return is_end_sent && waits.is_empty(); }
 
     std::string_view delta_header() const override { return header; }
 
     void look_at(const core::OutputLog& log) override {
         unread.look_at(log);
         transcript.look_at(log);
-        for (ExecWait& wait : waits)
-            wait.view.look_at(log);
+        waits.look_at(log);
     }
 };
 

@@ -85,7 +85,7 @@ std::string new_chunk_id() {
     return fmt::format("{:06x}", number & six_digits);
 }
 
-protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoint now) {
+protocol::ExecResult make_result(Process& process, const Wait& wait, TimePoint now) {
     ExecProcess& exec = *process.exec;
     protocol::ExecResult result;
     result.call_id = exec.begin.call_id;

@@ -14,7 +14,7 @@ namespace ew::server {
 std::string new_chunk_id();
 
 // What `wait` has seen of the process. All of it counts as shown afterwards.
-protocol::ExecResult make_result(Process& process, const ExecWait& wait, TimePoint now);
+protocol::ExecResult make_result(Process& process, const Wait& wait, TimePoint now);
 
 // For a program that could not be started: the same shape, with the reason as its output.
 protocol::ExecResult make_failure(const std::string& call_id, const Error& error,

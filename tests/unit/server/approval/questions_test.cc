@@ -91,13 +91,13 @@ TEST_CASE("calls of one asker that would ask the same share one question and its
     Calls patches("patch", "not applied");
     REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
 
-    CHECK(client.questions.join(commands, "rm x", 2));
-    CHECK_FALSE(client.questions.join(commands, "rm y", 3));
-    CHECK_FALSE(client.questions.join(patches, "rm x", 3));
+    REQUIRE(client.questions.ask(commands, 2, about("rm x"), clock_now()));
+    REQUIRE(client.questions.ask(commands, 3, about("rm y"), clock_now()));
+    REQUIRE(client.questions.ask(patches, 4, about("rm x"), clock_now()));
     CHECK(client.answers("approval-1", "approved"));
 
     CHECK(commands.told == std::vector<std::string>{"keep approval-1", "approve 1", "approve 2"});
-    CHECK_FALSE(client.questions.join(commands, "rm x", 3));
+    CHECK(patches.told.empty());
 }
 
 TEST_CASE("an answer closes its question, and a second one finds nothing") {
@@ -118,7 +118,7 @@ TEST_CASE("a question is withdrawn when the last call leaves it") {
     Client client;
     Calls commands("approval", "not run");
     REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
-    REQUIRE(client.questions.join(commands, "rm x", 2));
+    REQUIRE(client.questions.ask(commands, 2, about("rm x"), clock_now()));
     (void)client.sent();
 
     client.questions.leave(commands, 1);
@@ -161,7 +161,7 @@ TEST_CASE("commands and patches together have a bounded number of open questions
         REQUIRE(client.questions.ask(i % 2 == 0 ? commands : patches, i, about(""), now));
 
     for (Calls* const calls : {&commands, &patches}) {
-        const Result<void> refused = client.questions.ask(*calls, 1000, about(""), now);
+        Result<void> refused = client.questions.ask(*calls, 1000, about(""), now);
         REQUIRE_FALSE(refused);
         CHECK(refused.error().kind == ErrorKind::limit);
         CHECK(holds(refused.error().message, "64 questions are open"));
@@ -215,7 +215,7 @@ TEST_CASE("an ending server refuses what is asked and asks nothing more") {
     client.questions.close();
 
     CHECK(commands.told == std::vector<std::string>{"refuse 1: not run: the server is ending"});
-    const Result<void> refused = client.questions.ask(commands, 2, about("b"), clock_now());
+    Result<void> refused = client.questions.ask(commands, 2, about("b"), clock_now());
     REQUIRE_FALSE(refused);
     CHECK(refused.error().kind == ErrorKind::shutting_down);
 }

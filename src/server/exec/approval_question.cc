@@ -1,37 +1,24 @@
-// Questions: what a person is shown, which answers there are, what an answer brings about.
+#include "server/exec/approval_question.h"
+
 #include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/choices.h"
+#include "server/exec/attempt.h"
 #include "server/exec/exec_results.h"
-#include "server/exec/exec_service.h"
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <vector>
 
 namespace ew::server {
 
-namespace effect = core::exec_call::effect;
-namespace event = core::exec_call::event;
 using core::SandboxPermissions;
 using core::exec_call::Bounds;
-using protocol::ApprovalAnswer;
-using protocol::ApprovalDecision;
 using protocol::ApprovalKind;
 
 namespace {
 
 constexpr std::size_t most_denials_shown = 10; // to a person
-
-// Where nothing is confined, nothing can be added.
-ApprovalKind kind_of(const ExecPlan& plan) {
-    switch (plan.extra.permissions) {
-    case SandboxPermissions::use_default: return ApprovalKind::command;
-    case SandboxPermissions::require_escalated: return ApprovalKind::escalation;
-    case SandboxPermissions::with_additional_permissions: break;
-    }
-    return plan.policy ? ApprovalKind::permissions : ApprovalKind::command;
-}
 
 // What is allowed beyond the sandbox of the session.
 void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& more,
@@ -58,8 +45,8 @@ void add_denied_reads(std::vector<std::string>& notes, const sandbox::Policy& po
 }
 
 // What allowing what was refused means.
-void add_reach_of(std::vector<std::string>& notes,
-                  const std::optional<sandbox::Additions>& widening, bool is_here) {
+void add_meaning_of(std::vector<std::string>& notes,
+                    const std::optional<sandbox::Additions>& widening, bool is_here) {
     if (!widening) {
         notes.emplace_back(
             is_here
@@ -132,17 +119,36 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
     return display;
 }
 
-} // namespace
-
-void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::Ask&) {
-    ask(serial, call, kind_of(call.plan));
+// Where nothing is confined, nothing can be added.
+ApprovalKind kind_of(const ExecPlan& plan) {
+    switch (plan.extra.permissions) {
+    case SandboxPermissions::use_default: return ApprovalKind::command;
+    case SandboxPermissions::require_escalated: return ApprovalKind::escalation;
+    case SandboxPermissions::with_additional_permissions: break;
+    }
+    return plan.policy ? ApprovalKind::permissions : ApprovalKind::command;
 }
 
-void ExecService::carry_out(std::uint64_t serial, Call& call, const effect::AskToRetry&) {
-    ask(serial, call, ApprovalKind::retry);
+// What was refused to the first attempt, and what running it again means.
+std::vector<std::string> evidence_of(const Call& call,
+                                     const std::vector<protocol::Denial>& denials) {
+    std::vector<std::string> notes;
+    for (const protocol::Denial& denial : denials) {
+        if (notes.size() == most_denials_shown) break;
+        const std::string way =
+            denial.allow ? fmt::format(" To allow it: {}.", core::visible(*denial.allow)) : "";
+        notes.push_back(fmt::format("Refused: {}.{}", described(denial), way));
+    }
+    if (denials.size() > notes.size())
+        notes.push_back(fmt::format("{} more were refused.", denials.size() - notes.size()));
+    notes.emplace_back("It would run again from its beginning: what it has done is not undone.");
+    add_meaning_of(notes, call.widening, !call.plan.remote);
+    if (call.plan.policy) add_denied_reads(notes, *call.plan.policy);
+    return notes;
 }
 
-protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKind kind) {
+// What is the same in both questions, whatever is asked.
+protocol::ApprovalRequest request_for(const Call& call, ApprovalKind kind) {
     protocol::ApprovalRequest request;
     request.call_id = call.call_id;
     request.kind = kind;
@@ -150,106 +156,81 @@ protocol::ApprovalRequest ExecService::request_for(const Call& call, ApprovalKin
     request.program = call.plan.program;
     request.environment = call.plan.environment_id();
     request.workdir = call.plan.workdir;
-    request.reason = call.ruling.judgement.reason;
     request.justification = call.params.justification;
     request.tty = call.params.tty;
     request.stdin_text = call.params.stdin_text;
-    request.sandbox = expected_confinement(call.plan, call.plan.extra);
     if (!call.plan.extra.additions.empty())
         request.additional_permissions = permissions_of(call.plan.extra.additions);
-    if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())
-        request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
-    const ApprovalExtent extent = extent_of(call.plan, session_);
-    if (kind == ApprovalKind::retry)
-        request.available_decisions = retry_choices(extent, call.widening);
-    else
-        request.available_decisions = choices(extent, call.ruling.judgement, kind);
-    if (kind == ApprovalKind::retry) add_evidence(call, request);
-    const std::vector<std::string> evidence = std::move(request.display.notes);
-    request.display = display_of(request, call.plan.mode, call.plan.own_variables);
-    request.display.notes = notes_on(request, call.plan);
-    request.display.notes.insert(request.display.notes.begin(), evidence.begin(), evidence.end());
     return request;
 }
 
-// What was refused to the first attempt, and what running it again means.
-void ExecService::add_evidence(const Call& call, protocol::ApprovalRequest& request) {
-    Process* const process = processes_.find(call.process);
-    CHECK(process != nullptr); // it is not pruned while its call waits
-    request.denials = process->denials();
-    request.sandbox = process->confinement();
-    request.reason = fmt::format("it failed with exit code {}, and the sandbox had refused it "
-                                 "something; run it again?",
-                                 outcome_of(*process).exit_code);
-    std::vector<std::string>& notes = request.display.notes;
-    for (const protocol::Denial& denial : request.denials) {
-        if (notes.size() == most_denials_shown) break;
-        const std::string way =
-            denial.allow ? fmt::format(" To allow it: {}.", core::visible(*denial.allow)) : "";
-        notes.push_back(fmt::format("Refused: {}.{}", described(denial), way));
-    }
-    if (request.denials.size() > notes.size())
-        notes.push_back(
-            fmt::format("{} more were refused.", request.denials.size() - notes.size()));
-    notes.emplace_back("It would run again from its beginning: what it has done is not undone.");
-    add_reach_of(notes, call.widening, !call.plan.remote);
-    if (call.plan.policy) add_denied_reads(notes, *call.plan.policy);
+void add_display(protocol::ApprovalRequest& request, const Call& call,
+                 const std::vector<std::string>& evidence) {
+    request.display = display_of(request, call.plan.mode, call.plan.own_variables);
+    request.display.notes = evidence;
+    for (std::string& note : notes_on(request, call.plan))
+        request.display.notes.push_back(std::move(note));
 }
 
-// What is asked once must mean the same for all who wait: the same program in the same place, and
-// after a first attempt the same that was refused.
-std::string ExecService::shared_key(const Call& call, ApprovalKind kind) const {
-    std::vector<std::string> parts = {std::string(json::name_of(kind)), call.plan.workdir,
-                                      call.ruling.key};
-    if (kind != ApprovalKind::retry) return json::strings_to_json(parts);
-    const Process* const process = processes_.find(call.process);
-    CHECK(process != nullptr);
-    parts.push_back(described(call.widening.value_or(sandbox::Additions{})));
-    for (const protocol::Denial& denial : process->denials())
-        parts.push_back(fmt::format("{} {} {}", denial.kind, denial.operation.value_or(""),
-                                    denial.target.value_or("")));
-    return json::strings_to_json(parts);
-}
-
-void ExecService::ask(std::uint64_t serial, Call& call, ApprovalKind kind) {
-    call.asked_at = now_;
-    audit(call, "question", std::string(json::name_of(kind)));
+Question question_on(const Call& call, const Session& session) {
     Question question;
-    question.key = shared_key(call, kind);
-    if (questions_.join(*this, question.key, serial)) return;
     question.grant_key = call.ruling.key;
     question.widening = call.plan.extra.additions;
-    if (kind == ApprovalKind::retry && call.widening) {
-        question.widening = call.widening;
-        question.widened_key = approval_key(call.plan, call.params, again(call, Bounds::widened));
-    }
-    question.project = call.plan.remote ? "" : session_.project();
-    question.workspace_root = extent_of(call.plan, session_).workspace_root;
+    question.project = call.plan.remote ? "" : session.project();
+    question.workspace_root = extent_of(call.plan, session).workspace_root;
+    return question;
+}
+
+// What is asked once must mean the same for all calls that wait: the same program in the same
+// place.
+std::vector<std::string> key_parts(const Call& call, ApprovalKind kind) {
+    return {std::string(json::name_of(kind)), call.plan.workdir, call.ruling.key};
+}
+
+} // namespace
+
+Question first_question(const Call& call, const Session& session,
+                        const protocol::Confinement& expected) {
+    const ApprovalKind kind = kind_of(call.plan);
+    Question question = question_on(call, session);
+    question.key = json::strings_to_json(key_parts(call, kind));
     question.request = request_for(call, kind);
-    Result<void> asked = questions_.ask(*this, serial, std::move(question), now_);
-    if (!asked) events_.emplace_back(serial, event::Refused{asked.error()});
+    question.request.reason = call.ruling.judgement.reason;
+    question.request.sandbox = expected;
+    if (kind == ApprovalKind::command && !call.ruling.judgement.proposed_prefix.empty())
+        question.request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
+    question.request.available_decisions =
+        choices(extent_of(call.plan, session), call.ruling.judgement, kind);
+    add_display(question.request, call, {});
+    return question;
 }
 
-void ExecService::carry_out(std::uint64_t serial, Call&, const effect::WithdrawQuestion&) {
-    questions_.leave(*this, serial);
-}
-
-void ExecService::keep(const Question& question, const ApprovalAnswer& answer) {
-    records_.keep(question, answer);
-}
-
-void ExecService::approve(const Question& question, const ApprovalAnswer& answer) {
-    const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
-    const Bounds again = is_widened ? Bounds::widened : Bounds::none;
-    for (const std::uint64_t serial : question.calls)
-        events_.emplace_back(serial, event::Approved{again});
-    work();
-}
-
-void ExecService::refuse(const Question& question, const Error& error) {
-    for (const std::uint64_t serial : question.calls)
-        events_.emplace_back(serial, event::Refused{error});
-    work();
+Question retry_question(const Call& call, const Session& session, const Process& first) {
+    const std::vector<protocol::Denial> denials = first.denials();
+    Question question = question_on(call, session);
+    if (call.widening) {
+        question.widening = call.widening;
+        question.widened_key =
+            approval_key(call.plan, call.params, extra_again(call, Bounds::widened));
+    }
+    // The same must have been refused, too.
+    std::vector<std::string> parts = key_parts(call, ApprovalKind::retry);
+    parts.push_back(described(call.widening.value_or(sandbox::Additions{})));
+    for (const protocol::Denial& denial : denials)
+        parts.push_back(fmt::format("{} {} {}", denial.kind, denial.operation.value_or(""),
+                                    denial.target.value_or("")));
+    question.key = json::strings_to_json(parts);
+    question.request = request_for(call, ApprovalKind::retry);
+    question.request.reason =
+        fmt::format("it failed with exit code {}, and the sandbox had refused it something; run it "
+                    "again?",
+                    outcome_of(first).exit_code);
+    question.request.sandbox = first.confinement();
+    question.request.denials = denials;
+    question.request.available_decisions =
+        retry_choices(extent_of(call.plan, session), call.widening);
+    add_display(question.request, call, evidence_of(call, denials));
+    return question;
 }
 
 } // namespace ew::server

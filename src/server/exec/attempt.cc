@@ -1,0 +1,129 @@
+#include "server/exec/attempt.h"
+
+#include "json/strings.h"
+#include "server/environment/remote_plan.h"
+#include "server/environment/remote_process.h"
+#include "server/exec/exec_results.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+namespace ew::server {
+
+using core::SandboxPermissions;
+using core::exec_call::Bounds;
+
+namespace {
+
+std::vector<std::vector<std::string>> words_of(const core::Judgement& judgement) {
+    std::vector<std::vector<std::string>> commands;
+    for (const core::CommandVerdict& verdict : judgement.commands)
+        commands.push_back(verdict.words);
+    return commands;
+}
+
+Attempt first_attempt(const Call& call, bool was_asked) {
+    Attempt attempt;
+    attempt.extra = call.plan.extra;
+    attempt.is_harmless = call.ruling.is_harmless;
+    attempt.decided_by = was_asked ? "client" : call.ruling.decided_by;
+    attempt.reason = was_asked ? "approved" : call.ruling.decided_by;
+    if (!call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
+    return attempt;
+}
+
+} // namespace
+
+ExtraPermissions extra_again(const Call& call, Bounds bounds) {
+    if (bounds == Bounds::none) return {SandboxPermissions::require_escalated, {}};
+    return {SandboxPermissions::with_additional_permissions,
+            together(call.plan.extra.additions, call.widening.value_or(sandbox::Additions{}))};
+}
+
+Attempt next_attempt(const Call& call, Bounds bounds, bool was_asked) {
+    if (call.attempts == 0) return first_attempt(call, was_asked);
+    Attempt attempt;
+    attempt.extra = extra_again(call, bounds);
+    attempt.decided_by = was_asked ? "client" : "grant";
+    attempt.reason = "approved";
+    if (!was_asked) {
+        attempt.rule = call.allowed_by;
+        attempt.reason = fmt::format("allowed before ({})", call.allowed_by);
+    }
+    attempt.reason += bounds == Bounds::none
+                          ? std::string(" to run again without a sandbox")
+                          : fmt::format(" to run again in the sandbox, where it may also {}",
+                                        described(*call.widening));
+    return attempt;
+}
+
+ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
+    ProcessService::Launch launch;
+    launch.request =
+        spawn_request(call.plan, attempt.is_harmless, call.params.stdin_text.has_value());
+    if (call.plan.remote) {
+        auto remote = std::make_unique<RemoteProcess>();
+        remote->order = remote_start(call.plan, attempt.extra);
+        launch.is_confined_there = remote->order.sandbox.has_value();
+        launch.remote = std::move(remote);
+    } else {
+        launch.sandbox = confined_start(call.plan, attempt.extra);
+    }
+    launch.timeout_ms = call.params.timeout_ms.value_or(0);
+    return launch;
+}
+
+std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
+                                             const std::string& process_id) {
+    auto exec = std::make_unique<ExecProcess>();
+    exec->begin.call_id = call.call_id;
+    exec->begin.process_id = process_id;
+    exec->begin.environment = call.plan.environment_id();
+    exec->begin.mode = call.plan.mode;
+    exec->begin.argv = call.plan.argv;
+    exec->begin.program = call.plan.program;
+    exec->begin.workdir = call.plan.workdir;
+    exec->begin.commands = words_of(call.ruling.judgement);
+    exec->begin.decided_by = attempt.decided_by;
+    exec->begin.rule = attempt.rule;
+    exec->begin.dropped_env = call.plan.environment.dropped;
+    exec->stdin_text = call.params.stdin_text;
+    exec->max_tokens = call.terms.max_tokens;
+    exec->approval_ms = call.approval_ms;
+    return exec;
+}
+
+protocol::ExecAttemptEvent attempt_event(const Call& call, const Attempt& attempt,
+                                         protocol::SandboxType expected) {
+    protocol::ExecAttemptEvent event;
+    event.call_id = call.call_id;
+    event.n = call.attempts;
+    event.confinement = expected;
+    event.reason = attempt.reason;
+    return event;
+}
+
+store::AuditRow start_row(const Call& call, const Attempt& attempt, const std::string& process_id,
+                          const protocol::Confinement& expected) {
+    const bool is_confined = expected.type != protocol::SandboxType::none;
+    const std::string more = described(attempt.extra.additions);
+    store::AuditRow row;
+    row.call = call.call_id;
+    row.event = "start";
+    row.argv = json::strings_to_json(call.plan.argv);
+    row.directory = call.plan.workdir;
+    row.decision = json::name_of(core::Decision::allow);
+    row.decided_by = attempt.decided_by;
+    row.rule = attempt.rule.value_or("");
+    const std::string where =
+        call.plan.remote ? fmt::format("environment {}, ", call.plan.remote->environment) : "";
+    row.detail =
+        fmt::format("{}process {}, attempt {}, sandbox: {}{}{}", where, process_id, call.attempts,
+                    text_of(expected), is_confined && !more.empty() ? ", and it may " : "",
+                    is_confined ? more : "");
+    return row;
+}
+
+} // namespace ew::server

@@ -1,0 +1,349 @@
+#include "server/exec/calls.h"
+
+#include "base/check.h"
+#include "server/connection/notify.h"
+#include "server/exec/approval_question.h"
+#include "server/exec/exec_results.h"
+#include "server/exec/expected_confinement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace ew::server {
+
+namespace exec_call = core::exec_call;
+namespace effect = core::exec_call::effect;
+namespace event = core::exec_call::event;
+using core::exec_call::Bounds;
+using core::exec_call::Refusals;
+
+namespace {
+
+// `hindrance`: why the program cannot be run; nobody is asked about that.
+exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
+                              const Session& session, std::optional<Error> hindrance) {
+    const config::Config& config = session.settings().config;
+    const bool can_ask = session.answers_questions();
+    exec_call::Verdict verdict;
+    if (plan.policy && can_ask)
+        verdict.retry = exec_call::retry_rule(config.approval_policy, config.granular);
+    if (plan.extra.permissions == core::SandboxPermissions::require_escalated)
+        verdict.bounds = Bounds::none;
+    const std::string& reason = ruling.judgement.reason;
+    if (hindrance && ruling.decision != core::Decision::forbidden) {
+        verdict.refusal = std::move(*hindrance);
+        return verdict;
+    }
+    switch (ruling.decision) {
+    case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
+    case core::Decision::forbidden:
+        verdict.refusal = {ErrorKind::denied, fmt::format("the command was not run: {}", reason),
+                           "policy/explain tells what decided"};
+        break;
+    case core::Decision::prompt:
+        if (can_ask) {
+            verdict.kind = exec_call::Verdict::Kind::ask;
+            break;
+        }
+        verdict.refusal = {
+            ErrorKind::denied,
+            fmt::format("the command was not run: it needs a person's approval ({}), and the "
+                        "client cannot ask: it did not declare capabilities.approvals",
+                        reason),
+            "allow it by a rule or a stored approval, or use a client that answers questions"};
+    }
+    return verdict;
+}
+
+// The time since the question, if there was one, belongs to the approval.
+void add_approval_time(Call& call, TimePoint now) {
+    if (call.asked_at) call.approval_ms += millis(now - *call.asked_at);
+    call.asked_at.reset();
+}
+
+// The call waits for none of its attempts any more.
+void drop_waits(const Call& call, ProcessService& processes) {
+    for (const std::uint64_t serial : {call.first, call.process})
+        if (Process* const process = processes.find(serial))
+            (void)process->exec->waits.take_for_call();
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- events
+
+// The only place that changes the state of a call. Effects do not come back here: what they bring
+// about waits in events_.
+void Calls::take(Turn turn, const exec_call::Step& step) {
+    turn.call.state = step.next;
+    for (const exec_call::Effect& effect : step.effects)
+        std::visit([&](const auto& what) { carry_out(turn, what); }, effect);
+    if (std::holds_alternative<exec_call::state::Answered>(turn.call.state))
+        calls_.erase(turn.serial);
+}
+
+void Calls::deliver(std::uint64_t serial, Event event) {
+    events_.emplace_back(serial, std::move(event));
+    work();
+}
+
+void Calls::work() {
+    if (std::exchange(is_working_, true)) return;
+    while (!events_.empty()) {
+        const std::pair<std::uint64_t, Event> next = std::move(events_.front());
+        events_.pop_front();
+        const auto at = calls_.find(next.first);
+        if (at == calls_.end()) continue; // answered meanwhile
+        take({next.first, at->second}, exec_call::on(at->second.state, next.second));
+    }
+    is_working_ = false;
+}
+
+void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
+                  const WaitTerms& terms) {
+    if (plan.policy && !plan.remote) parts_.host.need(now_);
+    const protocol::Confinement confinement = expected_confinement(parts_.host, plan, {});
+    const bool is_confined = confinement.type != protocol::SandboxType::none;
+    Gate::Ruling ruling = parts_.gate.rule_on(plan, params, is_confined);
+    const exec_call::Verdict verdict =
+        verdict_on(ruling, plan, parts_.session, hindrance(parts_.host, parts_.remote, plan));
+    const std::string call_id = params.call_id.value_or(reply.call_id());
+    const std::uint64_t serial = ++last_call_;
+    const auto at =
+        calls_.emplace(serial, Call{std::move(reply), std::move(params), call_id, std::move(plan),
+                                    std::move(ruling), terms, exec_call::state::Answered{}});
+    take({serial, at.first->second}, exec_call::begin(verdict));
+    work();
+}
+
+void Calls::on_started(Process& process) {
+    const std::uint64_t serial = process.exec->call;
+    const auto at = calls_.find(serial);
+    if (at == calls_.end()) {      // cancelled meanwhile
+        called_off_.erase(serial); // too late: it ends like any other
+        return;
+    }
+    Call& call = at->second;
+    if (Process* const first = parts_.processes.find(std::exchange(call.first, 0)))
+        (void)first->exec->waits.take_for_call();
+    programs_.begin_wait_for_call(process, call.terms);
+    deliver(serial, event::Started{});
+}
+
+void Calls::on_wait_over(Process& process) {
+    const std::uint64_t serial = process.exec->call;
+    const auto at = calls_.find(serial);
+    if (at == calls_.end()) return;
+    if (!programs_.is_over(process)) return deliver(serial, event::WaitOver{});
+    deliver(serial, judge_end(at->second, process));
+}
+
+// The audit has a row for a start that was called off, so it gets one for how that went.
+void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
+    if (const auto at = called_off_.find(failed.call); at != called_off_.end()) {
+        store::AuditRow row;
+        row.call = at->second;
+        row.event = "failure";
+        row.detail = "the start was called off";
+        parts_.records.audit(std::move(row));
+        called_off_.erase(at);
+    }
+    deliver(failed.call, event::StartFailed{failed.error});
+}
+
+// Only what was refused counts, and only if the program failed by itself: what it has printed
+// proves nothing, and who ended it wants no second attempt.
+event::Ended Calls::judge_end(Call& call, const Process& process) {
+    const std::vector<protocol::Denial> denials = process.denials();
+    if (denials.empty() || !has_failed_by_itself(process)) return {};
+    event::Ended ended;
+    const bool has_network = std::any_of(denials.begin(), denials.end(), [](const auto& denial) {
+        return denial.kind == "network";
+    });
+    ended.refusals = has_network ? Refusals::network : Refusals::some;
+    if (!may_run_again(call.state, ended.refusals)) return ended;
+    // What would have to be looked at is not here.
+    if (!call.plan.remote) call.widening = widening_for(denials);
+    for (const Bounds bounds : {Bounds::widened, Bounds::none}) {
+        if (bounds == Bounds::widened && !call.widening) continue;
+        call.allowed_by = parts_.gate.take_approval(
+            approval_key(call.plan, call.params, extra_again(call, bounds)), call.plan);
+        if (call.allowed_by.empty()) continue;
+        ended.allowed = bounds;
+        break;
+    }
+    return ended;
+}
+
+bool Calls::cancel(const json::Id& request) {
+    const auto at = std::find_if(calls_.begin(), calls_.end(), [&](const auto& entry) {
+        return entry.second.reply.id() == request;
+    });
+    if (at == calls_.end()) return false;
+    const bool ends = at->second.params.on_cancel == protocol::OnCancel::terminate;
+    deliver(at->first, event::Cancelled{ends});
+    return true;
+}
+
+void Calls::list(const EnvironmentFilter& filter,
+                 std::vector<protocol::ExecCallInfo>& infos) const {
+    for (const auto& [serial, call] : calls_) {
+        if (!filter.takes(call.plan.environment_id())) continue;
+        protocol::ExecCallInfo& info = infos.emplace_back(info_of(call));
+        const Process* const process = parts_.processes.find(call.process);
+        if (process != nullptr) info.process_id = process->id;
+    }
+}
+
+void Calls::abandon(const Error& error) {
+    for (auto& entry : calls_)
+        entry.second.reply.fail(error);
+    calls_.clear();
+}
+
+// ---------------------------------------------------------------- questions
+
+void Calls::ask(Turn turn, Question question) {
+    turn.call.asked_at = now_;
+    audit(turn.call, "question", std::string(json::name_of(question.request.kind)));
+    Result<void> asked = parts_.questions.ask(*this, turn.serial, std::move(question), now_);
+    if (!asked) events_.emplace_back(turn.serial, event::Refused{asked.error()});
+}
+
+void Calls::carry_out(Turn turn, const effect::Ask&) {
+    const ExecPlan& plan = turn.call.plan;
+    const protocol::Confinement sandbox = expected_confinement(parts_.host, plan, plan.extra);
+    ask(turn, first_question(turn.call, parts_.session, sandbox));
+}
+
+void Calls::carry_out(Turn turn, const effect::AskToRetry&) {
+    const Process* const first = parts_.processes.find(turn.call.process);
+    CHECK(first != nullptr); // it is not pruned while its call waits
+    ask(turn, retry_question(turn.call, parts_.session, *first));
+}
+
+void Calls::carry_out(Turn turn, const effect::WithdrawQuestion&) {
+    parts_.questions.leave(*this, turn.serial);
+}
+
+void Calls::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+    parts_.records.keep(question, answer);
+}
+
+void Calls::approve(const Question& question, const protocol::ApprovalAnswer& answer) {
+    const bool is_widened = answer.decision == protocol::ApprovalDecision::approved_widened;
+    for (const std::uint64_t serial : question.calls)
+        events_.emplace_back(serial, event::Approved{is_widened ? Bounds::widened : Bounds::none});
+    work();
+}
+
+void Calls::refuse(const Question& question, const Error& error) {
+    for (const std::uint64_t serial : question.calls)
+        events_.emplace_back(serial, event::Refused{error});
+    work();
+}
+
+// ---------------------------------------------------------------- programs
+
+void Calls::audit(const Call& call, std::string_view event, std::string detail) {
+    parts_.records.audit(audit_row(call, event, std::move(detail)));
+}
+
+void Calls::carry_out(Turn turn, const effect::Start& start) {
+    Call& call = turn.call;
+    const bool was_asked = call.asked_at.has_value();
+    add_approval_time(call, now_);
+    const Attempt attempt = next_attempt(call, start.bounds, was_asked);
+    ++call.attempts;
+    // The first one is the answer if this cannot be started.
+    call.first = std::exchange(call.process, 0);
+    Result<Process*> launched = launch(turn, attempt);
+    if (launched)
+        call.process = (*launched)->serial;
+    else
+        events_.emplace_back(turn.serial, event::StartFailed{launched.error()});
+}
+
+Result<Process*> Calls::launch(Turn turn, const Attempt& attempt) {
+    const Call& call = turn.call;
+    const protocol::Confinement confinement =
+        expected_confinement(parts_.host, call.plan, attempt.extra);
+    ProcessService::Launch launch = launch_of(call, attempt);
+    if (call.plan.remote) launch.backend = &parts_.remote;
+    notify(parts_.outbox, "exec/attempt", attempt_event(call, attempt, confinement.type));
+    if (launch.sandbox && !are_where_they_were(attempt.extra.additions))
+        return Error{ErrorKind::sandbox_unavailable,
+                     "the command was not run: a path that it was granted leads elsewhere now",
+                     "look what has replaced it, and ask again"};
+    std::string id;
+    do
+        id = fmt::format("{}", next_id_++);
+    while (parts_.processes.find(id) != nullptr);
+    std::unique_ptr<ExecProcess> exec = exec_process_of(call, attempt, id);
+    exec->call = turn.serial;
+    exec->decided_at = now_;
+    launch.consumer = exec.get();
+    launch.exec = std::move(exec);
+    parts_.records.audit(start_row(call, attempt, id, confinement));
+    return parts_.processes.launch(id, launch);
+}
+
+void Calls::carry_out(Turn turn, const effect::EndProgram&) {
+    drop_waits(turn.call, parts_.processes);
+    Process* const process = parts_.processes.find(turn.call.process);
+    if (process == nullptr) return;
+    if (process->is_starting()) called_off_[turn.serial] = turn.call.call_id;
+    parts_.processes.end(*process, 0);
+}
+
+// ---------------------------------------------------------------- answers
+
+void Calls::carry_out(Turn turn, const effect::AnswerResult& answer) {
+    Call& call = turn.call;
+    Process* const process = parts_.processes.find(answer.trouble ? call.first : call.process);
+    CHECK(process != nullptr); // it is not pruned while somebody waits for it
+    std::optional<Wait> wait = process->exec->waits.take_for_call();
+    CHECK(wait.has_value());
+    add_approval_time(call, now_); // of the question whether to run it again
+    if (answer.trouble) {
+        audit(call, "failure", answer.trouble->message);
+        wait->notice =
+            fmt::format("it was to run again, and could not: {}", answer.trouble->message);
+    }
+    protocol::ExecResult result = make_result(*process, *wait, now_);
+    result.timings.approval_ms = call.approval_ms;
+    call.reply.send(result);
+}
+
+void Calls::carry_out(Turn turn, const effect::AnswerRefused& refused) {
+    audit(turn.call, "refusal", refused.error.message);
+    turn.call.reply.fail(refused.error);
+}
+
+void Calls::carry_out(Turn turn, const effect::AnswerFailed& failed) {
+    audit(turn.call, "failure", failed.error.message);
+    protocol::ExecResult result = make_failure(turn.call.call_id, failed.error, turn.call.terms);
+    result.environment = turn.call.plan.environment_id();
+    turn.call.reply.send(result);
+}
+
+void Calls::carry_out(Turn turn, const effect::AnswerCancelled& cancelled) {
+    Call& call = turn.call;
+    drop_waits(call, parts_.processes);
+    Process* const process = parts_.processes.find(call.process);
+    if (!cancelled.program_goes_on || process == nullptr)
+        return call.reply.fail(
+            {ErrorKind::cancelled, call.attempts == 0
+                                       ? "the call was cancelled; nothing was started"
+                                       : "the call was cancelled and the program is ended"});
+    call.reply.fail(
+        {ErrorKind::cancelled,
+         fmt::format("the call was cancelled; its program goes on as process '{}'", process->id),
+         "exec/writeStdin waits for it, exec/terminate ends it; onCancel: "
+         "\"terminate\" ends it right away",
+         "", process->id});
+}
+
+} // namespace ew::server

@@ -1,0 +1,120 @@
+// The calls of exec/command that are not answered. Each is a core/exec_call: this brings it events,
+// carries its effects out, and asks a person for it. Programs are started and known by their
+// serial.
+#pragma once
+
+#include "base/clock.h"
+#include "core/exec_call.h"
+#include "json/types.h"
+#include "protocol/exec.h"
+#include "server/approval/gate.h"
+#include "server/approval/questions.h"
+#include "server/approval/records.h"
+#include "server/confine/sandbox_host.h"
+#include "server/connection/outbox.h"
+#include "server/environment/remote_backend.h"
+#include "server/exec/attempt.h"
+#include "server/exec/call.h"
+#include "server/exec/programs.h"
+#include "server/process/process_service.h"
+#include "server/session/environment_choice.h"
+#include "server/session/session.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ew::server {
+
+class Calls final : public Asker {
+public:
+    static constexpr std::uint64_t first_id = 1000; // of a process
+
+    struct Parts {
+        const Session& session;
+        Gate& gate;
+        Records& records;
+        Questions& questions;
+        ProcessService& processes;
+        SandboxHost& host;
+        RemoteBackend& remote;
+        Outbox& outbox;
+    };
+
+    Calls(const Parts& parts, Programs& programs)
+        : Asker("approval", "the command was not run"), parts_(parts), programs_(programs) {}
+
+    // Judges what is to run, and begins: it runs, is asked about, or is refused.
+    void begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
+               const WaitTerms& terms);
+
+    std::size_t size() const { return calls_.size(); }
+
+    // The program of a call has begun to run: the call waits for it, unless it was cancelled.
+    void on_started(Process& process);
+
+    // The wait for the program is over: it has ended, or the time to wait has.
+    void on_wait_over(Process& process);
+
+    void on_failed_start(const ProcessService::FailedStart& failed);
+
+    // Returns false if no call has this request.
+    bool cancel(const json::Id& request);
+
+    void list(const EnvironmentFilter& filter, std::vector<protocol::ExecCallInfo>& infos) const;
+
+    // Answers every call: nothing will happen any more.
+    void abandon(const Error& error);
+
+    void set_now(TimePoint now) { now_ = now; }
+
+    // Asker
+    void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void refuse(const Question& question, const Error& error) override;
+
+private:
+    using Event = core::exec_call::Event;
+
+    // A call under way, as effects see it.
+    struct Turn {
+        std::uint64_t serial = 0;
+        Call& call;
+    };
+
+    void deliver(std::uint64_t serial, Event event);
+    void work();
+    void take(Turn turn, const core::exec_call::Step& step);
+
+    // Effects
+    void carry_out(Turn turn, const core::exec_call::effect::Ask& ask);
+    void carry_out(Turn turn, const core::exec_call::effect::AskToRetry& ask);
+    void carry_out(Turn turn, const core::exec_call::effect::WithdrawQuestion& withdraw);
+    void carry_out(Turn turn, const core::exec_call::effect::Start& start);
+    void carry_out(Turn turn, const core::exec_call::effect::EndProgram& end);
+    void carry_out(Turn turn, const core::exec_call::effect::AnswerResult& answer);
+    void carry_out(Turn turn, const core::exec_call::effect::AnswerRefused& refused);
+    void carry_out(Turn turn, const core::exec_call::effect::AnswerFailed& failed);
+    void carry_out(Turn turn, const core::exec_call::effect::AnswerCancelled& cancelled);
+
+    void ask(Turn turn, Question question);
+    Result<Process*> launch(Turn turn, const Attempt& attempt);
+    core::exec_call::event::Ended judge_end(Call& call, const Process& process);
+    void audit(const Call& call, std::string_view event, std::string detail);
+
+    Parts parts_;
+    Programs& programs_;
+    TimePoint now_ = clock_now();
+    std::map<std::uint64_t, Call> calls_;             // by serial
+    std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
+    std::uint64_t last_call_ = 0;
+    std::uint64_t next_id_ = first_id;
+    std::deque<std::pair<std::uint64_t, Event>> events_; // that effects have brought about
+    bool is_working_ = false;
+};
+
+} // namespace ew::server

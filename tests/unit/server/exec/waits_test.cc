@@ -1,0 +1,148 @@
+#include "server/exec/waits.h"
+#include "support/outbox_pipe.h"
+#include "support/testing.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+using namespace ew;
+using namespace ew::server;
+
+namespace {
+
+constexpr Millis patience{1000};
+constexpr Millis quiet{100};
+
+const TimePoint start = clock_now();
+
+Wait wait(std::optional<TimePoint> deadline) {
+    Wait wait;
+    wait.since = start;
+    wait.deadline = deadline;
+    return wait;
+}
+
+Wait wait_for_quiet() {
+    Wait result = wait(start + patience);
+    result.terms.quiet_ms = quiet.count();
+    return result;
+}
+
+Waits::Progress running(std::uint64_t end_of_output = 0, TimePoint last_output = start) {
+    return {end_of_output, last_output, {}};
+}
+
+Waits::Progress over_at(TimePoint time) {
+    return {0, start, time};
+}
+
+// A client whose requests wait.
+class Writers {
+public:
+    void add(std::string id, Wait waiting) {
+        waits.add({Reply(client_.outbox(), {std::move(id)}), std::move(waiting), ""});
+    }
+
+    // The ids of the requests whose wait is over, in order.
+    std::string over(const Waits::Progress& progress, TimePoint now) {
+        std::string ids;
+        while (std::optional<WritersWait> writer = waits.take_over(progress, now)) {
+            ids += writer->reply.id().json;
+            writer->reply.send_null();
+        }
+        return ids;
+    }
+
+private:
+    test::OutboxPipe client_;
+
+public:
+    Waits waits;
+};
+
+} // namespace
+
+TEST_SUITE_BEGIN("server/waits");
+
+TEST_CASE("a wait ends at its deadline") {
+    Writers writers;
+    writers.add("1", wait(start + patience));
+    writers.add("2", wait({}));
+
+    CHECK(writers.waits.next_deadline(running()) == start + patience);
+    CHECK(writers.over(running(), start).empty());
+    CHECK(writers.over(running(), start + patience) == "1");
+
+    CHECK_FALSE(writers.waits.next_deadline(running()).has_value());
+    CHECK(writers.over(over_at(start), start) == "2");
+}
+
+TEST_CASE("a wait for silence ends after output, and not before there was some") {
+    Writers writers;
+    writers.add("1", wait_for_quiet());
+
+    CHECK(writers.over(running(), start + quiet).empty());
+    CHECK(writers.waits.next_deadline(running(1, start + quiet)) == start + 2 * quiet);
+    CHECK(writers.over(running(1, start + quiet), start + quiet).empty());
+    CHECK(writers.over(running(1, start + quiet), start + 2 * quiet) == "1");
+}
+
+TEST_CASE("what was put out before the wait is no output for it") {
+    Writers writers;
+    Wait later = wait_for_quiet();
+    later.output_from = 5;
+    writers.add("1", std::move(later));
+
+    CHECK(writers.over(running(5), start + quiet).empty());
+    CHECK(writers.over(running(6), start + quiet) == "1");
+}
+
+TEST_CASE("once the program has exited, nothing less than its end is an answer") {
+    Writers writers;
+    writers.add("1", wait(start));
+    const TimePoint end = start + Millis(50);
+
+    CHECK(writers.waits.next_deadline(over_at(end)) == end);
+    CHECK(writers.over(over_at(end), start).empty());
+    CHECK(writers.over(over_at(end), end) == "1");
+}
+
+TEST_CASE("the call is told once that its wait is over, and may leave it there") {
+    Waits waits;
+    waits.begin_for_call(wait(start + patience));
+
+    CHECK(waits.next_deadline(running()) == start + patience);
+    CHECK_FALSE(waits.is_over_for_call(running(), start));
+    CHECK(waits.is_over_for_call(running(), start + patience));
+    CHECK_FALSE(waits.is_over_for_call(running(), start + patience));
+    CHECK_FALSE(waits.next_deadline(running()).has_value());
+
+    CHECK_FALSE(waits.is_empty());
+    CHECK(waits.take_for_call().has_value());
+    CHECK(waits.is_empty());
+    CHECK_FALSE(waits.take_for_call().has_value());
+}
+
+TEST_CASE("a call that does not wait is told nothing") {
+    Waits waits;
+
+    CHECK_FALSE(waits.is_over_for_call(over_at(start), start));
+}
+
+TEST_CASE("a request is found by its id") {
+    Writers writers;
+    writers.add("1", wait({}));
+    writers.add("2", wait({}));
+
+    CHECK_FALSE(writers.waits.take({"3"}).has_value());
+    std::optional<WritersWait> found = writers.waits.take({"2"});
+    REQUIRE(found.has_value());
+    found->reply.send_null();
+
+    CHECK(writers.waits.writers() == 1);
+    writers.waits.abandon({ErrorKind::shutting_down, "the server has ended"});
+    CHECK(writers.waits.is_empty());
+}
