@@ -4,11 +4,14 @@
 #pragma once
 
 #include "base/result.h"
-#include "json/value.h"
 #include "os/shells.h"
 
 #include <string>
 #include <string_view>
+
+namespace ew::json {
+struct Value;
+}
 
 namespace ew::peer {
 

@@ -5,7 +5,6 @@
 
 #include "base/result.h"
 #include "json/types.h"
-#include "json/value.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 
@@ -14,6 +13,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace ew::json {
+struct Value;
+}
 
 namespace ew::peer {
 

@@ -117,7 +117,7 @@ void Worker::set_now() {
 
 void Worker::on_time() {
     local_.starts().on_time();
-    remote_.on_time();
+    remote_.environments().on_time(now_);
     processes_.on_time();
     files_.on_time(now_);
     exec_.on_news();
@@ -152,10 +152,11 @@ void Worker::dispatch(os::Token token) {
     case Source::file_clearing: return files_.on_clearing(token.serial);
     case Source::patch: return patches_.on_errand(token.serial);
     case Source::file_watch: return files_.on_watch();
-    case Source::environment_start: return remote_.on_start_report(token.serial);
-    case Source::environment_output: return remote_.on_output(token.serial);
-    case Source::environment_error: return remote_.on_error_text(token.serial);
-    case Source::environment_input: return remote_.on_input_room(token.serial);
+    case Source::environment_start:
+    case Source::environment_output:
+    case Source::environment_error:
+    case Source::environment_input:
+        return remote_.environments().on_event(source_of(token), token.serial, now_);
     }
 }
 
@@ -163,7 +164,7 @@ void Worker::on_signals() {
     const os::Signals::Taken taken = lifeline_.take_signals();
     if (taken.child)
         for (const LocalBackend::Stranger child : local_.on_children())
-            remote_.on_reaped(child.pid, child.status);
+            remote_.environments().on_reaped(child.pid, child.status, now_);
     if (taken.ending == 0) return;
     log::info("server", "ending on {}", os::signal_name(taken.ending));
     begin_ending(128 + taken.ending);
@@ -213,7 +214,7 @@ void Worker::handle_notification(const protocol::Message& message) {
 
 bool Worker::cancel(const json::Id& request) {
     return process_requests_.cancel(request) || exec_.cancel(request) || files_.cancel(request) ||
-           patches_.cancel(request) || remote_.cancel(request);
+           patches_.cancel(request) || remote_.environments().cancel(request);
 }
 
 void Worker::handle_answer(const protocol::Message& message) {
@@ -271,7 +272,7 @@ void Worker::begin_ending(int status) {
     patches_.refuse_all(
         {ErrorKind::shutting_down, "the patch was not applied: the server is ending"});
     exec_.on_news();
-    remote_.close_all();
+    remote_.environments().close_all();
 }
 
 void Worker::continue_ending() {
@@ -286,7 +287,7 @@ void Worker::continue_ending() {
     const std::vector<pid_t> errands = patches_.errands();
     spared.insert(spared.end(), errands.begin(), errands.end());
     if (now_ < ending_->polite_deadline) {
-        const std::vector<pid_t> programs = remote_.programs();
+        const std::vector<pid_t> programs = remote_.environments().programs();
         spared.insert(spared.end(), programs.begin(), programs.end());
     }
     local_.trees().kill_everything(spared);
@@ -307,7 +308,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     if (connection_.is_ready(!ending_) || has_room_again_) next = now_;
     next = earlier(next, processes_.next_deadline());
     next = earlier(next, local_.starts().next_deadline());
-    next = earlier(next, remote_.next_deadline());
+    next = earlier(next, remote_.environments().next_deadline());
     next = earlier(next, questions_.next_deadline());
     next = earlier(next, exec_.next_deadline());
     next = earlier(next, files_.next_deadline());

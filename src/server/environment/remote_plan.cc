@@ -1,7 +1,9 @@
 #include "server/environment/remote_plan.h"
 
+#include "config/config.h"
 #include "core/output/utf8.h"
 #include "core/text/paths.h"
+#include "peer/peer.h"
 #include "server/request/sandbox_request.h"
 #include "server/request/start_request.h"
 

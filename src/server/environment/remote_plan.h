@@ -3,13 +3,19 @@
 // program.
 #pragma once
 
-#include "config/config.h"
-#include "peer/peer.h"
 #include "server/environment/remote_start.h"
 #include "server/request/exec_request.h"
 #include "server/session/session_settings.h"
 
 #include <string_view>
+
+namespace ew::config {
+struct Environment;
+}
+
+namespace ew::peer {
+struct Peer;
+}
 
 namespace ew::server {
 

@@ -64,10 +64,9 @@ ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
     launch.request =
         spawn_request(call.plan, attempt.is_harmless, call.params.stdin_text.has_value());
     if (call.plan.remote) {
-        auto remote = std::make_unique<RemoteProcess>();
-        remote->order = remote_start(call.plan, attempt.extra);
-        launch.is_confined_there = remote->order.sandbox.has_value();
-        launch.remote = std::move(remote);
+        auto order = std::make_unique<RemoteStart>(remote_start(call.plan, attempt.extra));
+        launch.is_confined_there = order->sandbox.has_value();
+        launch.elsewhere = std::move(order);
     } else {
         launch.sandbox = confined_start(call.plan, attempt.extra);
     }

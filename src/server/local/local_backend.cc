@@ -64,8 +64,8 @@ LocalBackend::LocalBackend(LocalSettings settings, ProcessService& processes, Po
       trees_(processes, cookies),
       starts_(std::move(settings), processes, pollers.all, streams_, cookies) {}
 
-Result<void> LocalBackend::begin(Process& process, std::optional<SandboxOrder> sandbox) {
-    return starts_.begin(process, std::move(sandbox));
+Result<void> LocalBackend::begin(Process& process, StartOrder order) {
+    return starts_.begin(process, std::move(order.sandbox));
 }
 
 void LocalBackend::on_start_report(std::uint64_t serial) {

@@ -32,7 +32,7 @@ public:
     LocalBackend(LocalSettings settings, ProcessService& processes, Pollers pollers,
                  os::Cookies cookies);
 
-    Result<void> begin(Process& process, std::optional<SandboxOrder> sandbox) override;
+    Result<void> begin(Process& process, StartOrder order) override;
     void look_at_start(Process& process) override;
     void call_off_start(Process& process) override;
     void write_input(Process& process) override;

@@ -21,6 +21,14 @@
 
 namespace ew::server {
 
+struct RemoteStart;
+
+// What a start needs beside the SpawnRequest: the one or the other, as the backend is.
+struct StartOrder {
+    std::optional<SandboxOrder> sandbox = {}; // on this machine; absent: it is not to be confined
+    Part<RemoteStart> elsewhere = {};
+};
+
 // What the sandbox of a process is, and what it has refused.
 struct SandboxState {
     bool is_confined = false; // else the rest is empty
@@ -39,8 +47,8 @@ public:
     Backend& operator=(const Backend&) = delete;
 
     // Begins the start of process.request, and returns before anything is told of it. On an error
-    // there was none. `sandbox` is for programs on this machine; absent: it is not to be confined.
-    virtual Result<void> begin(Process& process, std::optional<SandboxOrder> sandbox) = 0;
+    // there was none.
+    virtual Result<void> begin(Process& process, StartOrder order) = 0;
 
     // It is starting: takes the news of that if it has come. The process may be gone after this.
     virtual void look_at_start(Process& process) = 0;

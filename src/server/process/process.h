@@ -23,7 +23,7 @@ class Backend;
 class Consumer;
 struct ExecProcess;
 struct LocalProcess;
-struct RemoteProcess;
+class RemoteProcess;
 
 // A request that came while the start was under way; it takes effect right after it.
 struct Parked {

@@ -59,8 +59,9 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
     process->request = std::move(launch.request);
-    process->remote = std::move(launch.remote);
-    if (Result<void> begun = backend.begin(*process, std::move(launch.sandbox)); !begun) {
+    if (Result<void> begun =
+            backend.begin(*process, {std::move(launch.sandbox), std::move(launch.elsewhere)});
+        !begun) {
         Error error = std::move(begun.error());
         table_.remove(*process);
         return error;

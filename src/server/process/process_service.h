@@ -51,11 +51,11 @@ public:
         std::uint64_t grace_ms = 0;
         std::uint64_t timeout_ms = 0; // 0: none
         std::optional<Reply> reply = {};
-        Backend* backend = nullptr;      // null: this machine
-        bool is_confined_there = false;  // by that backend
-        Part<RemoteProcess> remote = {}; // what that backend needs
-        Part<ExecProcess> exec = {};     // null: it is none of exec/command
-        Consumer* consumer = nullptr;    // the same
+        Backend* backend = nullptr;       // null: this machine
+        bool is_confined_there = false;   // by that backend
+        Part<RemoteStart> elsewhere = {}; // what that backend needs
+        Part<ExecProcess> exec = {};      // null: it is none of exec/command
+        Consumer* consumer = nullptr;     // the same
     };
 
     // On an error `launch` keeps its reply.

@@ -1,0 +1,56 @@
+// The environments of the settings, each with its connection. None of them waits for another one.
+#pragma once
+
+#include "base/clock.h"
+#include "server/connection/source.h"
+#include "server/environment/remote_connection.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace ew::server {
+
+class Environments {
+public:
+    // `open_files`: the limit that programs get.
+    Environments(const Session& session, os::Poller& poller, ConnectionListener& listener,
+                 const rlimit& open_files);
+    ~Environments();
+    Environments(const Environments&) = delete;
+    Environments& operator=(const Environments&) = delete;
+
+    // Returns null if none has this id: that is this machine.
+    RemoteConnection* find(std::string_view id) const;
+
+    // Answers the request of a client that was passed on with "cancelled". Returns false if it is
+    // not here.
+    bool cancel(const json::Id& id);
+
+    // What the loop found. `connection`: a serial.
+    void on_event(Source source, std::uint64_t connection, TimePoint now);
+    void on_reaped(pid_t pid, int status, TimePoint now);
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+    // Goes on with the connections that were held up. Returns true if one of them could go on.
+    bool resume(TimePoint now);
+
+    // The server ends: the other ones are told, by the end of their input.
+    void close_all();
+
+    // The programs that lead to them, with descendants.
+    std::vector<pid_t> programs() const;
+
+private:
+    std::unique_ptr<protocol::MessageReader> reader_;
+    ConnectionSerials serials_;
+    std::vector<std::unique_ptr<RemoteConnection>> connections_; // in the order of the file
+};
+
+} // namespace ew::server
