@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Checks schema/ and everything that must agree with it. Last line: N passed, N failed."""
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -190,11 +192,31 @@ def check_protocol():
 
 # ------------------------------------------------------------------ what follows from it
 
-def check_docs():
+def generated(*arguments):
     script = ROOT / "scripts/generate/docs.py"
-    run = subprocess.run([sys.executable, str(script), "--check"], stdout=subprocess.PIPE,
+    run = subprocess.run([sys.executable, str(script), *arguments], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True)
-    report("openrpc.json and docs/protocol.md are fresh", run.stdout.split("\n") if run.returncode else [])
+    return run.stdout.split("\n") if run.returncode else []
+
+
+def openrpc_problems():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "openrpc.json")
+        problems = generated("--openrpc", str(path))
+        if problems:
+            return problems
+        document = json.loads(path.read_text(encoding="utf-8"))
+    names = [method["name"] for method in document["methods"]]
+    missing = [method["name"] for method in PROTOCOL["methods"] if method["name"] not in names]
+    targets = {"#/components/%s/%s" % (kind, name)
+               for kind, members in document["components"].items() for name in members}
+    return ["no method " + name for name in missing] + \
+        ["%s leads nowhere" % ref for ref in sorted(refs_in(document)) if ref not in targets]
+
+
+def check_docs():
+    report("docs/protocol.md is fresh", generated("--check"))
+    report("openrpc.json can be made", openrpc_problems())
 
 
 def check_transcripts():

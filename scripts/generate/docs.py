@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes schema/openrpc.json and docs/protocol.md from schema/. With --check: says if they are stale."""
+"""Writes docs/protocol.md from schema/. With --check: says if it is stale. With --openrpc FILE: writes FILE
+instead, the schema as OpenRPC."""
 import json
 import pathlib
 import sys
@@ -330,21 +331,18 @@ def protocol_page():
 
 
 def main(arguments):
-    if arguments not in ([], ["--check"]):
-        print("usage: scripts/generate/docs.py [--check]", file=sys.stderr)
+    page = ROOT / "docs" / "protocol.md"
+    if len(arguments) == 2 and arguments[0] == "--openrpc":
+        pathlib.Path(arguments[1]).write_text(openrpc(), encoding="utf-8")
+    elif not arguments:
+        page.write_text(protocol_page(), encoding="utf-8")
+    elif arguments != ["--check"]:
+        print("usage: scripts/generate/docs.py [--check | --openrpc FILE]", file=sys.stderr)
         return 2
-    stale = []
-    for path, text in ((SCHEMA / "openrpc.json", openrpc()), (ROOT / "docs" / "protocol.md", protocol_page())):
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            continue
-        if arguments:
-            stale.append(path.relative_to(ROOT))
-        else:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    for path in stale:
-        print("%s is stale: run scripts/generate/docs.py" % path)
-    return 1 if stale else 0
+    elif page.read_text(encoding="utf-8") != protocol_page():
+        print("docs/protocol.md is stale: run scripts/generate/docs.py")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

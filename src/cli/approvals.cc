@@ -12,10 +12,8 @@
 #include "server/approval/approval_book.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -31,7 +29,7 @@ namespace {
 using protocol::ApprovalInfo;
 using protocol::ApprovalScope;
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward approvals list [--session ID] [--project DIR] [--json]
        execward approvals revoke ID… | --session ID | --project DIR | --all
        execward approvals grant --scope project|always [OPTION…] -- WORD…
@@ -39,72 +37,37 @@ constexpr std::string_view help =
 list shows what may run without a question because somebody allowed it. revoke withdraws some of it,
 at once and for every running server. grant allows every command that begins with these words; it
 does not take it out of its sandbox.
-
-  --session=ID     of this session
-  --project=DIR    of the project that DIR is in, and of the sessions in it; with grant: where it
-                   counts (the project of the working directory)
-  --all            everything
-  --scope=SCOPE    project: in one project; always: everywhere
-  --expires-in=N   how long it counts: a number and s, m, h, d or w, such as 7d (for ever)
-  --reason=TEXT    why; shown by list
-  --database=FILE  look there (EXECWARD_DATABASE, else what the settings say)
-  --json           for programs: what approvals/list, approvals/revoke and approvals/grant answer
-  -h, --help       show this help
-
-Exit status: 0, 1 it could not be done or there is no such approval, 2 usage.
 )";
 
-constexpr std::array<option, 10> long_options = {{
-    {"session", required_argument, nullptr, 's'},
-    {"project", required_argument, nullptr, 'p'},
-    {"all", no_argument, nullptr, 'a'},
-    {"scope", required_argument, nullptr, 'c'},
-    {"expires-in", required_argument, nullptr, 'e'},
-    {"reason", required_argument, nullptr, 'r'},
-    {"database", required_argument, nullptr, 'd'},
-    {"json", no_argument, nullptr, 'j'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
+constexpr auto options = std::to_array<Option>({
+    {.name = "session", .argument = "ID", .meaning = "of this session", .actions = "list revoke"},
+    {"project", "DIR",
+     "of the project that DIR is in, and of the sessions in it; with grant: where it counts (the "
+     "project of the working directory)"},
+    {.name = "all", .meaning = "everything", .actions = "revoke"},
+    {.name = "scope",
+     .argument = "SCOPE",
+     .meaning = "in one project, or everywhere",
+     .choices = "project|always",
+     .actions = "grant"},
+    {.name = "expires-in",
+     .argument = "N",
+     .meaning = "how long it counts: a number and s, m, h, d or w, such as 7d",
+     .usual = "for ever",
+     .actions = "grant"},
+    {.name = "reason", .argument = "TEXT", .meaning = "why; shown by list", .actions = "grant"},
+    database_option,
+    {"json", "", "for programs: what approvals/list, approvals/revoke and approvals/grant answer"},
+});
 
-struct Options {
-    std::string action;
-    std::string seen; // letters of the options that were given
-    std::string session;
-    std::string project;
-    std::string scope;
-    std::string expires_in;
-    std::string reason;
-    std::string database;
-    std::vector<std::string> words; // that are no options
+constexpr std::string_view notes =
+    R"(Exit status: 0, 1 it could not be done or there is no such approval, 2 usage.
+)";
 
-    bool has(char letter) const { return seen.find(letter) != std::string::npos; }
-};
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward approvals --help\n", why);
-    return status_usage;
-}
-
-// Of the options after the action. '?' among the letters: getopt has said what is wrong.
-Options parse(int argc, char** argv) {
-    Options options;
-    options.action = argv[0];
-    // "+": the words of a command keep what looks like options of ours.
-    const char* const letters = options.action == "grant" ? "+h" : "h";
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, letters, long_options.data(), nullptr)) != -1;) {
-        options.seen += static_cast<char>(found);
-        if (found == 's') options.session = optarg;
-        if (found == 'p') options.project = optarg;
-        if (found == 'c') options.scope = optarg;
-        if (found == 'e') options.expires_in = optarg;
-        if (found == 'r') options.reason = optarg;
-        if (found == 'd') options.database = optarg;
-    }
-    options.words.assign(argv + optind, argv + argc);
-    return options;
-}
+constexpr auto actions = std::to_array<Action>(
+    {{"list"},
+     {"revoke", {.name = "ID", .most = Operands::any}},
+     {"grant", {.name = "WORD", .least = 1, .most = Operands::any, .is_command = true}}});
 
 // The open store and the book over it.
 struct Opened {
@@ -113,9 +76,10 @@ struct Opened {
     store::UnixMs now;
 };
 
-Result<Opened> open(const Options& options) {
+Result<Opened> open(const Arguments& arguments) {
     const store::UnixMs now = store::Moment::now().wall;
-    std::unique_ptr<store::Store> store = TRY(open_store(options.database, now));
+    std::unique_ptr<store::Store> store =
+        TRY(open_store(arguments.value("database").value_or(""), now));
     server::ApprovalBook book(*store, config::Paths::from_environment().rules_directory);
     return Opened{std::move(store), std::move(book), now};
 }
@@ -166,18 +130,18 @@ void print_approvals(const std::vector<ApprovalInfo>& approvals) {
     print_table(rows);
 }
 
-int list(const Options& options) {
-    if (!options.words.empty()) return refuse("list takes no words");
-    Result<Opened> opened = open(options);
+int list(const Arguments& arguments) {
+    Result<Opened> opened = open(arguments);
     if (!opened) return fail(opened.error());
     Result<std::vector<ApprovalInfo>> approvals = opened->book.list(opened->now);
     if (!approvals) return fail(approvals.error());
-    if (options.has('s'))
-        std::erase_if(*approvals, [&](const auto& one) { return one.session != options.session; });
-    const std::string project = options.has('p') ? project_of(options.project) : "";
-    if (options.has('p'))
+    if (const auto session = arguments.value("session"))
+        std::erase_if(*approvals, [&](const auto& one) { return one.session != session; });
+    if (const auto directory = arguments.value("project")) {
+        const std::string project = project_of(*directory);
         std::erase_if(*approvals, [&](const auto& one) { return one.project != project; });
-    if (options.has('j'))
+    }
+    if (arguments.has("json"))
         print_json(protocol::ApprovalsListResult{std::move(*approvals)});
     else
         print_approvals(*approvals);
@@ -194,19 +158,22 @@ store::AuditRow author(store::UnixMs now, std::string_view event) {
     return row;
 }
 
-int revoke(const Options& options) {
-    const int named = int{!options.words.empty()} + int{options.has('s')} + int{options.has('p')} +
-                      int{options.has('a')};
-    if (named != 1) return refuse("revoke takes either IDs or --session or --project or --all");
+int revoke(const Arguments& arguments) {
+    const std::optional<std::string> session = arguments.value("session");
+    const std::optional<std::string> project = arguments.value("project");
+    const bool is_all = arguments.has("all");
+    const int named = int{!arguments.operands().empty()} + int{session.has_value()} +
+                      int{project.has_value()} + int{is_all};
+    if (named != 1)
+        return arguments.refuse("revoke takes either IDs or --session or --project or --all");
     std::vector<protocol::ApprovalsRevokeParams> orders;
-    for (const std::string& id : options.words)
+    for (const std::string& id : arguments.operands())
         orders.push_back({id, {}, {}, false});
-    if (options.has('s')) orders.push_back({{}, options.session, {}, false});
-    if (options.has('p'))
-        orders.push_back({{}, {}, json::Path{project_of(options.project)}, false});
-    if (options.has('a')) orders.push_back({{}, {}, {}, true});
+    if (session) orders.push_back({{}, *session, {}, false});
+    if (project) orders.push_back({{}, {}, json::Path{project_of(*project)}, false});
+    if (is_all) orders.push_back({{}, {}, {}, true});
 
-    Result<Opened> opened = open(options);
+    Result<Opened> opened = open(arguments);
     if (!opened) return fail(opened.error());
     protocol::ApprovalsRevokeResult answer;
     int status = status_ok;
@@ -218,14 +185,14 @@ int revoke(const Options& options) {
         else
             status = fail(revoked.error());
     }
-    if (options.has('j'))
+    if (arguments.has("json"))
         print_json(answer);
     else
         print_line(fmt::format("{} revoked", answer.revoked));
     return finish(status);
 }
 
-// "90m" in milliseconds. Absent: it cannot be meant.
+// "90m" in milliseconds. Returns nullopt if the text is no such duration.
 std::optional<store::UnixMs> duration_of(std::string_view text) {
     constexpr std::string_view units = "smhdw";
     constexpr std::array<store::UnixMs, 5> millis = {1000, 60'000, 3'600'000, 86'400'000,
@@ -234,24 +201,22 @@ std::optional<store::UnixMs> duration_of(std::string_view text) {
     const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
     if (unit == std::string_view::npos) return std::nullopt;
     text.remove_suffix(1);
-    std::int64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-    if (!is_whole || number < 1 || number > most) return std::nullopt;
-    return number * millis[unit];
+    const std::optional<std::int64_t> number = whole_number(text, 1, most);
+    if (!number) return std::nullopt;
+    return *number * millis[unit];
 }
 
-int grant(const Options& options) {
-    const std::vector<std::string>& words = options.words;
-    if (words.empty()) return refuse("grant needs the words that a command begins with");
-    const std::optional<store::GrantScope> scope = store::scope_of(options.scope);
-    if (scope != store::GrantScope::project && scope != store::GrantScope::always)
-        return refuse("grant needs --scope=project or --scope=always");
-    if (options.has('p') && scope == store::GrantScope::always)
-        return refuse("--project goes with --scope=project");
-    const std::optional<store::UnixMs> duration = duration_of(options.expires_in);
-    if (options.has('e') && !duration)
-        return refuse("--expires-in takes a number and s, m, h, d or w, such as 7d");
+int grant(const Arguments& arguments) {
+    const std::vector<std::string>& words = arguments.operands();
+    const std::optional<store::GrantScope> scope =
+        store::scope_of(arguments.value("scope").value_or(""));
+    if (!scope) return arguments.refuse("grant needs --scope=project or --scope=always");
+    if (arguments.has("project") && scope == store::GrantScope::always)
+        return arguments.refuse("--project goes with --scope=project");
+    const std::optional<std::string> expiry = arguments.value("expires-in");
+    const std::optional<store::UnixMs> duration = duration_of(expiry.value_or(""));
+    if (expiry && !duration)
+        return arguments.refuse("--expires-in takes a number and s, m, h, d or w, such as 7d");
     if (core::is_banned_prefix(words))
         return fail(Error{ErrorKind::denied,
                           fmt::format("commands that begin with {} can do anything, so they are "
@@ -259,16 +224,17 @@ int grant(const Options& options) {
                                       core::shell_quoted(words)),
                           "name more words of the command"});
 
-    Result<Opened> opened = open(options);
+    Result<Opened> opened = open(arguments);
     if (!opened) return fail(opened.error());
     store::Grant grant;
     grant.kind = store::GrantKind::prefix;
     grant.scope = *scope;
     grant.key = server::key_of_prefix(words);
-    if (scope == store::GrantScope::project) grant.project = project_of(options.project);
+    if (scope == store::GrantScope::project)
+        grant.project = project_of(arguments.value("project").value_or(""));
     grant.command = core::shell_quoted(words);
     grant.origin = "command line";
-    grant.reason = options.reason;
+    grant.reason = arguments.value("reason").value_or("");
     grant.created_at = opened->now;
     if (duration) grant.expires_at = opened->now + *duration;
     store::AuditRow row = author(opened->now, "grant");
@@ -278,38 +244,27 @@ int grant(const Options& options) {
     row.detail = grant.reason;
     Result<std::int64_t> id = opened->book.record(row, grant);
     if (!id) return fail(id.error());
-    if (options.has('j'))
+    if (arguments.has("json"))
         print_json(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
     else
         print_line(fmt::format("{} granted: {} …", *id, grant.command));
     return finish(status_ok);
 }
 
+int approvals(const Arguments& arguments) {
+    if (arguments.action() == "list") return list(arguments);
+    return arguments.action() == "revoke" ? revoke(arguments) : grant(arguments);
+}
+
 } // namespace
 
-int approvals(int argc, char** argv) {
-    const std::string_view action = argc > 1 ? argv[1] : "";
-    if (action == "--help" || action == "-h") {
-        fmt::print("{}", help);
-        return status_ok;
-    }
-    if (action != "list" && action != "revoke" && action != "grant")
-        return refuse(action.empty() ? "say list, revoke or grant"
-                                     : fmt::format("there is no action '{}'", action));
-    const Options options = parse(argc - 1, argv + 1);
-    if (options.has('h')) {
-        fmt::print("{}", help);
-        return status_ok;
-    }
-    // Which options an action takes.
-    const std::string_view known = action == "list"     ? "spdj"
-                                   : action == "revoke" ? "spadj"
-                                                        : "pcerdj";
-    if (options.has('?')) return status_usage;
-    if (const std::size_t wrong = options.seen.find_first_not_of(known); wrong != std::string::npos)
-        return refuse(fmt::format("{} does not take one of these options", action));
-    if (action == "list") return list(options);
-    return action == "revoke" ? revoke(options) : grant(options);
-}
+constinit const Command approvals_command = {
+    .name = "approvals",
+    .summary = "list, withdraw or add what was allowed for more than once",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = approvals};
 
 } // namespace ew::cli

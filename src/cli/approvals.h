@@ -1,9 +1,10 @@
 // `execward approvals`: lists, withdraws or adds what was allowed for more than once.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int approvals(int argc, char** argv);
+extern const Command approvals_command;
 
 } // namespace ew::cli

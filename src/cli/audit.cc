@@ -9,11 +9,11 @@
 #include "json/writer.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <array>
-#include <charconv>
-#include <cstdio>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,62 +23,24 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward audit tail [-n N] [--json]
        execward audit export [--json]
 
 tail shows the last rows of the audit, export all of them, oldest first: every question, decision,
 start, denial and exit, with who or what decided. One row is one line.
-
-  -n N             so many rows (20)
-  --json           an object a line, for programs
-  --database=FILE  look there (EXECWARD_DATABASE, else what the settings say)
-  -h, --help       show this help
-
-Exit status: 0, 1 it could not be read, 2 usage.
 )";
 
-constexpr std::array<option, 4> long_options = {{
-    {"json", no_argument, nullptr, 'j'},
-    {"database", required_argument, nullptr, 'd'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
+constexpr auto options = std::to_array<Option>({
+    {.name = "n", .argument = "N", .meaning = "how many rows", .usual = "20", .actions = "tail"},
+    {"json", "", "an object a line, for programs"},
+    database_option,
+});
 
-struct Options {
-    std::int64_t count = 20;
-    std::string database;
-    bool as_json = false;
-    bool wants_help = false;
-    bool is_usage_error = false;
-};
+constexpr std::string_view notes = R"(Exit status: 0, 1 it could not be read, 2 usage.
+)";
 
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward audit --help\n", why);
-    return status_usage;
-}
-
-std::int64_t number_of(std::string_view text) {
-    std::int64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-    return is_whole ? number : 0;
-}
-
-Options parse(int argc, char** argv) {
-    Options options;
-    const bool is_tail = std::string_view(argv[0]) == "tail";
-    for (int found = 0; (found = ::getopt_long(argc, argv, is_tail ? "hn:" : "h",
-                                               long_options.data(), nullptr)) != -1;) {
-        if (found == 'n') options.count = number_of(optarg);
-        if (found == 'd') options.database = optarg;
-        if (found == 'j') options.as_json = true;
-        if (found == 'h') options.wants_help = true;
-        if (found == '?') options.is_usage_error = true; // getopt has said why
-    }
-    options.is_usage_error = options.is_usage_error || optind < argc;
-    return options;
-}
+constexpr auto actions = std::to_array<Action>({{"tail"}, {"export"}});
 
 // A row as JSON.
 struct Line {
@@ -162,6 +124,11 @@ void print_rows(const std::vector<store::AuditRow>& rows, bool as_json) {
     }
 }
 
+Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json) {
+    print_rows(TRY(store.audit_tail(count)), as_json);
+    return {};
+}
+
 // In pieces, so that neither memory nor a lock is held for all of it.
 Result<void> export_all(store::Store& store, bool as_json) {
     constexpr std::int64_t piece = 1000;
@@ -173,34 +140,28 @@ Result<void> export_all(store::Store& store, bool as_json) {
     }
 }
 
-Result<void> tail(store::Store& store, const Options& options) {
-    print_rows(TRY(store.audit_tail(options.count)), options.as_json);
-    return {};
+int audit(const Arguments& arguments) {
+    const std::optional<std::int64_t> count = whole_number(
+        arguments.value("n").value_or("20"), 1, std::numeric_limits<std::int64_t>::max());
+    if (!count) return arguments.refuse("-n takes a number from 1");
+    Result<std::unique_ptr<store::Store>> store =
+        open_store(arguments.value("database").value_or(""), store::Moment::now().wall);
+    if (!store) return fail(store.error());
+    const bool as_json = arguments.has("json");
+    Result<void> shown = arguments.action() == "tail" ? print_tail(**store, *count, as_json)
+                                                      : export_all(**store, as_json);
+    if (!shown) return fail(shown.error());
+    return finish(status_ok);
 }
 
 } // namespace
 
-int audit(int argc, char** argv) {
-    const std::string_view action = argc > 1 ? argv[1] : "";
-    const bool asks_for_help = action == "--help" || action == "-h";
-    const bool is_known = action == "tail" || action == "export";
-    if (!asks_for_help && !is_known)
-        return refuse(action.empty() ? "say tail or export"
-                                     : fmt::format("there is no action '{}'", action));
-    const Options options = asks_for_help ? Options{} : parse(argc - 1, argv + 1);
-    if (asks_for_help || options.wants_help) {
-        fmt::print("{}", help);
-        return status_ok;
-    }
-    if (options.is_usage_error) return refuse("the options are wrong");
-    if (options.count < 1) return refuse("-n takes a number from 1");
-    Result<std::unique_ptr<store::Store>> store =
-        open_store(options.database, store::Moment::now().wall);
-    if (!store) return fail(store.error());
-    Result<void> shown =
-        action == "tail" ? tail(**store, options) : export_all(**store, options.as_json);
-    if (!shown) return fail(shown.error());
-    return finish(status_ok);
-}
+constinit const Command audit_command = {.name = "audit",
+                                         .summary = "show what was asked, decided and run",
+                                         .about = about,
+                                         .options = options,
+                                         .notes = notes,
+                                         .actions = actions,
+                                         .run = audit};
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
 // `execward audit`: shows what was asked, decided and run.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int audit(int argc, char** argv);
+extern const Command audit_command;
 
 } // namespace ew::cli

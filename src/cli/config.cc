@@ -3,9 +3,8 @@
 #include "cli/config.h"
 
 #include "base/byte_buffer.h"
-#include "cli/setup/client_setup.h"
 #include "cli/setup/toml_text.h"
-#include "cli/shared/printing.h"
+#include "cli/shared/places.h"
 #include "config/config.h"
 #include "config/paths.h"
 #include "config/settings.h"
@@ -13,12 +12,10 @@
 #include "json/writer.h"
 
 #include <fmt/core.h>
-#include <getopt.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +24,7 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward config show [--json] [--config FILE]
        execward config path
        execward config init --client=codex|vscode-jsonrpc|emacs|neovim [OPTION…]
@@ -36,46 +33,19 @@ show prints every setting with its meaning, its value, and whether that is the d
 the file of settings. What it prints can be used as such a file. path prints where the file is, or
 would be: $XDG_CONFIG_HOME/execward/config.toml. init prints what makes a client start execward, or
 for Codex writes it; execward config init --help tells more.
+)";
 
-  --json         for programs
-  --config=FILE  look at this file (EXECWARD_CONFIG, else what path prints)
-  -h, --help     show this help
+constexpr auto options = std::to_array<Option>({
+    {"json", "", "for programs"},
+    {"config", "FILE", "look at this file", "EXECWARD_CONFIG, else what path prints"},
+});
 
-Options and environment variables of execward serve, and what a client sets, win over the file and
+constexpr std::string_view notes =
+    R"(Options and environment variables of execward serve, and what a client sets, win over the file and
 are not shown. Exit status: 0, 1 there is a mistake in the file, 2 usage.
 )";
 
-constexpr std::array<option, 4> long_options = {{
-    {"json", no_argument, nullptr, 'j'},
-    {"config", required_argument, nullptr, 'c'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
-
-struct Options {
-    bool as_json = false;
-    bool wants_help = false;
-    bool is_usage_error = false;
-    std::string file; // empty: the default one
-    std::string action;
-};
-
-Options parse(int argc, char** argv) {
-    Options options;
-    const char* const variable = std::getenv("EXECWARD_CONFIG");
-    if (variable != nullptr) options.file = variable;
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;) {
-        if (found == 'j') options.as_json = true;
-        if (found == 'c') options.file = optarg;
-        if (found == 'h') options.wants_help = true;
-        if (found == '?') options.is_usage_error = true; // getopt has said why
-    }
-    if (optind + 1 == argc) options.action = argv[optind];
-    const bool is_known = options.action == "show" || options.action == "path";
-    options.is_usage_error = options.is_usage_error || !is_known;
-    return options;
-}
+constexpr auto actions = std::to_array<Action>({{"show"}, {"path"}});
 
 // Of what is more than a word or a list of words.
 using cli::json_of;
@@ -85,7 +55,7 @@ using cli::toml_of;
 template <class T>
 auto plain(const T& value) {
     if constexpr (std::is_enum_v<T>)
-        return std::string(config::names_of<T>[static_cast<std::size_t>(value)]);
+        return std::string(config::name_of(value));
     else if constexpr (std::is_same_v<T, Millis>)
         return std::int64_t{value.count()};
     else
@@ -206,13 +176,12 @@ void print_json(const Report& report) {
     (void)std::fwrite(out.data(), 1, out.size(), stdout); // a failure shows when it is flushed
 }
 
-int show(const Options& options, const config::Paths& places) {
-    const bool is_default = options.file.empty();
+int show(const std::string& named, const config::Paths& places, bool as_json) {
     Report report;
-    report.path = is_default ? places.config_file : options.file;
+    report.path = named.empty() ? places.config_file : named;
     report.places = places;
     Result<config::ConfigFile> file = config::load_config(
-        report.path, is_default ? config::WhenMissing::use_defaults : config::WhenMissing::fail);
+        report.path, named.empty() ? config::WhenMissing::use_defaults : config::WhenMissing::fail);
     if (!file) {
         fmt::print(stderr, "{}\n", file.error().message);
         if (!file.error().hint.empty()) fmt::print(stderr, "hint: {}\n", file.error().hint);
@@ -221,15 +190,15 @@ int show(const Options& options, const config::Paths& places) {
     report.file = std::move(*file);
     report.now = collect(report.file.config);
     report.defaults = collect({});
-    if (options.as_json)
+    if (as_json)
         print_json(report);
     else
         print_for_person(report);
     return status_ok;
 }
 
-int path(const Options& options, const config::Paths& places) {
-    const std::string& file = options.file.empty() ? places.config_file : options.file;
+int path(const std::string& named, const config::Paths& places) {
+    const std::string& file = named.empty() ? places.config_file : named;
     if (!file.empty()) {
         fmt::print("{}\n", file);
         return status_ok;
@@ -239,18 +208,24 @@ int path(const Options& options, const config::Paths& places) {
     return status_failure;
 }
 
-} // namespace
-
-int config(int argc, char** argv) {
-    if (argc > 1 && std::string_view(argv[1]) == "init") return config_init(argc - 1, argv + 1);
-    const Options options = parse(argc, argv);
-    if (options.wants_help || options.is_usage_error) {
-        fmt::print(options.wants_help ? stdout : stderr, "{}", help);
-        return options.wants_help ? status_ok : status_usage;
-    }
+int config(const Arguments& arguments) {
+    const std::string named = arguments.value("config").value_or(variable("EXECWARD_CONFIG"));
     const config::Paths places = config::Paths::from_environment();
-    const int status = options.action == "show" ? show(options, places) : path(options, places);
+    const int status = arguments.action() == "show" ? show(named, places, arguments.has("json"))
+                                                    : path(named, places);
     return std::fflush(stdout) == 0 ? status : status_failure;
 }
+
+} // namespace
+
+constinit const Command config_command = {
+    .name = "config",
+    .summary = "show every setting, and where it comes from; set up a client",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = config,
+    .is_help_shown = true};
 
 } // namespace ew::cli

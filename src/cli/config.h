@@ -1,9 +1,10 @@
 // `execward config`: shows every setting and where it comes from; sets up a client.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int config(int argc, char** argv);
+extern const Command config_command;
 
 } // namespace ew::cli

@@ -3,8 +3,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/clock.h"
-#include "cli/shared/printing.h"
-#include "cli/shared/state_place.h"
+#include "cli/shared/places.h"
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/text/display.h"
@@ -14,13 +13,10 @@
 #include "sandbox/trial/trial_memory.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,19 +32,24 @@ using sandbox::Guarantee;
 using sandbox::Machine;
 using sandbox::Network;
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward doctor [OPTION…]
 
 Builds a sandbox over a scratch directory, tries in it what is forbidden, and tells what this machine
 can enforce, by which means, and how to get what is missing. Servers go by what it finds until the
 machine, execward or bubblewrap changes. Nothing is left behind.
+)";
 
-  --policy=P   the policy that the exit status is about: workspace-write (default), read-only,
-               danger-full-access or external-sandbox
-  --json       for programs: one object, see below
-  -h, --help   show this help
+constexpr auto options = std::to_array<Option>({
+    {"policy", "P", "the policy that the exit status is about", "workspace-write",
+     "workspace-write|read-only|danger-full-access|external-sandbox"},
+    {.name = "json",
+     .meaning = "for programs: one JSON object",
+     .details = "`doctor --help` lists its members."},
+});
 
-Members of the object:
+constexpr std::string_view notes =
+    R"(Members of the object:
   rung          full, mounts, landlock, landlock-old or none
   isRoot        whether it was tried as root
   bubblewrap    path, or null: there is none that can be trusted
@@ -70,12 +71,7 @@ Example:
 Exit status: 0 everything for the policy is there, 1 something is missing, 2 usage.
 )";
 
-constexpr std::array<option, 4> long_options = {{
-    {"policy", required_argument, nullptr, 'p'},
-    {"json", no_argument, nullptr, 'j'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
+constexpr std::array<Action, 1> actions = {};
 
 struct MechanismsView {
     bool mounts = false;
@@ -177,24 +173,13 @@ std::optional<std::string> unless_empty(const std::string& text) {
     return text;
 }
 
-std::string name_of(SandboxMode mode) {
-    return std::string(config::names_of<SandboxMode>[static_cast<std::size_t>(mode)]);
-}
-
-std::optional<SandboxMode> mode_named(std::string_view name) {
-    const auto& names = config::names_of<SandboxMode>;
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) return std::nullopt;
-    return static_cast<SandboxMode>(found - names.begin());
-}
-
 PolicyView policy_view(const Machine& machine, SandboxMode mode, Network network) {
-    sandbox::ModeOptions options;
-    options.has_network = network == Network::enabled;
-    const sandbox::Policy policy = sandbox::policy_of(mode, options);
+    sandbox::ModeOptions wish;
+    wish.has_network = network == Network::enabled;
+    const sandbox::Policy policy = sandbox::policy_of(mode, wish);
     PolicyView view;
-    view.policy = name_of(mode);
-    view.network = options.has_network;
+    view.policy = std::string(config::name_of(mode));
+    view.network = wish.has_network;
     view.runs = true;
     if (!sandbox::needs_sandbox(policy)) return view;
     const sandbox::GuaranteeSet missing =
@@ -233,7 +218,7 @@ Report report_on(const Machine& machine, SandboxMode mode) {
     for (const SandboxMode one : {SandboxMode::workspace_write, SandboxMode::read_only})
         for (const Network network : {Network::restricted, Network::enabled})
             report.policies.push_back(policy_view(machine, one, network));
-    report.policy = name_of(mode);
+    report.policy = std::string(config::name_of(mode));
     report.is_sufficient = policy_view(machine, mode, Network::restricted).runs;
     return report;
 }
@@ -300,12 +285,10 @@ void print_for_person(const Report& report) {
     print_policies(report);
 }
 
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward doctor --help\n", why);
-    return status_usage;
-}
-
-int examine(SandboxMode mode, bool is_json) {
+int doctor(const Arguments& arguments) {
+    const SandboxMode mode =
+        config::value_named<SandboxMode>(arguments.value("policy").value_or(""))
+            .value_or(SandboxMode::workspace_write);
     const sandbox::TrialPlaces places = {sandbox::init_place(),
                                          state_place(config::Paths::from_environment())};
     const TimePoint began = clock_now();
@@ -314,7 +297,7 @@ int examine(SandboxMode mode, bool is_json) {
     sandbox::remember_trial(places, machine);
     Report report = report_on(machine, mode);
     report.milliseconds = took.count();
-    if (is_json) {
+    if (arguments.has("json")) {
         ByteBuffer text;
         json::write_value(text, report);
         print_line(text.view());
@@ -326,27 +309,13 @@ int examine(SandboxMode mode, bool is_json) {
 
 } // namespace
 
-int doctor(int argc, char** argv) {
-    std::optional<SandboxMode> mode = SandboxMode::workspace_write;
-    bool is_json = false;
-    std::string program = "execward"; // for what getopt says
-    argv[0] = program.data();
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;) {
-        if (found == '?') { // getopt has said what is wrong
-            fmt::print(stderr, "execward: see execward doctor --help\n");
-            return status_usage;
-        }
-        if (found == 'h') {
-            print_line(help.substr(0, help.size() - 1)); // without the newline
-            return finish(status_ok);
-        }
-        if (found == 'j') is_json = true;
-        if (found == 'p') mode = mode_named(optarg);
-        if (!mode) return refuse(fmt::format("there is no policy '{}'", core::visible(optarg)));
-    }
-    if (optind < argc) return refuse("doctor takes options only");
-    return examine(*mode, is_json);
-}
+constinit const Command doctor_command = {
+    .name = "doctor",
+    .summary = "say what this machine can enforce, and what to do about the rest",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = doctor};
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
 // `execward doctor`: says what this machine can enforce.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int doctor(int argc, char** argv);
+extern const Command doctor_command;
 
 } // namespace ew::cli

@@ -2,8 +2,8 @@
 #include "cli/patch.h"
 
 #include "cli/shared/patch_output.h"
+#include "cli/shared/places.h"
 #include "cli/shared/printing.h"
-#include "cli/shared/state_place.h"
 #include "config/paths.h"
 #include "core/text/display.h"
 #include "files/patch/held_journal.h"
@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <array>
 #include <cerrno>
@@ -30,7 +29,7 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward patch check [OPTION…] [FILE]
        execward patch apply [OPTION…] [FILE]
        execward patch recover
@@ -38,14 +37,20 @@ constexpr std::string_view help =
 Patches as agents write them (*** Begin Patch), from FILE or stdin. check shows what would change,
 and which lines fit only with blanks or kinds of quotes and dashes disregarded. apply changes all
 files or, if anything does not fit or cannot be written, none. Nobody is asked.
+)";
 
-  --directory=DIR  paths in the patch are relative to DIR, not to the working directory
-  --root=DIR       change only what lies below DIR, links resolved; may be given again. Without it:
-                   only what lies below the directory that paths are relative to
-  --json           for programs
-  -h, --help       show this help
+constexpr auto options = std::to_array<Option>({
+    {"directory", "DIR", "paths in the patch are relative to DIR", "the working directory"},
+    {.name = "root",
+     .argument = "DIR",
+     .meaning = "change only what lies below DIR, links resolved",
+     .usual = "what paths are relative to",
+     .repeats = true},
+    {"json", "", "for programs"},
+});
 
-A patch that was interrupted, by SIGKILL or a power failure, is finished or undone by the next
+constexpr std::string_view notes =
+    R"(A patch that was interrupted, by SIGKILL or a power failure, is finished or undone by the next
 execward patch, of whatever kind; recover does only that. A file that somebody has changed since
 stays as it is, and you are told where its old content is.
 
@@ -67,46 +72,9 @@ Example:
   EOF
 )";
 
-constexpr std::array<option, 5> long_options = {{
-    {"directory", required_argument, nullptr, 'C'},
-    {"root", required_argument, nullptr, 'r'},
-    {"json", no_argument, nullptr, 'j'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
-
-struct Options {
-    std::string directory = ".";
-    std::vector<std::string> roots;
-    bool as_json = false;
-    bool wants_help = false;
-    bool is_usage_error = false;
-    std::vector<std::string> words;
-};
-
-int print_help() {
-    print_line(help.substr(0, help.size() - 1)); // without the newline
-    return finish(status_ok);
-}
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward patch --help\n", why);
-    return status_usage;
-}
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;) {
-        if (found == 'C') options.directory = optarg;
-        if (found == 'r') options.roots.emplace_back(optarg);
-        if (found == 'j') options.as_json = true;
-        if (found == 'h') options.wants_help = true;
-        if (found == '?') options.is_usage_error = true; // getopt has said why
-    }
-    options.words.assign(argv + optind, argv + argc);
-    return options;
-}
+constexpr Operands one_file = {.name = "FILE", .most = 1};
+constexpr auto actions =
+    std::to_array<Action>({{"check", one_file}, {"apply", one_file}, {"recover"}});
 
 Error cannot(std::string_view what, const std::string& path) {
     return {ErrorKind::invalid_params,
@@ -139,13 +107,14 @@ Result<std::string> directory_at(std::string_view option, const std::string& pat
     return std::move(*real);
 }
 
-Result<files::PatchOrder> order_of(const Options& options) {
+Result<files::PatchOrder> order_of(const Arguments& arguments) {
+    const std::vector<std::string>& words = arguments.operands();
     files::PatchOrder order;
-    order.base = TRY(directory_at("--directory", options.directory));
-    for (const std::string& root : options.roots)
+    order.base = TRY(directory_at("--directory", arguments.value("directory").value_or(".")));
+    for (const std::string& root : arguments.values("root"))
         order.roots.push_back(TRY(directory_at("--root", root)));
     if (order.roots.empty()) order.roots.push_back(order.base);
-    order.patch = TRY(text_from(options.words.empty() ? "" : options.words.front()));
+    order.patch = TRY(text_from(words.empty() ? "" : words.front()));
     return order;
 }
 
@@ -209,21 +178,8 @@ Error has_no_state_directory() {
             "set HOME or XDG_STATE_HOME"};
 }
 
-} // namespace
-
-int patch(int argc, char** argv) {
-    const std::string_view action = argc > 1 ? argv[1] : "";
-    if (action == "--help" || action == "-h") return print_help();
-    if (action != "check" && action != "apply" && action != "recover")
-        return refuse(action.empty() ? "say check, apply or recover"
-                                     : fmt::format("there is no action '{}'", action));
-    const Options options = parse(argc - 1, argv + 1);
-    if (options.is_usage_error) return status_usage;
-    if (options.wants_help) return print_help();
-    if (options.words.size() > (action == "recover" ? 0U : 1U))
-        return refuse(fmt::format("{} takes {}", action,
-                                  action == "recover" ? "no file" : "one file, or stdin"));
-
+int patch(const Arguments& arguments) {
+    const std::string_view action = arguments.action();
     const std::string state_directory = state_place(config::Paths::from_environment());
     if (state_directory.empty() && action != "check") return fail(has_no_state_directory());
     const std::vector<files::LeftOver> left_over = state_directory.empty()
@@ -232,12 +188,23 @@ int patch(int argc, char** argv) {
     if (action == "recover") return finish(print_recovered(left_over, stdout));
     (void)print_recovered(left_over, stderr); // what could not be recovered may have other files
 
-    Result<files::PatchOrder> order = order_of(options);
+    Result<files::PatchOrder> order = order_of(arguments);
     if (!order) return fail(order.error());
-    if (action == "apply") return apply(*order, state_directory, options.as_json);
+    if (action == "apply") return apply(*order, state_directory, arguments.has("json"));
     files::PatchReport report;
     if (files::Failure failure = check_patch(*order, report)) return fail_with(*failure);
-    return show_check(report, options.as_json);
+    return show_check(report, arguments.has("json"));
 }
+
+} // namespace
+
+constinit const Command patch_command = {
+    .name = "patch",
+    .summary = "apply a patch as a whole or not at all, or show what it would change",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = patch};
 
 } // namespace ew::cli

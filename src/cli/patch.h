@@ -1,9 +1,10 @@
 // `execward patch`: applies a patch as a whole or not at all.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int patch(int argc, char** argv);
+extern const Command patch_command;
 
 } // namespace ew::cli

@@ -2,7 +2,7 @@
 #include "cli/policy.h"
 
 #include "base/byte_buffer.h"
-#include "cli/shared/printing.h"
+#include "cli/shared/places.h"
 #include "cli/shared/store_access.h"
 #include "config/config.h"
 #include "config/paths.h"
@@ -19,12 +19,10 @@
 #include "version.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -37,7 +35,7 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward policy explain [OPTION…] -- COMMAND [ARGUMENT…]
        execward policy check [FILE…]
 
@@ -45,16 +43,36 @@ explain tells whether a command would run, be asked about or be refused, and wha
 each command in it. Nothing is run. Of approvals it knows those that are rules in rules.d.
 check reads the rules of the user, the system and the project of the working directory, or the
 files, and prints each mistake with its place.
+)";
 
-  --rules=FILE         rules of this file and no others; may be given again
-  --approval-policy=P  untrusted, on-failure, on-request, never or granular (as configured)
-  --sandbox=S          danger-full-access, read-only, workspace-write or external-sandbox (as
-                       configured)
-  --directory=DIR      where the command would run (the working directory)
-  --json               for programs: what policy/explain answers
-  -h, --help           show this help
+constexpr auto options = std::to_array<Option>({
+    {.name = "rules",
+     .argument = "FILE",
+     .meaning = "rules of this file and no others",
+     .actions = "explain",
+     .repeats = true},
+    {.name = "approval-policy",
+     .argument = "P",
+     .meaning = "when a person is asked",
+     .usual = "as configured",
+     .choices = "untrusted|on-failure|on-request|never|granular",
+     .actions = "explain"},
+    {.name = "sandbox",
+     .argument = "S",
+     .meaning = "how the command would be confined",
+     .usual = "as configured",
+     .choices = "danger-full-access|read-only|workspace-write|external-sandbox",
+     .actions = "explain"},
+    {.name = "directory",
+     .argument = "DIR",
+     .meaning = "where the command would run",
+     .usual = "the working directory",
+     .actions = "explain"},
+    {.name = "json", .meaning = "for programs: what policy/explain answers", .actions = "explain"},
+});
 
-Examples:
+constexpr std::string_view notes =
+    R"(Examples:
   execward policy explain -- git push
   execward policy explain --approval-policy=untrusted -- bash -c 'make && make install'
 
@@ -62,66 +80,9 @@ Exit status of explain: 0 whatever the decision, 1 it cannot be told, 2 usage. O
 are mistakes, 2 usage.
 )";
 
-constexpr std::array<option, 7> long_options = {{
-    {"rules", required_argument, nullptr, 'r'},
-    {"approval-policy", required_argument, nullptr, 'p'},
-    {"sandbox", required_argument, nullptr, 's'},
-    {"directory", required_argument, nullptr, 'd'},
-    {"json", no_argument, nullptr, 'j'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
-
-int print_help() {
-    print_line(help.substr(0, help.size() - 1)); // without the newline
-    return finish(status_ok);
-}
-
-struct Options {
-    std::string seen; // letters of the options that were given
-    std::vector<std::string> rules;
-    std::string approval_policy;
-    std::string sandbox;
-    std::string directory;
-    std::vector<std::string> words; // that are no options
-
-    bool has(char letter) const { return seen.find(letter) != std::string::npos; }
-};
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward policy --help\n", why);
-    return status_usage;
-}
-
-// '?' among the letters: getopt has said what is wrong.
-Options parse(int argc, char** argv) {
-    Options options;
-    // "+": the words of the command keep what looks like options of ours.
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "+h", long_options.data(), nullptr)) != -1;) {
-        options.seen += static_cast<char>(found);
-        if (found == 'r') options.rules.emplace_back(optarg);
-        if (found == 'p') options.approval_policy = optarg;
-        if (found == 's') options.sandbox = optarg;
-        if (found == 'd') options.directory = optarg;
-    }
-    options.words.assign(argv + optind, argv + argc);
-    return options;
-}
-
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
-// The value that is called so. Absent: none is.
-template <class Enum>
-std::optional<Enum> value_named(std::string_view name) {
-    const auto& names = config::names_of<Enum>;
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) return std::nullopt;
-    return static_cast<Enum>(found - names.begin());
-}
+constexpr auto actions = std::to_array<Action>(
+    {{"explain", {.name = "COMMAND", .least = 1, .most = Operands::any, .is_command = true}},
+     {"check", {.name = "FILE", .most = Operands::any, .is_command = true}}});
 
 void print_problem(std::FILE* to, const config::RuleProblem& problem) {
     fmt::print(to, "{}\n", core::visible(toml::describe(problem)));
@@ -148,10 +109,10 @@ config::RulePlaces places_of(const std::string& project_dir) {
     return {config::Paths::from_environment().rules_directory, system_rules_directory, project_dir};
 }
 
-Result<core::RuleSet> rules_in_force(const Options& options, const std::string& directory) {
+Result<core::RuleSet> rules_in_force(const Arguments& arguments, const std::string& directory) {
     config::LoadedRules loaded;
-    if (options.has('r')) {
-        loaded = config::load_rule_files(options.rules);
+    if (arguments.has("rules")) {
+        loaded = config::load_rule_files(arguments.values("rules"));
         for (const config::RuleProblem& problem : loaded.problems)
             if (problem.position.line == 0) return toml::as_error(problem);
     } else {
@@ -163,22 +124,16 @@ Result<core::RuleSet> rules_in_force(const Options& options, const std::string& 
     return std::move(loaded.rules);
 }
 
-// Absent: an option has a value that does not exist, and a line has said which.
-std::optional<core::JudgedCommand>
-judged_command(const Options& options, const config::Config& config, const std::string& directory) {
-    const auto policy = options.has('p')
-                            ? value_named<core::ApprovalPolicy>(options.approval_policy)
-                            : config.approval_policy;
-    const auto sandbox =
-        options.has('s') ? value_named<core::SandboxMode>(options.sandbox) : config.sandbox;
-    if (!policy || !sandbox) {
-        (void)refuse(fmt::format("there is no {} '{}'", policy ? "sandbox" : "approval policy",
-                                 policy ? options.sandbox : options.approval_policy));
-        return std::nullopt;
-    }
+core::JudgedCommand judged_command(const Arguments& arguments, const config::Config& config,
+                           const std::string& directory) {
+    const auto policy =
+        config::value_named<core::ApprovalPolicy>(arguments.value("approval-policy").value_or(""));
+    const auto mode =
+        config::value_named<core::SandboxMode>(arguments.value("sandbox").value_or(""));
+    const core::SandboxMode sandbox = mode.value_or(config.sandbox);
     core::JudgedCommand judged;
-    judged.argv = options.words;
-    judged.policy = *policy;
+    judged.argv = arguments.operands();
+    judged.policy = policy.value_or(config.approval_policy);
     judged.granular = config.granular;
     judged.is_confined =
         sandbox == core::SandboxMode::read_only || sandbox == core::SandboxMode::workspace_write;
@@ -224,25 +179,17 @@ void print_for_person(const core::Judgement& judgement, const std::string& gap) 
                                core::shell_quoted(judgement.proposed_prefix)));
 }
 
-int explain(const Options& options) {
-    if (options.words.empty()) return refuse("explain needs a command");
+int explain(const Arguments& arguments) {
     std::error_code error;
-    const std::string directory =
-        std::filesystem::canonical(options.directory.empty() ? "." : options.directory, error)
-            .string();
+    const std::string named = arguments.value("directory").value_or(".");
+    const std::string directory = std::filesystem::canonical(named, error).string();
     if (error)
-        return fail(
-            Error{ErrorKind::invalid_params,
-                  fmt::format("{}: {}", core::visible(options.directory), error.message())});
-    const std::string file = variable("EXECWARD_CONFIG");
-    Result<config::ConfigFile> config = config::load_config(
-        file.empty() ? config::Paths::from_environment().config_file : file,
-        file.empty() ? config::WhenMissing::use_defaults : config::WhenMissing::fail);
+        return fail(Error{ErrorKind::invalid_params,
+                          fmt::format("{}: {}", core::visible(named), error.message())});
+    Result<config::Config> config = settings_in_force(config::Paths::from_environment());
     if (!config) return fail(config.error());
-    const std::optional<core::JudgedCommand> judged =
-        judged_command(options, config->config, directory);
-    if (!judged) return status_usage;
-    Result<core::RuleSet> rules = rules_in_force(options, directory);
+    const core::JudgedCommand judged = judged_command(arguments, *config, directory);
+    Result<core::RuleSet> rules = rules_in_force(arguments, directory);
     if (!rules) return fail(rules.error());
 
     os::TrustPlaces places;
@@ -250,8 +197,8 @@ int explain(const Options& options) {
     places.workspace_roots = {directory};
     const os::TrustedPrograms programs(std::move(places));
     const core::Judgement judgement = core::judge(
-        *judged, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
-    if (!options.has('j')) {
+        judged, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
+    if (!arguments.has("json")) {
         print_for_person(judgement, rules->gap);
         return finish(status_ok);
     }
@@ -261,11 +208,11 @@ int explain(const Options& options) {
     return finish(status_ok);
 }
 
-int check(const Options& options) {
+int check(const Arguments& arguments) {
     const std::string project_dir = config::project_rules_dir(project_of("."));
-    const config::LoadedRules loaded = options.words.empty()
+    const config::LoadedRules loaded = arguments.operands().empty()
                                            ? config::load_rules(places_of(project_dir))
-                                           : config::load_rule_files(options.words);
+                                           : config::load_rule_files(arguments.operands());
     for (const config::RuleProblem& problem : loaded.problems)
         print_problem(stdout, problem);
     const std::size_t rules = loaded.rules.rules.size();
@@ -275,20 +222,19 @@ int check(const Options& options) {
     return finish(problems == 0 ? status_ok : status_failure);
 }
 
+int policy(const Arguments& arguments) {
+    return arguments.action() == "explain" ? explain(arguments) : check(arguments);
+}
+
 } // namespace
 
-int policy(int argc, char** argv) {
-    const std::string_view action = argc > 1 ? argv[1] : "";
-    if (action == "--help" || action == "-h") return print_help();
-    if (action != "explain" && action != "check")
-        return refuse(action.empty() ? "say explain or check"
-                                     : fmt::format("there is no action '{}'", action));
-    const Options options = parse(argc - 1, argv + 1);
-    if (options.has('?')) return status_usage;
-    if (options.has('h')) return print_help();
-    if (action == "explain") return explain(options);
-    if (!options.seen.empty()) return refuse("check takes files and no options");
-    return check(options);
-}
+constinit const Command policy_command = {
+    .name = "policy",
+    .summary = "say what would happen to a command, and why; check files of rules",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = policy};
 
 } // namespace ew::cli

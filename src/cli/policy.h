@@ -1,9 +1,10 @@
 // `execward policy`: says what would happen to a command, and why.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int policy(int argc, char** argv);
+extern const Command policy_command;
 
 } // namespace ew::cli

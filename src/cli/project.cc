@@ -9,11 +9,10 @@
 #include "json/writer.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,7 +22,7 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward project trust DIR
        execward project distrust DIR
        execward project list [--json]
@@ -31,51 +30,20 @@ constexpr std::string_view help =
 A project can have rules of its own, in .execward/rules.d at its top. They can only make things
 stricter, and they count once you trust the project that DIR is in: the git work tree around DIR, or
 DIR. list prints the projects that are trusted. Running servers follow at their next command.
-
-  --database=FILE  look there (EXECWARD_DATABASE, else what the settings say)
-  --json           for programs: {"projects": [DIR…]}
-  -h, --help       show this help
-
-Exit status: 0, 1 it could not be done or was not trusted, 2 usage.
 )";
 
-constexpr std::array<option, 4> long_options = {{
-    {"database", required_argument, nullptr, 'd'},
-    {"json", no_argument, nullptr, 'j'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
+constexpr auto options = std::to_array<Option>({
+    database_option,
+    {.name = "json", .meaning = "for programs: {\"projects\": [DIR…]}", .actions = "list"},
+});
 
-int print_help() {
-    print_line(help.substr(0, help.size() - 1)); // without the newline
-    return finish(status_ok);
-}
+constexpr std::string_view notes =
+    R"(Exit status: 0, 1 it could not be done or was not trusted, 2 usage.
+)";
 
-struct Options {
-    std::string database;
-    bool as_json = false;
-    bool wants_help = false;
-    bool is_usage_error = false;
-    std::vector<std::string> words;
-};
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward project --help\n", why);
-    return status_usage;
-}
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;) {
-        if (found == 'd') options.database = optarg;
-        if (found == 'j') options.as_json = true;
-        if (found == 'h') options.wants_help = true;
-        if (found == '?') options.is_usage_error = true; // getopt has said why
-    }
-    options.words.assign(argv + optind, argv + argc);
-    return options;
-}
+constexpr Operands one_directory = {.name = "DIR", .least = 1, .most = 1};
+constexpr auto actions =
+    std::to_array<Action>({{"trust", one_directory}, {"distrust", one_directory}, {"list"}});
 
 int trust(store::Store& store, const std::string& directory) {
     std::error_code error;
@@ -119,27 +87,24 @@ int list(store::Store& store, bool as_json) {
     return finish(status_ok);
 }
 
+int project(const Arguments& arguments) {
+    Result<std::unique_ptr<store::Store>> store =
+        open_store(arguments.value("database").value_or(""), store::Moment::now().wall);
+    if (!store) return fail(store.error());
+    if (arguments.action() == "trust") return trust(**store, arguments.operands().front());
+    if (arguments.action() == "distrust") return distrust(**store, arguments.operands().front());
+    return list(**store, arguments.has("json"));
+}
+
 } // namespace
 
-int project(int argc, char** argv) {
-    const std::string_view action = argc > 1 ? argv[1] : "";
-    if (action == "--help" || action == "-h") return print_help();
-    if (action != "trust" && action != "distrust" && action != "list")
-        return refuse(action.empty() ? "say trust, distrust or list"
-                                     : fmt::format("there is no action '{}'", action));
-    const Options options = parse(argc - 1, argv + 1);
-    if (options.is_usage_error) return status_usage;
-    if (options.wants_help) return print_help();
-    if (action == "list" && !options.words.empty()) return refuse("list takes no directory");
-    if (action != "list" && (options.words.size() != 1 || options.as_json))
-        return refuse(fmt::format("{} takes one directory", action));
-
-    Result<std::unique_ptr<store::Store>> store =
-        open_store(options.database, store::Moment::now().wall);
-    if (!store) return fail(store.error());
-    if (action == "trust") return trust(**store, options.words.front());
-    if (action == "distrust") return distrust(**store, options.words.front());
-    return list(**store, options.as_json);
-}
+constinit const Command project_command = {
+    .name = "project",
+    .summary = "trust the rules of a project, or stop trusting them",
+    .about = about,
+    .options = options,
+    .notes = notes,
+    .actions = actions,
+    .run = project};
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
 // `execward project`: trusts the rules of a project, or stops trusting them.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int project(int argc, char** argv);
+extern const Command project_command;
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
 // `execward replay`: plays a recorded session against a server.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int replay(int argc, char** argv);
+extern const Command replay_command;
 
 } // namespace ew::cli

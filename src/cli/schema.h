@@ -1,9 +1,10 @@
 // `execward schema`: prints the protocol.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int schema(int argc, char** argv);
+extern const Command schema_command;
 
 } // namespace ew::cli

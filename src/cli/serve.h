@@ -1,9 +1,10 @@
 // `execward serve`: serves a client over stdin and stdout.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int serve(int argc, char** argv);
+extern const Command serve_command;
 
 } // namespace ew::cli

@@ -71,9 +71,7 @@ public:
     void operator()(const Setting& setting, Enum& value) {
         const auto& names = names_of<Enum>;
         const auto name = reader(setting).choice(setting.name, {names.begin(), names.end()});
-        if (!name) return;
-        const auto place = std::find(names.begin(), names.end(), *name) - names.begin();
-        take(setting, std::optional(static_cast<Enum>(place)), value);
+        if (name) take(setting, value_named<Enum>(*name), value);
     }
 
     void operator()(const Setting& setting, core::Variables& value) {

@@ -118,9 +118,7 @@ private:
         const auto& names = names_of<core::SandboxMode>;
         const std::optional<std::string> name =
             reader_.choice("sandbox", {names.begin(), names.end()});
-        if (!name) return std::nullopt;
-        const auto place = std::find(names.begin(), names.end(), *name) - names.begin();
-        return static_cast<core::SandboxMode>(place);
+        return name ? value_named<core::SandboxMode>(*name) : std::nullopt;
     }
 
     void read_timeout(Millis& timeout) {

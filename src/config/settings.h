@@ -3,9 +3,12 @@
 
 #include "config/config.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +44,19 @@ inline constexpr std::array<std::string_view, 3> names_of<core::EnvironmentPolic
 
 template <>
 inline constexpr std::array<std::string_view, 2> names_of<Enforcement> = {"require", "best-effort"};
+
+template <class Enum>
+std::string_view name_of(Enum value) {
+    return names_of<Enum>[static_cast<std::size_t>(value)];
+}
+
+// Returns nullopt if no value has that name.
+template <class Enum>
+std::optional<Enum> value_named(std::string_view name) {
+    const auto found = std::ranges::find(names_of<Enum>, name);
+    if (found == names_of<Enum>.end()) return std::nullopt;
+    return static_cast<Enum>(found - names_of<Enum>.begin());
+}
 
 template <class Visitor>
 void visit_approval_settings(Visitor& visit, Config& config) {

@@ -3,10 +3,11 @@
 
 #include "cli/run/run_report.h"
 #include "cli/run/run_session.h"
+#include "cli/shared/places.h"
 #include "cli/shared/printing.h"
-#include "cli/shared/state_place.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "config/settings.h"
 #include "core/text/display.h"
 #include "os/io.h"
 #include "sandbox/launch/init_place.h"
@@ -20,14 +21,11 @@
 #include "server/request/start_request.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -41,26 +39,46 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward run [OPTION…] [--] COMMAND [ARGUMENT…]
 
 Runs one command confined. It reads everything, writes below the working directory and in a /tmp of
 its own, and has no network but a loopback of its own. When it ends, all that it has started is
 ended too.
+)";
 
-  --sandbox=P        workspace-write (default), read-only, or danger-full-access: not confined
-  --writable=DIR     may be written too; may be given again
-  --deny-read=PATH   a path, or a pattern with * ? [, that cannot be read; may be given again
-  --shared-tmp       /tmp and $TMPDIR are the machine's, and writable
-  --exclude-tmp      with --shared-tmp: they are not writable
-  --network          with the network of the machine
-  --report-writes    tell of refused changes of files too; costs some time for each
-  --best-effort      what this machine cannot enforce is told, and the command runs all the same
-  --directory=DIR    run in DIR, and let DIR be written, instead of the working directory
-  --quiet            tell neither what was refused nor what is missing
-  -h, --help         show this help
+constexpr auto options = std::to_array<Option>({
+    {.name = "sandbox",
+     .argument = "P",
+     .meaning = "how it is confined, if at all",
+     .usual = "workspace-write",
+     .choices = "workspace-write|read-only|danger-full-access",
+     .details = "With `danger-full-access` the command is executed in the place of `execward`."},
+    {.name = "writable",
+     .argument = "DIR",
+     .meaning = "DIR may be written too",
+     .repeats = true,
+     .details = "A path through a link that a confined command could have made is refused."},
+    {.name = "deny-read",
+     .argument = "PATH",
+     .meaning = "a path, or a pattern with * ? [, that cannot be read",
+     .repeats = true},
+    {.name = "shared-tmp",
+     .meaning = "/tmp and $TMPDIR are the machine's, and writable",
+     .details = "Without it the command has an empty /tmp of its own, which TMPDIR, where it is "
+                "set, names."},
+    {"exclude-tmp", "", "with --shared-tmp: they are not writable"},
+    {"network", "", "with the network of the machine"},
+    {"report-writes", "", "tell of refused changes of files too; costs some time for each"},
+    {.name = "best-effort",
+     .meaning = "what this machine cannot enforce is told, and the command runs all the same",
+     .details = "Without it the command is not run."},
+    {"directory", "DIR", "run in DIR, and let DIR be written", "the working directory"},
+    {"quiet", "", "tell neither what was refused nor what is missing"},
+});
 
-If stdin, stdout and stderr are one terminal, the command has a terminal of its own in its place,
+constexpr std::string_view notes =
+    R"(If stdin, stdout and stderr are one terminal, the command has a terminal of its own in its place,
 with keys, size, job control and /dev/tty. Else each of the three is passed on byte for byte. Open
 descriptors above 2 are not passed on.
 
@@ -78,78 +96,11 @@ Examples:
   execward run --deny-read ~/.ssh --network -- npm install
 )";
 
-enum Letter {
-    sandbox_letter = 's',
-    writable_letter = 'w',
-    deny_letter = 'd',
-    directory_letter = 'C'
-};
+constexpr auto actions = std::to_array<Action>(
+    {{{}, {.name = "COMMAND", .least = 1, .most = Operands::any, .is_command = true}}});
 
-constexpr std::array<option, 12> long_options = {{
-    {"sandbox", required_argument, nullptr, sandbox_letter},
-    {"writable", required_argument, nullptr, writable_letter},
-    {"deny-read", required_argument, nullptr, deny_letter},
-    {"shared-tmp", no_argument, nullptr, 't'},
-    {"exclude-tmp", no_argument, nullptr, 'x'},
-    {"network", no_argument, nullptr, 'n'},
-    {"report-writes", no_argument, nullptr, 'r'},
-    {"best-effort", no_argument, nullptr, 'b'},
-    {"directory", required_argument, nullptr, directory_letter},
-    {"quiet", no_argument, nullptr, 'q'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
-
-struct Options {
-    std::string seen; // letters of the options that were given
-    std::string sandbox = "workspace-write";
-    std::vector<std::string> writable;
-    std::vector<std::string> deny_read;
-    std::string directory = ".";
-    std::vector<char*> command; // ends with a null pointer
-
-    bool has(char letter) const { return seen.find(letter) != std::string::npos; }
-};
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward run --help\n", why);
-    return status_not_confined;
-}
-
-int refuse_usage() { // getopt has said what is wrong
-    fmt::print(stderr, "execward: see execward run --help\n");
-    return status_not_confined;
-}
-
-// '?' among the letters: getopt has said what is wrong.
-Options parse(int argc, char** argv) {
-    Options options;
-    std::string program = "execward"; // for what getopt says
-    char* const name = std::exchange(argv[0], program.data());
-    // "+": the words of the command keep what looks like options of ours.
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "+h", long_options.data(), nullptr)) != -1;) {
-        options.seen += static_cast<char>(found);
-        if (found == sandbox_letter) options.sandbox = optarg;
-        if (found == writable_letter) options.writable.emplace_back(optarg);
-        if (found == deny_letter) options.deny_read.emplace_back(optarg);
-        if (found == directory_letter) options.directory = optarg;
-    }
-    argv[0] = name;
-    options.command.assign(argv + optind, argv + argc + 1);
-    return options;
-}
-
-std::optional<core::SandboxMode> mode_named(std::string_view name) {
-    if (name == "workspace-write") return core::SandboxMode::workspace_write;
-    if (name == "read-only") return core::SandboxMode::read_only;
-    if (name == "danger-full-access") return core::SandboxMode::danger_full_access;
-    return std::nullopt;
-}
-
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
+std::string directory_of(const Arguments& arguments) {
+    return arguments.value("directory").value_or(".");
 }
 
 Error not_there(std::string_view what, const std::string& path) {
@@ -223,17 +174,17 @@ Result<Strictness> configured(config::Paths paths) {
     return Strictness{config.confinement.deny_read, server::hidden_places(paths, database)};
 }
 
-Result<sandbox::ModeOptions> mode_options(const Options& options) {
+Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
     sandbox::ModeOptions mode;
-    for (const std::string& path : options.writable)
+    for (const std::string& path : arguments.values("writable"))
         mode.writable_roots.push_back(TRY(unresolved("--writable", path)));
-    for (const std::string& path : options.deny_read)
+    for (const std::string& path : arguments.values("deny-read"))
         mode.deny_read.push_back(TRY(denied_at(path)));
-    mode.has_network = options.has('n');
-    mode.shares_tmp = options.has('t');
-    mode.excludes_slash_tmp = mode.excludes_tmpdir = options.has('x');
-    mode.reports_writes = options.has('r');
-    if (options.has('b')) mode.enforcement = sandbox::Enforcement::best_effort;
+    mode.has_network = arguments.has("network");
+    mode.shares_tmp = arguments.has("shared-tmp");
+    mode.excludes_slash_tmp = mode.excludes_tmpdir = arguments.has("exclude-tmp");
+    mode.reports_writes = arguments.has("report-writes");
+    if (arguments.has("best-effort")) mode.enforcement = sandbox::Enforcement::best_effort;
     return mode;
 }
 
@@ -259,20 +210,21 @@ void tell_if_elsewhere(const std::string& given, const std::string& directory) {
                                     core::shell_quoted({given}), core::shell_quoted({directory}))});
 }
 
-Result<RunOrder> order_of(const Options& options, core::SandboxMode mode) {
-    if (is_in_sandbox() && !options.has('b')) return already_confined();
+Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
+    if (is_in_sandbox() && !arguments.has("best-effort")) return already_confined();
     const config::Paths paths = config::Paths::from_environment();
     const std::string state_directory = state_place(paths);
     RunOrder order;
-    order.is_quiet = options.has('q');
+    order.is_quiet = arguments.has("quiet");
     sandbox::LaunchOrder& launch = order.launch;
-    sandbox::ModeOptions wish = TRY(mode_options(options));
+    sandbox::ModeOptions wish = TRY(mode_options(arguments));
     Strictness strictness = TRY(configured(paths));
     wish.deny_read.insert(wish.deny_read.end(), strictness.deny_read.begin(),
                           strictness.deny_read.end());
     launch.policy = sandbox::policy_of(mode, wish);
-    const std::string directory = TRY(path_of("--directory", options.directory));
-    if (!order.is_quiet) tell_if_elsewhere(options.directory, directory);
+    const std::string given = directory_of(arguments);
+    const std::string directory = TRY(path_of("--directory", given));
+    if (!order.is_quiet) tell_if_elsewhere(given, directory);
     const std::string tmpdir = variable("TMPDIR");
     launch.context = {directory,
                       {directory},
@@ -283,7 +235,7 @@ Result<RunOrder> order_of(const Options& options, core::SandboxMode mode) {
         sandbox::sweep(launch.journal);
     }
     launch.machine = this_machine(state_directory);
-    launch.request.argv.assign(options.command.begin(), options.command.end() - 1);
+    launch.request.argv = arguments.operands();
     launch.request.environment = server::own_environment();
     // What has no name is no variable, and no command is given it.
     std::erase_if(launch.request.environment,
@@ -293,38 +245,46 @@ Result<RunOrder> order_of(const Options& options, core::SandboxMode mode) {
 }
 
 // Returns only if it cannot be executed.
-int run_unconfined(const Options& options) {
-    if (::chdir(options.directory.c_str()) != 0) {
-        report_error(not_there("--directory", options.directory));
+int run_unconfined(const Arguments& arguments) {
+    const std::string directory = directory_of(arguments);
+    if (::chdir(directory.c_str()) != 0) {
+        report_error(not_there("--directory", directory));
         return status_not_confined;
     }
-    ::execvp(options.command[0], options.command.data());
+    std::vector<std::string> command = arguments.operands();
+    std::vector<char*> argv;
+    for (std::string& word : command)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execvp(argv.front(), argv.data());
     const int status = errno == ENOENT ? status_not_found : status_not_executable;
-    report_error(not_there("cannot execute", options.command[0]));
+    report_error(not_there("cannot execute", command.front()));
     return status;
 }
 
-} // namespace
+int run(const Arguments& arguments) {
+    const auto mode =
+        config::value_named<core::SandboxMode>(arguments.value("sandbox").value_or(""))
+            .value_or(core::SandboxMode::workspace_write);
+    if (mode == core::SandboxMode::danger_full_access) return run_unconfined(arguments);
 
-int run(int argc, char** argv) {
-    const Options options = parse(argc, argv);
-    if (options.has('?')) return refuse_usage();
-    if (options.has('h')) {
-        print_line(help.substr(0, help.size() - 1)); // without the newline
-        return finish(status_ok);
-    }
-    const std::optional<core::SandboxMode> mode = mode_named(options.sandbox);
-    if (!mode)
-        return refuse(fmt::format("there is no sandbox '{}'", core::visible(options.sandbox)));
-    if (options.command[0] == nullptr) return refuse("there is no command");
-    if (*mode == core::SandboxMode::danger_full_access) return run_unconfined(options);
-
-    Result<RunOrder> order = order_of(options, *mode);
+    Result<RunOrder> order = order_of(arguments, mode);
     if (!order) {
         report_error(order.error());
         return status_not_confined;
     }
     return run_session(std::move(*order));
 }
+
+} // namespace
+
+constinit const Command run_command = {.name = "run",
+                                       .summary = "run one command in a sandbox, from a shell",
+                                       .about = about,
+                                       .options = options,
+                                       .notes = notes,
+                                       .actions = actions,
+                                       .run = run,
+                                       .usage_status = status_not_confined};
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
 // `execward run`: runs one command in a sandbox.
 #pragma once
 
+#include "cli/shared/options.h"
+
 namespace ew::cli {
 
-// argv[0] is the name of the subcommand. Returns the exit status.
-int run(int argc, char** argv);
+extern const Command run_command;
 
 } // namespace ew::cli

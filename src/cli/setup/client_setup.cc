@@ -7,45 +7,57 @@
 #include "core/text/display.h"
 #include "core/text/text.h"
 #include "os/io.h"
+#include "toml/edit.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ew::cli {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view about =
     R"(Usage: execward config init --client=CLIENT [--ssh=HOST | --docker=CONTAINER | --kubectl=POD]
        execward config init --client=codex [--id=NAME] [--write [--yes]] […]
 
-Prints what makes a client start execward. CLIENT is codex, vscode-jsonrpc, emacs or neovim.
+Prints what makes a client start execward. For codex it is $CODEX_HOME/environments.toml (~/.codex
+without that variable): an environment that starts execward, as the default one. With it Codex runs
+every command through execward.
 
-For codex it is $CODEX_HOME/environments.toml (~/.codex without that variable): an environment that
-starts execward, as the default one. With it Codex runs every command through execward.
+The server is this program, here, unless it is to run elsewhere. There it must be in PATH.
+)";
 
-  --write        change that file: show the difference, ask, and write it. An environment of that
-                 name gets this program and these arguments, default is set, and every other byte
-                 stays. The old text is kept as environments.toml.bak (.bak2, … if there is one)
-  --yes          with --write: do not ask. Needed where there is no terminal
-  --id=NAME      what the environment is called (execward): letters, digits, - and _, at most 64
+constexpr auto options = std::to_array<Option>({
+    {"client", "CLIENT", "which client is to start execward", "",
+     "codex|vscode-jsonrpc|emacs|neovim"},
+    {.name = "write",
+     .meaning = "for codex: change that file: show the difference, ask, and write it. An "
+                "environment of that name gets this program and these arguments, default is set, "
+                "and every other byte stays. The old text is kept as environments.toml.bak (.bak2, "
+                "… if there is one)",
+     .details = "The mode of the file stays. A file that is no valid TOML, is a symbolic link or "
+                "belongs to another user is refused, and so is one in which more would have to "
+                "change; then what is to be put there by hand is printed."},
+    {"yes", "", "with --write: do not ask. Needed where there is no terminal"},
+    {.name = "id",
+     .argument = "NAME",
+     .meaning = "for codex: what the environment is called: letters, digits, - and _, at most 64",
+     .usual = "execward",
+     .details = "The names `local` and `none` are Codex's own."},
+    {"ssh", "HOST",
+     "the server runs on that machine, by ssh -T -o BatchMode=yes: a key and no password"},
+    {"docker", "CONTAINER", "the server runs in that container, by docker exec -i"},
+    {"kubectl", "POD", "the server runs in that pod, by kubectl exec -i"},
+});
 
-The server is this program, here, unless it is to run elsewhere. There it must be in PATH:
-
-  --ssh=HOST          on that machine, by ssh -T -o BatchMode=yes: a key and no password
-  --docker=CONTAINER  in that container, by docker exec -i
-  --kubectl=POD       in that pod, by kubectl exec -i
-
-  -h, --help     show this help
-
+constexpr std::string_view notes =
+    R"(Examples:
   execward config init --client codex --write             Codex here
   execward config init --client codex --ssh ada@build     Codex here, commands on the machine build
 
@@ -53,17 +65,7 @@ The server is this program, here, unless it is to run elsewhere. There it must b
 Exit status: 0 printed, written or already so, 1 not written, 2 usage.
 )";
 
-constexpr std::array<option, 9> long_options = {{
-    {"client", required_argument, nullptr, 'c'},
-    {"ssh", required_argument, nullptr, 's'},
-    {"docker", required_argument, nullptr, 'd'},
-    {"kubectl", required_argument, nullptr, 'k'},
-    {"id", required_argument, nullptr, 'i'},
-    {"write", no_argument, nullptr, 'w'},
-    {"yes", no_argument, nullptr, 'y'},
-    {"help", no_argument, nullptr, 'h'},
-    {nullptr, 0, nullptr, 0},
-}};
+constexpr std::array<Action, 1> actions = {};
 
 constexpr std::string_view command_mark = "COMMAND";
 
@@ -137,22 +139,6 @@ constexpr std::string_view usual_id = "execward";
 
 using Words = std::vector<std::string>;
 
-struct Options {
-    std::string client;
-    std::string id = std::string(usual_id);
-    Words elsewhere; // words before "execward serve"; empty: here
-    int places = 0;  // how many were named
-    bool is_write = false;
-    bool is_confirmed = false;
-    bool wants_help = false;
-    std::string mistake;
-};
-
-int refuse(std::string_view why) {
-    fmt::print(stderr, "execward: {}; see execward config init --help\n", why);
-    return status_usage;
-}
-
 // Can it stand in a file, and after a program's own options?
 bool is_name(std::string_view text) {
     const auto is_control = [](char byte) {
@@ -162,74 +148,73 @@ bool is_name(std::string_view text) {
            std::none_of(text.begin(), text.end(), is_control);
 }
 
-void set_place(Options& options, std::string_view option, const std::string& name, Words words) {
-    if (!is_name(name))
-        options.mistake = fmt::format("--{}: '{}' cannot be meant", option, core::visible(name));
-    options.elsewhere = std::move(words);
-    ++options.places;
-}
+// What leads to a server elsewhere.
+struct Way {
+    std::string_view option;
+    std::string_view before; // words before the place
+    std::string_view behind;
+};
 
-void take(Options& options, int found, const char* value) {
-    if (found == 'c') options.client = value;
-    if (found == 's') set_place(options, "ssh", value, {"ssh", "-T", "-o", "BatchMode=yes", value});
-    if (found == 'd') set_place(options, "docker", value, {"docker", "exec", "-i", value});
-    if (found == 'k') set_place(options, "kubectl", value, {"kubectl", "exec", "-i", value, "--"});
-    if (found == 'i') options.id = value;
-    if (found == 'w') options.is_write = true;
-    if (found == 'y') options.is_confirmed = true;
-    if (found == 'h') options.wants_help = true;
-    if (found == '?') options.mistake = "that is no option here"; // getopt has said more
-}
+constexpr std::array<Way, 3> ways = {{
+    {"ssh", "ssh -T -o BatchMode=yes", ""},
+    {"docker", "docker exec -i", ""},
+    {"kubectl", "kubectl exec -i", "--"},
+}};
 
-// What is wrong with the options together, or nothing.
-std::string mistake_of(const Options& options, int words_left) {
-    if (!options.mistake.empty()) return options.mistake;
-    if (words_left > 0) return "config init takes options only";
-    if (options.client.empty()) return "say for which client: --client codex";
-    if (options.places > 1) return "say one of --ssh, --docker and --kubectl";
-    if (options.client != "codex" && (options.is_write || options.id != usual_id))
+// What is wrong with the options, or nothing.
+std::string mistake_of(const Arguments& arguments) {
+    int places = 0;
+    for (const Way& way : ways) {
+        const std::optional<std::string> place = arguments.value(way.option);
+        places += int{place.has_value()};
+        if (place && !is_name(*place))
+            return fmt::format("--{}: '{}' cannot be meant", way.option, core::visible(*place));
+    }
+    const std::optional<std::string> client = arguments.value("client");
+    const std::string id = arguments.value("id").value_or(std::string(usual_id));
+    if (!client) return "say for which client: --client codex";
+    if (places > 1) return "say one of --ssh, --docker and --kubectl";
+    if (client != "codex" && (arguments.has("write") || id != usual_id))
         return "--write and --id are for codex only";
-    if (options.is_confirmed && !options.is_write) return "--yes goes with --write";
-    if (!is_codex_id(options.id))
+    if (arguments.has("yes") && !arguments.has("write")) return "--yes goes with --write";
+    if (!is_codex_id(id))
         return fmt::format("--id: '{}' is no name for an environment: letters, digits, - and _, at "
                            "most 64, not local and not none",
-                           core::visible(options.id));
+                           core::visible(id));
     return {};
 }
 
-Options parse(int argc, char** argv) {
-    Options options;
-    optind = 1;
-    for (int found = 0;
-         (found = ::getopt_long(argc, argv, "h", long_options.data(), nullptr)) != -1;)
-        take(options, found, optarg);
-    if (!options.wants_help) options.mistake = mistake_of(options, argc - optind);
-    return options;
-}
-
 // The command line of the server.
-Result<Words> command_of(const Options& options) {
-    Words command = options.elsewhere;
+Result<Words> command_of(const Arguments& arguments) {
+    for (const Way& way : ways) {
+        const std::optional<std::string> place = arguments.value(way.option);
+        if (!place) continue;
+        const auto before = choices_of(way.before, ' ');
+        Words command(before.begin(), before.end());
+        command.push_back(*place);
+        if (!way.behind.empty()) command.emplace_back(way.behind);
+        command.insert(command.end(), {"execward", "serve"});
+        return command;
+    }
     const std::string self = os::real_path("/proc/self/exe").value_or("");
-    if (command.empty() && !is_name(self))
+    if (!is_name(self))
         return Error{ErrorKind::internal,
                      self.empty() ? "there is no telling where this program is"
                                   : fmt::format("the path {} cannot be written into a file",
                                                 core::visible(self)),
                      "put execward somewhere else"};
-    command.push_back(command.empty() ? self : "execward");
-    command.push_back("serve");
-    return command;
+    return Words{self, "serve"};
 }
 
-int set_up_codex(const Options& options, const Words& command) {
-    const CodexEnvironment environment = {options.id, command.front(),
+int set_up_codex(const Arguments& arguments, const Words& command) {
+    const CodexEnvironment environment = {arguments.value("id").value_or(std::string(usual_id)),
+                                          command.front(),
                                           Words(command.begin() + 1, command.end())};
     Result<std::string> directory = codex_directory();
     if (!directory) return fail(directory.error());
-    if (options.is_write)
+    if (arguments.has("write"))
         return write_codex_setup(*directory, environment,
-                                 options.is_confirmed ? Consent::given : Consent::ask);
+                                 arguments.has("yes") ? Consent::given : Consent::ask);
     print_line(fmt::format("# For {}\n# With --write execward puts it there.\n",
                            core::visible(codex_file(*directory))));
     print_snippet(environment);
@@ -239,7 +224,7 @@ int set_up_codex(const Options& options, const Words& command) {
 int print_snippet(const Client& client, const Words& command) {
     std::string words;
     for (const std::string& word : command)
-        words.append(words.empty() ? "" : client.separator).append(toml_string(word));
+        words.append(words.empty() ? "" : client.separator).append(toml::quoted(word));
     std::string snippet(client.snippet);
     snippet.replace(snippet.find(command_mark), command_mark.size(), words);
     print_line(
@@ -247,25 +232,23 @@ int print_snippet(const Client& client, const Words& command) {
     return finish(status_ok);
 }
 
-} // namespace
-
-int config_init(int argc, char** argv) {
-    const Options options = parse(argc, argv);
-    if (options.wants_help) {
-        print_line(help.substr(0, help.size() - 1)); // without the newline
-        return finish(status_ok);
-    }
-    if (!options.mistake.empty()) return refuse(options.mistake);
-    const auto* const client =
-        std::find_if(clients.begin(), clients.end(),
-                     [&](const Client& each) { return each.name == options.client; });
-    if (client == clients.end())
-        return refuse(fmt::format("'{}' is none of codex, vscode-jsonrpc, emacs and neovim",
-                                  core::visible(options.client)));
-    Result<Words> command = command_of(options);
+int config_init(const Arguments& arguments) {
+    if (const std::string mistake = mistake_of(arguments); !mistake.empty())
+        return arguments.refuse(mistake);
+    const auto client = std::ranges::find(clients, *arguments.value("client"), &Client::name);
+    Result<Words> command = command_of(arguments);
     if (!command) return fail(command.error());
-    return client->snippet.empty() ? set_up_codex(options, *command)
+    return client->snippet.empty() ? set_up_codex(arguments, *command)
                                    : print_snippet(*client, *command);
 }
+
+} // namespace
+
+constinit const Command config_init_command = {.name = "config init",
+                                               .about = about,
+                                               .options = options,
+                                               .notes = notes,
+                                               .actions = actions,
+                                               .run = config_init};
 
 } // namespace ew::cli

@@ -1,9 +1,10 @@
-// execward config init: what to put where so that a client starts execward.
+// `execward config init`: what to put where so that a client starts execward.
 #pragma once
+
+#include "cli/shared/options.h"
 
 namespace ew::cli {
 
-// argv[0] is "init". Returns the exit status.
-int config_init(int argc, char** argv);
+extern const Command config_init_command;
 
 } // namespace ew::cli

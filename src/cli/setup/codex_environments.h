@@ -17,9 +17,6 @@ struct CodexEnvironment {
     std::vector<std::string> args;
 };
 
-// "like this": a string of TOML.
-std::string toml_string(std::string_view text);
-
 // Letters, digits, - and _, at most 64 of them, and no name that Codex uses itself.
 bool is_codex_id(std::string_view id);
 

@@ -23,8 +23,7 @@ std::string json_text(const T& value) {
 
 std::optional<std::string> sandbox_of(const config::Environment& environment) {
     if (!environment.sandbox) return std::nullopt;
-    const auto mode = static_cast<std::size_t>(*environment.sandbox);
-    return std::string(config::names_of<core::SandboxMode>[mode]);
+    return std::string(config::name_of(*environment.sandbox));
 }
 
 std::string inline_table(const config::Environment& environment) {

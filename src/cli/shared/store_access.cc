@@ -1,20 +1,14 @@
 #include "cli/shared/store_access.h"
 
-#include "config/paths.h"
+#include "cli/shared/places.h"
 #include "config/project.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 namespace ew::cli {
 
 namespace {
-
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
 
 std::string absolute(const std::string& path) {
     std::error_code error;
@@ -26,16 +20,12 @@ std::string absolute(const std::string& path) {
 
 Result<std::unique_ptr<store::Store>> open_store(const std::string& option, store::UnixMs now) {
     const config::Paths paths = config::Paths::from_environment();
-    const std::string file = variable("EXECWARD_CONFIG");
-    const bool is_named = !file.empty();
-    config::ConfigFile settings = TRY(config::load_config(
-        is_named ? file : paths.config_file,
-        is_named ? config::WhenMissing::fail : config::WhenMissing::use_defaults));
+    const config::Config settings = TRY(settings_in_force(paths));
     store::StoreSettings keep;
-    keep.audit_keep_days = settings.config.audit_keep_days;
-    keep.session_keep_days = settings.config.session_keep_days;
+    keep.audit_keep_days = settings.audit_keep_days;
+    keep.session_keep_days = settings.session_keep_days;
     for (const std::string& path :
-         {option, variable("EXECWARD_DATABASE"), settings.config.database, paths.state_database}) {
+         {option, variable("EXECWARD_DATABASE"), settings.database, paths.state_database}) {
         if (path.empty()) continue;
         return store::Store::open(path == ":memory:" ? path : absolute(path), now, keep);
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "config/config.h"
+#include "cli/shared/options.h"
 #include "store/store.h"
 
 #include <memory>
@@ -10,8 +10,13 @@
 
 namespace ew::cli {
 
+constexpr Option database_option = {.name = "database",
+                                    .argument = "FILE",
+                                    .meaning = "look there",
+                                    .usual = "EXECWARD_DATABASE, else what the settings say"};
+
 // The database that a server started here would use: `option` if it is not empty, else
-// EXECWARD_DATABASE, the file of settings (EXECWARD_CONFIG or the default one), the default place.
+// EXECWARD_DATABASE, what the settings in force say, the usual place.
 Result<std::unique_ptr<store::Store>> open_store(const std::string& option, store::UnixMs now);
 
 // The project that a directory is in; relative to the working directory.

@@ -1,0 +1,104 @@
+// The command line of a subcommand as a table. It is parsed by that table, and --help, the lists of
+// options in the man page and the completions of shells are written from it.
+#pragma once
+
+#include "cli/shared/printing.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ew::cli {
+
+struct Option {
+    std::string_view name;          // without dashes; one of one letter is a short option
+    std::string_view argument = {}; // its name in the help; empty if the option takes none
+    std::string_view meaning = {};  // begins in lower case and ends without a full stop
+    std::string_view usual = {};    // what counts without the option
+    std::string_view choices = {};  // "a|b": the only values that it takes; empty if it takes any
+    std::string_view actions = {};  // "list revoke": the actions that take it; empty if all do
+    bool repeats = false;
+    std::string_view details = {}; // further sentences for the man page, `so` for bold type
+};
+
+// The arguments that are no options.
+struct Operands {
+    std::string_view name = {};
+    std::size_t least = 0;
+    std::size_t most = 0;
+    bool is_command = false; // its own options begin with its first word
+
+    static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+};
+
+struct Action {
+    std::string_view name = {}; // empty if the subcommand has no actions
+    Operands operands = {};
+};
+
+class Arguments;
+
+struct Command {
+    std::string_view name;         // also of two words: config init
+    std::string_view summary = {}; // its line in `execward --help`
+    std::string_view about;        // usage and description: what the help begins with
+    std::span<const Option> options = {};
+    std::string_view notes = {};          // what follows the options in the help
+    std::span<const Action> actions = {}; // at least one
+    int (*run)(const Arguments& arguments);
+    int usage_status = status_usage;
+    bool is_help_shown = false; // mistakes are answered with the whole help
+};
+
+// "a|b|c" as a list.
+std::vector<std::string_view> choices_of(std::string_view text, char separator = '|');
+
+// "--name" or "-n".
+std::string flag_of(const Option& option);
+
+// The number that is all of the text, or nullopt if there is none between `least` and `most`.
+std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least,
+                                         std::int64_t most = std::numeric_limits<int>::max());
+
+// What was given to a command.
+class Arguments {
+public:
+    explicit Arguments(const Command& command) : command_(command) {}
+
+    // Returns a status if that was all: the help was shown, or a mistake was told.
+    std::optional<int> parse(int argc, char** argv);
+
+    std::string_view action() const { return action_->name; }
+
+    const std::vector<std::string>& operands() const { return operands_; }
+
+    bool has(std::string_view option) const { return value(option).has_value(); }
+
+    std::optional<std::string> value(std::string_view option) const; // the last one
+    std::vector<std::string> values(std::string_view option) const;
+
+    // Tells what is wrong and where help is. Returns the status for that.
+    int refuse(std::string_view why) const;
+
+private:
+    std::optional<int> take_action(int argc, char** argv);
+    std::optional<int> take_options(int argc, char** argv);
+    std::optional<int> take(const Option& option, const char* value);
+    int point_to_help() const;
+
+    const Command& command_;
+    const Action* action_ = nullptr;
+    std::vector<std::pair<std::string_view, std::string>> given_;
+    std::vector<std::string> operands_;
+};
+
+// Parses and runs. argv[0] is the name of the command. Returns the exit status.
+int execute(const Command& command, int argc, char** argv);
+
+} // namespace ew::cli
