@@ -31,7 +31,7 @@ void close_descriptors() {
     os::close_all_but({});
 }
 
-// Reaps whoever has ended. The worker's status, once it is among them.
+// Reaps all ended children. Returns the worker's status if it is among them.
 std::optional<int> reap(pid_t worker) {
     std::optional<int> status;
     for (;;) {
@@ -49,7 +49,7 @@ int wait_for(pid_t worker) {
         if (signal == SIGCHLD) {
             if (const std::optional<int> status = reap(worker)) return *status;
         } else if (signal > 0) {
-            (void)::kill(worker, signal); // not reaped yet, so the number is the worker's
+            (void)::kill(worker, signal); // not reaped yet, so its pid cannot be reused
         }
     }
 }
@@ -85,7 +85,7 @@ void become_worker(pid_t keeper, bool is_in_foreground) {
     // A SIGKILL to the client's process group must not end keeper and worker in the same instant.
     if (!is_in_foreground) CHECK(::setpgid(0, 0) == 0);
     CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    // One that can be caught: the programs have to be ended first.
+    // SIGTERM can be caught: the worker has to end its programs first.
     CHECK(::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0);
     if (::getppid() != keeper) ::_exit(status_of_a_crash);
 }

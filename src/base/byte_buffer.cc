@@ -12,7 +12,7 @@ namespace ew {
 namespace {
 
 constexpr std::size_t first_capacity = 4096;
-constexpr std::size_t worth_keeping = 1 << 20; // an emptied buffer above this gives its memory back
+constexpr std::size_t worth_keeping = 1 << 20; // an empty buffer larger than this frees its memory
 
 } // namespace
 
@@ -58,7 +58,7 @@ void ByteBuffer::make_room(std::size_t count) {
         std::memmove(memory_, memory_ + begin_, size());
     } else {
         const std::size_t wanted = std::max({first_capacity, capacity_ * 2, end_ + count});
-        // realloc, because for large blocks it moves pages instead of copying bytes (mremap).
+        // For large blocks realloc moves pages (mremap(2)) and does not copy the bytes.
         void* grown = std::realloc(memory_, wanted + padding);
         CHECK(grown != nullptr);
         memory_ = static_cast<char*>(grown);

@@ -1,5 +1,5 @@
-// Bytes that are appended at the back and consumed at the front. Grows without zero-filling and
-// keeps a few readable bytes behind the end, so that a parser may look past it.
+// A byte queue: bytes are appended at the back and consumed at the front. It grows without
+// zero-filling. A few bytes behind the end are readable, so that a parser may read past the end.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace ew {
 
 class ByteBuffer {
 public:
-    // Readable beyond the last byte; at least what simdjson asks for (SIMDJSON_PADDING).
+    // The number of readable bytes behind the last byte. simdjson needs them (SIMDJSON_PADDING).
     static constexpr std::size_t padding = 64;
 
     ByteBuffer() = default;
@@ -29,7 +29,8 @@ public:
 
     std::string_view view() const { return {memory_ + begin_, size()}; }
 
-    // Room for `count` more bytes at the back; valid until the next call. commit() what was used.
+    // Returns room for `count` more bytes at the back, valid until the next call. Call commit()
+    // with the number of bytes used.
     char* reserve(std::size_t count) {
         if (capacity_ - end_ < count) make_room(count);
         return memory_ + end_;
@@ -37,7 +38,8 @@ public:
 
     void commit(std::size_t count) { end_ += count; }
 
-    // In the header: almost all of what is appended are literals, whose copy then needs no call.
+    // Inline, because most appended texts are literals: the compiler then copies them without a
+    // call.
     void append(std::string_view bytes) {
         if (bytes.empty()) return;
         std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
@@ -51,10 +53,11 @@ public:
 
     void consume(std::size_t count);
 
-    // How many bytes were ever consumed: turns a place in the buffer into one in the stream.
+    // The number of bytes consumed since the start. It turns an offset in the buffer into an offset
+    // in the stream.
     std::uint64_t consumed() const { return consumed_; }
 
-    // Forgets everything and gives the memory back.
+    // Discards all bytes and frees the memory.
     void release();
 
 private:

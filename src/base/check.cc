@@ -6,7 +6,7 @@
 namespace ew {
 
 void check_failed(const char* condition, const char* file, int line) {
-    // stdio and not the logger: the logger may be what is broken.
+    // This uses stdio, because the logger itself may be broken.
     (void)std::fprintf(stderr, "execward: bug: %s does not hold (%s:%d)\n", condition, file, line);
     std::abort();
 }

@@ -1,4 +1,5 @@
-// CHECK states what cannot be false. A failure is a bug of ours: it says where, and aborts.
+// CHECK asserts a condition that only a bug in execward can make false. It prints the place of the
+// failed check and aborts.
 #pragma once
 
 namespace ew {

@@ -20,9 +20,9 @@ namespace {
 constexpr std::array<std::string_view, 5> level_names = {"error", "warning", "info", "debug",
                                                          "trace"};
 
-// poll() calls a pipe writable when PIPE_BUF bytes fit (pipe(7)), so a longer line could block.
+// poll() reports a pipe as writable when PIPE_BUF bytes fit (pipe(7)). A longer line could block.
 constexpr std::size_t longest_line = PIPE_BUF - 64;
-constexpr std::size_t longest_ending = 128; // what follows the message
+constexpr std::size_t longest_ending = 128; // length of the text behind the message
 
 struct Logger {
     Settings settings;
@@ -31,7 +31,7 @@ struct Logger {
 };
 
 Logger& logger() {
-    // Never destroyed: a line may be written while the program exits.
+    // Never destroyed, because code may log while the program exits.
     static auto* const instance = new Logger; // NOLINT: the one exception to "no statics"
     return *instance;
 }
@@ -45,7 +45,7 @@ void append_escaped(std::string& out, std::string_view text, Format format) {
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         const bool is_inside_character = (byte & 0xc0) == 0x80;
-        // A character has at most three bytes after its first.
+        // A UTF-8 character has at most three bytes after its first byte.
         if (out.size() > longest_line - longest_ending + (is_inside_character ? 3 : 0)) return;
         if (format == Format::json && (c == '"' || c == '\\')) {
             out += '\\';

@@ -1,5 +1,5 @@
-// Levelled lines on stderr or into a file. The only process-wide state of the program. Never
-// blocks on a pipe that nobody reads: such lines are dropped and counted.
+// Log lines with a level, written to stderr or to a file. This is the only process-wide state of
+// the program. If nobody reads the pipe, the logger does not block: it drops lines and counts them.
 #pragma once
 
 #include "base/result.h"
@@ -21,7 +21,7 @@ struct Settings {
     std::string file = {}; // empty: stderr
 };
 
-// Opens the file, if there is one. Error: it cannot be opened.
+// Opens the log file if the settings name one. Returns an error if it cannot be opened.
 Result<void> configure(const Settings& settings);
 
 bool enabled(Level level);

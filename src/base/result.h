@@ -44,7 +44,7 @@ public:
 
     explicit operator bool() const { return !error_; }
 
-    std::monostate& operator*() { return nothing_; } // so that TRY works for both
+    std::monostate& operator*() { return nothing_; } // lets TRY work for Result<void> too
 
     Error& error() {
         CHECK(error_.has_value());
@@ -58,7 +58,7 @@ private:
 
 } // namespace ew
 
-// The value of a Result, or return its error from the enclosing function.
+// Evaluates to the value of a Result. On an error, returns the error from the enclosing function.
 #define TRY(expression)                                                                            \
     __extension__({                                                                                \
         auto try_result = (expression);                                                            \

@@ -1,4 +1,4 @@
-// Owns one descriptor and closes it. Empty is -1.
+// Owns one file descriptor and closes it. An empty object holds -1.
 #pragma once
 
 #include <unistd.h>

@@ -32,7 +32,7 @@ Error refusal(std::string_view file, std::string_view why) {
     return {ErrorKind::config_invalid, fmt::format("{}: {}", file, why)};
 }
 
-// The rules of a text without a mistake.
+// Returns the rules of a text. Returns an error if the text has a mistake.
 Result<RuleText> rules_of(std::string_view text, std::string_view file) {
     RuleText rules = read_rules(text, {std::string(file)});
     if (rules.problems.empty()) return rules;
@@ -49,7 +49,7 @@ bool allows_exactly(const PrefixRule& rule, const Words& prefix) {
                       });
 }
 
-// The reason on one line, without anything that does not show itself.
+// Returns the reason on one line, without invisible characters.
 std::string one_line(std::string_view reason) {
     std::string line;
     const std::string text = core::lossy(reason.substr(0, longest_reason));
@@ -71,7 +71,7 @@ std::string one_line(std::string_view reason) {
 std::string written_time(std::int64_t unix_ms) {
     const std::time_t seconds = unix_ms / 1000;
     std::tm parts = {};
-    (void)::gmtime_r(&seconds, &parts); // fails for years that do not fit an int
+    (void)::gmtime_r(&seconds, &parts); // fails for years that do not fit into an int
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900,
                        parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }

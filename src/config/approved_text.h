@@ -1,5 +1,5 @@
-// Rules added to and cut out of a text that a person edits too. Pure; the result is parsed again
-// and compared before it is given back, so that nothing else can have changed.
+// Adds rules to a text that a person edits too, and removes them. Pure. The result is parsed again
+// and compared, so that nothing else can have changed.
 #pragma once
 
 #include "base/result.h"
@@ -16,18 +16,18 @@ namespace ew::config {
 struct Approval {
     std::vector<std::string> prefix; // words, not patterns
     std::string reason = {};         // may be empty
-    std::int64_t unix_ms = 0;        // when
+    std::int64_t unix_ms = 0;        // time of the approval
 };
 
-// Absent: an equal allow rule is there. Errors: there is a mistake in the text; the prefix is
-// empty, has a word that is empty or no UTF-8, or is one that would allow everything; there are too
-// many rules. `file` is a name for messages.
+// Appends an allow rule. Returns nullopt if an equal rule exists. Errors: a mistake in the text; a
+// prefix that is empty, has an empty or non-UTF-8 word, or would allow everything; too many rules.
+// `file` is a name for messages.
 Result<std::optional<std::string>> text_with_rule(const std::string& text, std::string_view file,
                                                   const Approval& approval);
 
-// Without the allow rules that have exactly this prefix, and the comments that text_with_rule()
-// gave them. Absent: there is none. Errors: there is a mistake in the text; a rule is not written
-// as a block [[rule]] of its own.
+// Removes the allow rules with exactly this prefix, and the comments that text_with_rule() gave
+// them. Returns nullopt if there is none. Errors: a mistake in the text; a rule that is not written
+// as its own [[rule]] block.
 Result<std::optional<std::string>> text_without_rule(const std::string& text, std::string_view file,
                                                      const std::vector<std::string>& prefix);
 

@@ -30,7 +30,7 @@ bool is_absolute_or_pattern(const std::string& path) {
     return is_absolute(path) || (is_pattern && path.find('\0') == std::string::npos);
 }
 
-// Takes each setting that the file has, and notes which those are.
+// Reads each setting that the file has, and records its name.
 class Loader {
 public:
     Loader(const Table& top, const std::string& file)
@@ -92,7 +92,7 @@ public:
                           "says the same as [[environment]]; one of the names has to go");
     }
 
-    // What single values cannot tell, and the keys that mean nothing.
+    // Checks relations between values, and reports unknown keys.
     void finish(const Config& config) {
         const auto expect_order = [&](const char* name, Millis least, Millis most,
                                       const char* other) {
@@ -116,7 +116,7 @@ public:
             table->finish();
     }
 
-    // In the order of the file.
+    // Returns the problems in the order of the file.
     std::vector<Problem> take_problems() {
         std::stable_sort(
             problems_.begin(), problems_.end(),
@@ -132,7 +132,7 @@ private:
         return found != nullptr ? *found : nothing_;
     }
 
-    // [[environment]] is another name of [[environments]], where there is no table [environment].
+    // [[environment]] is an alias of [[environments]] if there is no table [environment].
     static constexpr std::string_view variables_name = "environment";
 
     bool has_environments_in(std::string_view name) {

@@ -44,7 +44,7 @@ bool is_id(const std::string& text) {
            std::ranges::all_of(text, is_allowed);
 }
 
-// Reads one table.
+// Reads one table [[environments]].
 class Reader {
 public:
     Reader(const Table& table, std::string_view name, std::string_view file,
@@ -81,7 +81,7 @@ public:
     toml::Position position_of_id() const { return reader_.position("id"); }
 
 private:
-    // A string that must be there and not be empty. Empty: it is a mistake.
+    // Returns a string that must be present and not empty. Returns an empty string after a mistake.
     std::string needed(std::string_view name, std::string_view expected) {
         const std::optional<std::string> text = reader_.string(name);
         if (reader_.value(name) == nullptr)
@@ -135,13 +135,13 @@ private:
         if (number) timeout = Millis(*number);
         if (!seconds) return;
         const double wanted = *seconds * second;
-        // Also refuses what is no number.
+        // Written so that NaN is refused too.
         if (!(wanted > 0 && wanted <= static_cast<double>(an_hour)))
             return reader_.complain(other_name, "expected a number above 0, at most 3600");
         timeout = Millis(static_cast<std::int64_t>(std::ceil(wanted)));
     }
 
-    std::string_view name_; // of the tables
+    std::string_view name_; // the name of the tables
     TableReader reader_;
 };
 
@@ -165,7 +165,7 @@ void read_variables(const Table& table, TableReader& reader, core::Variables& ou
 std::vector<Environment> read_environments(TableReader& top, std::string_view name,
                                            std::string_view file, std::vector<Problem>& problems) {
     std::vector<Environment> environments;
-    std::vector<toml::Position> positions; // of their ids
+    std::vector<toml::Position> positions; // the places of their ids
     for (const Table* table : top.tables(name)) {
         if (environments.size() == most_environments) {
             top.complain(table->position,

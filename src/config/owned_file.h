@@ -1,4 +1,4 @@
-// Reading files whose owner and mode decide whether they are believed.
+// Reads files that are trusted only because of their owner and mode.
 #pragma once
 
 #include "base/result.h"
@@ -11,8 +11,9 @@
 
 namespace ew::config {
 
-// Why somebody else could have written this file or directory: "belongs to user 1000", "is writable
-// by others than its owner". Empty: only root and we can have.
+// Returns why another user could have written this file or directory: "belongs to user 1000", "is
+// writable by others than its owner". Returns an empty string if only root and we could have
+// written it.
 std::string distrust_of(const struct stat& info);
 
 struct FileText {
@@ -20,9 +21,9 @@ struct FileText {
     struct stat info = {};
 };
 
-// A regular file of at most `most` bytes, below the open directory (or AT_FDCWD). A symbolic link
-// is followed; a pipe or device is refused, not waited for. Messages are about the file and do not
-// name it: "cannot be opened: No such file or directory".
+// Reads a regular file of at most `most` bytes, relative to the open directory (or AT_FDCWD).
+// Follows a symlink. Refuses a pipe or device without waiting. Messages do not name the file:
+// "cannot be opened: No such file or directory".
 Result<FileText> read_regular_file(int directory, const std::string& name, std::size_t most);
 
 } // namespace ew::config

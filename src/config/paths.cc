@@ -16,7 +16,7 @@ std::string variable(const char* name) {
 }
 
 std::string home_in_user_database() {
-    constexpr std::size_t room = 16384; // more than any entry that makes sense
+    constexpr std::size_t room = 16384; // more than any reasonable entry of the user database
     std::vector<char> buffer(room);
     passwd entry = {};
     passwd* found = nullptr;

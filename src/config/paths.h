@@ -1,11 +1,11 @@
-// Where execward's own files are, by the XDG Base Directory Specification.
+// The locations of execward's own files, according to the XDG Base Directory Specification.
 #pragma once
 
 #include <string>
 
 namespace ew::config {
 
-// All absolute, or empty when there is no telling where they would be.
+// All paths are absolute, or empty if they cannot be determined.
 struct Paths {
     std::string config_directory; // $XDG_CONFIG_HOME/execward, else HOME/.config/execward
     std::string config_file;      // config.toml in it
@@ -13,8 +13,8 @@ struct Paths {
     std::string state_directory;  // $XDG_STATE_HOME/execward, else HOME/.local/state/execward
     std::string state_database;   // execward.db in it
 
-    // From XDG_CONFIG_HOME, XDG_STATE_HOME and HOME, which count only if they are absolute. Without
-    // HOME: the home directory of the user database, which may be on a network.
+    // Uses XDG_CONFIG_HOME, XDG_STATE_HOME and HOME if they are absolute. Without HOME, uses the
+    // home directory in the user database, which may be on a network.
     static Paths from_environment();
 };
 

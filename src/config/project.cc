@@ -16,7 +16,7 @@ std::string resolved(const std::string& path) {
     return real ? std::string(real.get()) : path;
 }
 
-// A work tree may have a file .git that says where the rest is: git-worktree(1).
+// In a linked work tree, .git is a file that names the repository: git-worktree(1).
 bool has_git(const std::string& directory) {
     struct stat info = {};
     if (::stat((directory + "/.git").c_str(), &info) != 0) return false;

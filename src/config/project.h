@@ -1,17 +1,17 @@
-// What belongs together as one project.
+// Finds the project that a directory belongs to.
 #pragma once
 
 #include <string>
 
 namespace ew::config {
 
-// The top level of the git work tree that the workspace is in, else the workspace; with symbolic
-// links resolved if it exists. `workspace` is absolute. As with git (safe.directory in
-// git-config(1)), a .git of another user, but root, makes no project: anybody can put one into
-// /tmp.
+// Returns the top level of the git work tree that contains the workspace, else the workspace.
+// Symlinks are resolved if it exists. `workspace` must be absolute. As in git (safe.directory in
+// git-config(1)), a .git of another user (except root) does not count, because anybody can create
+// one in /tmp.
 std::string project_root(const std::string& workspace);
 
-// Where a project has its rules: PROJECT/.execward/rules.d.
+// Returns the directory of a project's rules: PROJECT/.execward/rules.d.
 std::string project_rules_dir(const std::string& project);
 
 } // namespace ew::config

@@ -36,13 +36,13 @@ Error failed(const std::string& path, std::string_view what) {
     return refusal(path, fmt::format("cannot be {}: {}", what, strerror(errno)));
 }
 
-// A directory of rules that this process may change, locked against other processes that do.
+// A rules directory that this process may change, locked against other processes that change it.
 class Rules {
 public:
-    // Absent: there is no such directory.
+    // Returns nullopt if the directory does not exist.
     static Result<std::optional<Rules>> open(const std::string& directory);
 
-    Result<std::string> read() const; // empty when there is no file yet
+    Result<std::string> read() const; // empty if there is no file yet
     Result<void> replace(std::string_view text) const;
 
     const std::string& path() const { return path_; }
@@ -56,10 +56,10 @@ private:
 
     UniqueFd directory_;
     UniqueFd lock_;
-    std::string path_; // of the file
+    std::string path_; // path of the file
 };
 
-// Directories of the path that are missing, for this user only.
+// Creates the missing directories of the path, for this user only.
 Result<void> make_directories(const std::string& path) {
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
@@ -112,7 +112,7 @@ Result<std::string> Rules::read() const {
 }
 
 Result<void> Rules::write_new(std::string_view text) const {
-    (void)::unlinkat(directory_.get(), new_file, 0); // of one that was killed
+    (void)::unlinkat(directory_.get(), new_file, 0); // a leftover of a process that was killed
     const UniqueFd file(::openat(directory_.get(), new_file,
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return failed(path_, "written");
@@ -126,7 +126,7 @@ Result<void> Rules::replace(std::string_view text) const {
     if (written && ::renameat(directory_.get(), new_file, directory_.get(), approved_file) != 0)
         written = failed(path_, "replaced");
     if (!written) {
-        (void)::unlinkat(directory_.get(), new_file, 0); // the error above is the one to tell
+        (void)::unlinkat(directory_.get(), new_file, 0); // the error above is the one to report
         return written;
     }
     if (::fsync(directory_.get()) != 0) return failed(path_, "written");

@@ -33,7 +33,7 @@ private:
         std::string path;
     };
 
-    // What there is of one directory, so that no other one can use its limits up.
+    // Counters per directory, so that one directory cannot use up the limits of another.
     struct Progress {
         std::vector<SeenFile> seen;
         std::size_t rules = 0;
@@ -45,7 +45,7 @@ private:
         loaded_.problems.push_back({file, {}, std::move(message)});
     }
 
-    // The first gap is told.
+    // Only the first gap is reported.
     void note_gap(std::string_view what, std::string_view where) {
         std::string& gap = loaded_.rules.gap;
         if (gap.empty()) gap = fmt::format("{}, and a rule {} may be about this", what, where);
@@ -62,7 +62,7 @@ private:
     bool may_allow_ = true;
 };
 
-// The names of the files with rules in a directory, sorted. Absent: it cannot be read.
+// Returns the sorted names of the rules files in a directory. Returns nullopt if it cannot be read.
 std::optional<std::vector<std::string>> rule_file_names(DIR* directory) {
     std::vector<std::string> names;
     errno = 0;
@@ -90,7 +90,7 @@ void Loader::load_directory(const std::string& path, RuleLayer layer) {
     struct stat info = {};
     if (!directory || ::fstat(::dirfd(directory.get()), &info) != 0) return cannot_be_read();
     const std::string distrust = S_ISLNK(link.st_mode) ? "is a symbolic link" : distrust_of(info);
-    // A project's own rules never allow, and are not expected to be nobody else's.
+    // A project's own rules never allow anything, so others may be able to write them.
     const bool is_trusted = distrust.empty() || layer == RuleLayer::project;
     if (!is_trusted) complain(path, distrust + ", so no rule in it allows anything");
     std::optional<std::vector<std::string>> names = rule_file_names(directory.get());
@@ -144,13 +144,14 @@ void Loader::take(RuleText text, const RuleSource& source) {
         stop(source.file, fmt::format("there are more than {} rules", most_rules), source.layer);
 }
 
-// A file or directory that is there and does not tell its rules.
+// Records a file or directory that exists but cannot be read.
 void Loader::miss(const std::string& path, std::string message) {
     note_gap(fmt::format("{} {}", path, message), "in it");
     complain(path, std::move(message));
 }
 
-// The same file by two names would be two sources of the same mistakes.
+// Returns false for a file that was already read under another name, which would report its
+// mistakes twice.
 bool Loader::is_new(const FileText& file, const std::string& path) {
     for (const SeenFile& seen : here_.seen) {
         if (seen.device != file.info.st_dev || seen.number != file.info.st_ino) continue;
@@ -161,7 +162,7 @@ bool Loader::is_new(const FileText& file, const std::string& path) {
     return true;
 }
 
-// The first one to say which programs are the real ones is believed: the system before the user.
+// The first entry for a program counts, so the system's entry wins over the user's.
 void Loader::add(core::HostExecutable entry, const std::string& file) {
     std::vector<core::HostExecutable>& known = loaded_.rules.host_executables;
     const bool is_known = std::any_of(known.begin(), known.end(),
@@ -174,7 +175,7 @@ void Loader::add(core::HostExecutable entry, const std::string& file) {
         known.push_back(std::move(entry));
 }
 
-// What a project has too much of is no reason to take away what the user allows.
+// A project that exceeds a limit does not disable what the user allows.
 void Loader::stop(const std::string& path, std::string_view why, RuleLayer layer) {
     here_.is_stopped = true;
     note_gap(fmt::format("{}: {}", path, why), "among the others");

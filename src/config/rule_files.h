@@ -1,4 +1,4 @@
-// The rules that are in force, from all the directories that hold some.
+// Loads the rules in force from all rules directories.
 #pragma once
 
 #include "core/judgement/rules.h"
@@ -13,13 +13,13 @@ namespace ew::config {
 using RuleProblem = toml::Problem;
 
 constexpr std::size_t longest_rule_file = toml::longest_text;
-// Of each directory by itself.
+// The limits of each directory.
 constexpr std::size_t most_rules = 10'000;
 constexpr std::size_t most_rule_files = 1'000;
 constexpr std::size_t most_rule_bytes = 16 << 20;
 
-// Directories whose files *.toml have rules; of each, read in the order of their names. One that
-// does not exist has no rules. Empty: there is none.
+// Directories with rules in their *.toml files, which are read in the order of their names. A
+// missing directory has no rules. An empty path means that there is none.
 struct RulePlaces {
     std::string user_dir;    // $XDG_CONFIG_HOME/execward/rules.d
     std::string system_dir;  // /etc/execward/rules.d
@@ -31,15 +31,15 @@ struct LoadedRules {
     std::vector<RuleProblem> problems;
 };
 
-// What cannot be read, or cannot be trusted, is a problem, and everything else goes on. Allow rules
-// of the user count only in files without a mistake, of root or of this user, that nobody else can
-// write, in a directory that is no symbolic link and of which the same holds. Rules that prompt or
-// forbid count from everywhere. Beyond a limit the rest of the directory is left out; if it is one
-// of the user or the system, no rule allows anything any more. Whenever a rule may be missing for
-// any of this, or may not be what was meant, `rules.gap` says so.
+// Files that cannot be read or trusted become problems, and loading continues. Allow rules of the
+// user count only if their file has no mistake, and if file and directory belong to root or this
+// user, nobody else can write to them, and the directory is not a symlink. Prompt and forbid rules
+// always count. Beyond a limit, the rest of the directory is skipped; if it is a directory of the
+// user or the system, no rule allows anything any more. If a rule may be missing or incomplete for
+// one of these reasons, `rules.gap` says so.
 LoadedRules load_rules(const RulePlaces& places);
 
-// These files and no others, as rules of the user, whoever they belong to.
+// Loads only these files, as rules of the user, whoever owns them.
 LoadedRules load_rule_files(const std::vector<std::string>& files);
 
 } // namespace ew::config

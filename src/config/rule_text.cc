@@ -24,9 +24,9 @@ using toml::Value;
 using Words = std::vector<std::string>;
 
 constexpr std::size_t most_problems = 100;
-constexpr std::size_t most_salvaged_blocks = 10'000; // of a text; each is parsed by itself
+constexpr std::size_t most_salvaged_blocks = 10'000; // per text; each block is parsed separately
 
-// An example is a list of words, or a string with one command as it is typed in a shell.
+// An example is a list of words, or a string with one command as typed in a shell.
 std::optional<Words> words_of(const Value& value) {
     if (const auto* text = std::get_if<std::string>(&value.is)) {
         core::Script script = core::decompose(*text);
@@ -44,7 +44,7 @@ std::optional<Words> words_of(const Value& value) {
     return words;
 }
 
-// One place of a prefix: a word, or a list of the words that it may be.
+// Reads one position of a prefix: a word, or a list of alternative words.
 std::optional<Words> alternatives_of(const Value& value) {
     Words words;
     if (const auto* word = std::get_if<std::string>(&value.is)) words.push_back(*word);
@@ -59,7 +59,7 @@ std::optional<Words> alternatives_of(const Value& value) {
     return words;
 }
 
-// How much of a prefix could be read.
+// The part of a prefix that could be read.
 enum class Extent : std::uint8_t { none, beginning, whole };
 
 bool is_allow(const PrefixRule& rule) {
@@ -68,7 +68,7 @@ bool is_allow(const PrefixRule& rule) {
 
 class RuleReader {
 public:
-    // `first_line`: the number of the line before the text, when it is a part of a file.
+    // `first_line` is the number of lines before the text, if it is a part of a file.
     RuleReader(const RuleSource& source, std::uint32_t first_line, RuleText& out)
         : source_(source), first_line_(first_line), out_(out) {}
 
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    // A [rule] that should have been a [[rule]] is a mistake and still one rule.
+    // A [rule] instead of a [[rule]] is a mistake, but still counts as a rule.
     static std::vector<const Table*> rule_tables(TableReader& reader) {
         constexpr std::string_view name = "rule";
         std::vector<const Table*> tables = reader.tables(name);
@@ -101,7 +101,7 @@ private:
         without_effect_.push_back({source_.file, position, std::move(message)});
     }
 
-    // Absent: it has no prefix that can be read.
+    // Returns nullopt if the prefix cannot be read.
     std::optional<PrefixRule> read_rule(const Table& table) {
         const std::size_t problems_before = out_.problems.size();
         TableReader reader(table, source_.file, out_.problems);
@@ -115,7 +115,7 @@ private:
         rule.not_match = read_examples(reader, "not_match");
         reader.finish();
         if (extent == Extent::none) return std::nullopt;
-        // It matches more than was meant: too much to forbid.
+        // The rule matches more than its author meant, so it prompts and does not forbid.
         if (extent == Extent::beginning && !is_allow(rule)) rule.decision = Decision::prompt;
         const bool is_whole = out_.problems.size() == problems_before;
         if (Result<void> checked = core::check(rule); is_whole && !checked)
@@ -132,7 +132,7 @@ private:
                source_.layer == core::RuleLayer::project;
     }
 
-    // A string in place of the list is a mistake, and counts as one word.
+    // A string instead of the list is a mistake, but counts as one word.
     static Extent read_prefix(TableReader& reader, std::vector<Words>& prefix) {
         constexpr std::string_view name = "prefix";
         const Value* value = reader.value(name);
@@ -213,10 +213,10 @@ private:
     std::vector<Problem> without_effect_;
 };
 
-// The line without blanks and quotes; they can stand around every part of a header.
+// Returns the line without blanks and quotes, which may surround every part of a header.
 std::string bare(std::string_view line) {
     constexpr std::string_view blanks = " \t";
-    constexpr std::size_t longest_header = 100; // of those that somebody would write
+    constexpr std::size_t longest_header = 100; // longer than any header that a person would write
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
     std::string left;
     for (const char byte : line.substr(0, longest_header))
@@ -231,7 +231,7 @@ bool begins_block(std::string_view line) {
            header.starts_with("[rule]") || header.starts_with("rule=");
 }
 
-// A block by itself; of one with a mistake in it the lines before that.
+// Parses one block. If it has a mistake, parses only the lines before the mistake.
 std::optional<Table> parse_block(std::string_view block, const std::string& file) {
     Problem problem;
     std::optional<Table> table = toml::parse(block, file, problem);
@@ -242,8 +242,8 @@ std::optional<Table> parse_block(std::string_view block, const std::string& file
     return toml::parse(block.substr(0, end), file, problem);
 }
 
-// The rules of a text that does not parse, block by block. One may be no more than a quotation in
-// another, or half of what was meant, so what is found here must only ever tighten.
+// Returns the rules of a text that does not parse, block by block. A block may be just a quotation
+// in another one, or incomplete, so these rules must only make decisions stricter.
 std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source) {
     RuleText found;
     std::size_t blocks = 0;
@@ -256,7 +256,7 @@ std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source)
         const std::string_view block = text.substr(block_begin, end - block_begin);
         if (const std::optional<Table> table = parse_block(block, source.file))
             RuleReader(source, block_line, found).read(*table);
-        found.problems.clear(); // the text as a whole has its problem
+        found.problems.clear(); // the text as a whole already has a problem
     };
     for (std::size_t begin = 0; begin < text.size(); ++line_number) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());

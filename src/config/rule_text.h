@@ -1,5 +1,5 @@
-// The rules in one text. Pure: who wrote the text, and so what it may do, is told.
-// What is wrong with it never loosens anything: a text with a mistake allows nothing.
+// Reads the rules in one text. Pure: the caller says who wrote the text, and so what its rules may
+// do. A mistake never makes rules more permissive: a text with a mistake allows nothing.
 #pragma once
 
 #include "core/judgement/rules.h"
@@ -13,24 +13,24 @@
 namespace ew::config {
 
 struct RuleSource {
-    std::string file; // for origins and messages
+    std::string file; // the name in origins and messages
     core::RuleLayer layer = core::RuleLayer::user;
-    bool may_allow = true; // false: somebody else could have written it
+    bool may_allow = true; // false if another user could have written it
 };
 
 struct RuleText {
     std::vector<core::PrefixRule> rules; // in the order of the text
     std::vector<core::HostExecutable> host_executables;
-    std::vector<toml::Problem> problems; // at most a hundred, and one that says how many more
-    // The first problem after which a rule may be missing or not what was meant. One that is
-    // understood and has no effect is no mistake.
+    std::vector<toml::Problem> problems; // at most a hundred, then one that counts the rest
+    // The place of the first problem that may have lost or changed a rule. A rule that is
+    // understood but has no effect is not a mistake.
     std::optional<toml::Position> mistake;
 };
 
-// Allow rules are dropped, and a problem says why, when they are of the system or of a project.
-// They are dropped as well when there is any problem with the text. Then what prompts and forbids
-// still counts, as far as it can be read; a rule prompts whose decision cannot be read, or of whose
-// prefix only the beginning can.
+// Drops allow rules of the system or of a project, and adds a problem that says why. Also drops
+// allow rules if the text has any problem. Prompt and forbid rules still count as far as they can
+// be read. A rule prompts if its decision cannot be read, or if only the beginning of its prefix
+// can.
 RuleText read_rules(std::string_view text, const RuleSource& source);
 
 } // namespace ew::config

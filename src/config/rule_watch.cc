@@ -58,7 +58,7 @@ bool RuleWatch::take_changes() {
             inotify_event event = {};
             std::memcpy(&event, block.data() + at, sizeof event);
             at += sizeof event;
-            // The name is padded with zeros up to its length.
+            // The kernel pads the name with zeros.
             const std::string_view padded(block.data() + at, event.len);
             at += event.len;
             if (matters(event, padded.substr(0, padded.find('\0')))) has_changed = true;
@@ -66,7 +66,8 @@ bool RuleWatch::take_changes() {
     }
     if (!must_arm_) return has_changed;
     must_arm_ = false;
-    // Without it, what comes is missed until the next change of what is still watched: try again.
+    // Without the new watches, changes are missed until the next event of a remaining watch, so
+    // this is tried again.
     if (!arm()) must_arm_ = true;
     return true;
 }
@@ -86,7 +87,7 @@ bool RuleWatch::matters(const inotify_event& event, std::string_view name) {
     return is_change;
 }
 
-// Watches what is there now, and lets go of what was watched before and is not any more.
+// Watches the present directories, and removes watches that are no longer needed.
 Result<void> RuleWatch::arm() {
     std::vector<Watched> watched;
     Result<void> outcome;
@@ -95,15 +96,16 @@ Result<void> RuleWatch::arm() {
     for (const Watched& old : watched_) {
         const bool is_kept = std::any_of(watched.begin(), watched.end(),
                                          [&](const Watched& now) { return now.id == old.id; });
-        // The kernel has forgotten a directory that is gone, which is an error here.
+        // The kernel has already removed the watch of a deleted directory; the call then fails.
         if (!is_kept) (void)::inotify_rm_watch(events_.get(), old.id);
     }
     watched_ = std::move(watched);
     return outcome;
 }
 
-// The directory and its parent; or, of a directory that is not there, the nearest one that is. From
-// the top down, so that whatever appears meanwhile is either seen here or told by the one above.
+// Watches the directory and its parent. For a missing directory, watches the nearest existing one.
+// Goes from the top down, so that a directory that appears meanwhile is either found here or
+// reported by the watch above it.
 Result<void> RuleWatch::watch_path(const std::string& directory, std::vector<Watched>& watched) {
     std::vector<std::string> path = {directory};
     while (path.back() != "/")
@@ -117,7 +119,7 @@ Result<void> RuleWatch::watch_path(const std::string& directory, std::vector<Wat
     return {};
 }
 
-// False: there is no such directory, or none that may be looked into.
+// Returns false if the directory does not exist or cannot be accessed.
 Result<bool> RuleWatch::watch(const std::string& directory, Watched what,
                               std::vector<Watched>& watched) {
     what.id = ::inotify_add_watch(events_.get(), directory.c_str(),

@@ -1,5 +1,5 @@
-// Tells when the rules may have changed: files in the directories, the directories themselves, or
-// their parents as long as there is no directory. Nothing in here waits.
+// Reports when the rules may have changed: in the files, in the directories, or, for a missing
+// directory, in its nearest existing parent. It never waits.
 #pragma once
 
 #include "base/result.h"
@@ -15,20 +15,20 @@ struct inotify_event;
 
 namespace ew::config {
 
-// Is a directory of rules, one on the way to it, or a file in it a symbolic link? What such a link
-// leads to can change without anything to see here.
+// Returns true if a rules directory, a directory above it, or a file in it is a symlink. The target
+// of a symlink can change without an event here.
 bool has_links(const RulePlaces& places);
 
 class RuleWatch {
 public:
-    // Error: the system has no watch left; rules can still be loaded again on request.
+    // Returns an error if the system has no watches left. Rules can still be reloaded on request.
     static Result<RuleWatch> open(const RulePlaces& places);
 
-    // Readable when take_changes() has something to look at. Stays the same.
+    // Becomes readable when take_changes() should be called. Always the same descriptor.
     int fd() const { return events_.get(); }
 
-    // Looks at what has happened since the last call. True: load the rules again. Other files
-    // beside a directory of rules can make fd() readable, and are no change.
+    // Reads the events since the last call. Returns true if the rules must be reloaded. Other files
+    // next to a rules directory can make fd() readable without a change.
     bool take_changes();
 
 private:
@@ -37,7 +37,7 @@ private:
     struct Watched {
         int id;
         Kind kind;
-        std::string child; // of a parent: the one name in it that matters
+        std::string child; // for a parent: the only name in it that matters
     };
 
     RuleWatch(UniqueFd events, std::vector<std::string> directories)

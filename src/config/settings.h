@@ -1,4 +1,5 @@
-// The list of all settings: names, meanings, bounds. Reading, showing and the defaults go by it.
+// The list of all settings: names, meanings, bounds. Code that reads, shows or documents settings
+// uses this list.
 #pragma once
 
 #include "config/config.h"
@@ -18,7 +19,7 @@ struct Setting {
     std::string_view table; // empty: the top of the file
     std::string_view name;
     std::string_view meaning; // a sentence or two
-    std::int64_t least = 0;   // of numbers
+    std::int64_t least = 0;   // lower bound of a number
     std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
     std::string full_name() const {
@@ -26,7 +27,7 @@ struct Setting {
     }
 };
 
-// What the values of an enum are called in the file, in their order.
+// The names of an enum's values in the file, in their order.
 template <class Enum>
 constexpr std::array<std::string_view, 0> names_of = {};
 

@@ -1,4 +1,4 @@
-// Which variables a child gets.
+// Selects the environment variables of a child process.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,21 @@ struct EnvironmentPolicy {
 
     Inherit inherit = Inherit::all;
     bool ignore_default_excludes = false;
-    std::vector<std::string> exclude = {};      // patterns of names to drop
+    std::vector<std::string> exclude = {};      // patterns of variable names to remove
     Variables set = {};                         // added or replaced
-    std::vector<std::string> include_only = {}; // if any: patterns of the only names to keep
+    std::vector<std::string> include_only = {}; // if not empty: patterns of the only names to keep
 };
 
-// Does a shell pattern (*, ?, [...]) match the name? Case does not matter.
+// Returns true if the shell pattern (*, ?, [...]) matches the name. Ignores case.
 bool name_matches(const std::string& pattern, const std::string& name);
 
-// The policy applied to `inherited`: inherit, drop what looks like a secret (unless told not to),
-// drop `exclude`, add `set`, keep `include_only`. Variables of execward itself are never passed on.
+// Applies the policy to `inherited`, in this order: inherit, remove variables that look like
+// secrets (unless told not to), remove `exclude`, add `set`, keep `include_only`. Variables of
+// execward itself are never passed on.
 Variables apply(const EnvironmentPolicy& policy, const Variables& inherited);
 
-// `base` with the variables of `overlay` added or replaced; of a name that is there twice in it the
-// last one counts.
+// Returns `base` with the variables of `overlay` added or replaced. If `overlay` has a name twice,
+// the last value counts.
 Variables overlaid(Variables base, const Variables& overlay);
 
 } // namespace ew::core

@@ -12,7 +12,7 @@ Step answered(Effect answer) {
     return {Answered{}, {std::move(answer)}};
 }
 
-// What runs unconfined cannot be stopped by a sandbox.
+// An unconfined program cannot be stopped by a sandbox, so there is no retry.
 Step start(RetryRule retry, Bounds bounds) {
     if (bounds == Bounds::none) retry = RetryRule::never;
     return {Starting{retry}, {effect::Start{bounds}}};
@@ -31,7 +31,7 @@ bool covers(RetryRule retry, Refusals refusals) {
     return false;
 }
 
-// The rows of the table. What has no row is late, and changes nothing.
+// The rows of the transition table. An event without a row came too late and changes nothing.
 
 Step row(const Asking& now, const event::Approved&) {
     return start(now.retry, now.bounds);
@@ -49,7 +49,7 @@ Step row(const Starting& now, const event::Started&) {
     return {Running{now.retry}, {}};
 }
 
-// Without the confinement that was asked for, not having run is a refusal.
+// A program that did not start because its sandbox is unavailable counts as refused.
 Step row(const Starting& now, const event::StartFailed& failed) {
     if (now.is_again) return answered(effect::AnswerResult{failed.error});
     if (failed.error.kind == ErrorKind::sandbox_unavailable)
@@ -57,7 +57,7 @@ Step row(const Starting& now, const event::StartFailed& failed) {
     return answered(effect::AnswerFailed{failed.error});
 }
 
-// There is nothing yet that could go on.
+// Nothing runs yet, so no process continues.
 Step row(const Starting&, const event::Cancelled&) {
     return {Answered{}, {effect::EndProgram{}, effect::AnswerCancelled{false}}};
 }
@@ -81,7 +81,7 @@ Step row(const AskingToRetry&, const event::Approved& approved) {
     return start_again(approved.again);
 }
 
-// The first attempt did run: its result is the answer, with what it was stopped from doing.
+// The first attempt did run: answer with its result and the sandbox's refusals.
 Step row(const AskingToRetry&, const event::Refused&) {
     return answered(effect::AnswerResult{});
 }

@@ -1,5 +1,5 @@
-// One exec/command as a state machine: approve, start, wait, judge, ask again. Pure: an event comes
-// in, the next state and what has to be done come out. exec_service carries the effects out.
+// One exec/command as a state machine: approve, start, wait, judge, ask again. It is pure: an event
+// comes in, and the next state and its effects come out. exec_service carries the effects out.
 //
 //            allowed                    started              ended, or the wait is over
 //   begin ─────────────▶ Starting ─────────────▶ Running ──────────────────────▶ Answered
@@ -8,8 +8,7 @@
 //   Asking ─────────────────┤                      ▼
 //                           └─ approved ───── AskingToRetry
 //
-// Every way through ends in Answered, and on it exactly one effect is an answer. A command is run
-// again at most once.
+// Every path ends in Answered and has exactly one answer effect. A command runs again at most once.
 #pragma once
 
 #include "base/error.h"
@@ -22,17 +21,17 @@
 
 namespace ew::core::exec_call {
 
-// How an attempt is confined.
+// The confinement of an attempt.
 enum class Bounds : std::uint8_t {
-    as_asked, // by the policy of the session, with what the call was granted beyond it
-    widened,  // the same, with what was refused allowed as well
+    as_asked, // by the policy of the session and the permissions granted to the call
+    widened,  // the same, and additionally allows the accesses that the sandbox refused
     none,
 };
 
-// What a sandbox has refused to a program that failed.
+// The accesses that the sandbox refused to a failed program.
 enum class Refusals : std::uint8_t { none, some, network };
 
-// After which of them a person may be asked to run the command again.
+// The refusals after which a person may be asked to run the command again.
 enum class RetryRule : std::uint8_t { never, after_network, after_any };
 
 RetryRule retry_rule(ApprovalPolicy policy, const GranularFlags& granular);
@@ -41,12 +40,12 @@ namespace state {
 
 struct Asking {
     RetryRule retry = RetryRule::never;
-    Bounds bounds = Bounds::as_asked; // that an approval means
+    Bounds bounds = Bounds::as_asked; // the confinement after an approval
 };
 
 struct Starting {
     RetryRule retry = RetryRule::never;
-    bool is_again = false; // an attempt that ran is there already
+    bool is_again = false; // an earlier attempt did run
 };
 
 struct Running {
@@ -65,10 +64,10 @@ using State = std::variant<state::Asking, state::Starting, state::Running, state
 namespace event {
 
 struct Approved {
-    Bounds again = Bounds::none; // that the answer to a second question means
+    Bounds again = Bounds::none; // the confinement after an approval of the second question
 };
 
-// By a person, or because the question found no answer.
+// Refused by a person, or because nobody could answer the question.
 struct Refused {
     Error error = {};
 };
@@ -79,13 +78,13 @@ struct StartFailed {
     Error error = {};
 };
 
-// The program is over and its output is complete, or a descendant holds it back too long.
+// The program has ended and its output is complete (or a descendant has held it open for too long).
 struct Ended {
     Refusals refusals = Refusals::none;
-    std::optional<Bounds> allowed = {}; // an earlier approval lets it run again so
+    std::optional<Bounds> allowed = {}; // the confinement that an earlier approval allows
 };
 
-// The time that the caller was ready to wait is over.
+// The time that the caller wanted to wait is over.
 struct WaitOver {};
 
 struct Cancelled {
@@ -111,9 +110,9 @@ struct Start {
 
 struct EndProgram {};
 
-// What the program of the last attempt that ran has put out so far, and whether it has ended.
+// Answers with the output so far of the last attempt that ran, and with its end if it has ended.
 struct AnswerResult {
-    std::optional<Error> trouble = {}; // why it could not be run again
+    std::optional<Error> trouble = {}; // why the command could not run again
 };
 
 struct AnswerRefused {
@@ -139,7 +138,7 @@ struct Step {
     std::vector<Effect> effects;
 };
 
-// How a call begins, from what the policy, the rules and remembered approvals say.
+// How a call begins, according to the policy, the rules and remembered approvals.
 struct Verdict {
     enum class Kind : std::uint8_t { run, ask, refuse };
 
@@ -153,7 +152,8 @@ Step begin(const Verdict& verdict);
 
 Step on(const State& now, const Event& event);
 
-// Would an end with these refusals lead to a second attempt, if it is allowed?
+// Returns true if a program that ends with these refusals leads to a second attempt, provided it is
+// allowed.
 bool may_run_again(const State& now, Refusals refusals);
 
 } // namespace ew::core::exec_call

@@ -18,56 +18,58 @@ Variables fixed_variables() {
             {exec_variable, "1"}};
 }
 
-// Names are in upper case here, and compared so; * stands for anything, and only at an end.
+// Names are in upper case and are compared in upper case. A * matches anything; it may only stand
+// at the beginning or the end.
 constexpr auto risky_families = std::to_array<std::string_view>({
     // The loader and the C library (ld.so(8), environ(7)): code, character sets, messages, hosts.
     "LD_* DYLD_* GCONV* GETCONF* GLIBC_* HOSTALIASES LOCALDOMAIN LOCPATH MALLOC_* NLS* RES_*",
     "TEXTDOMAIN* TZ",
-    // How text is taken apart: in GBK and its like a backslash can be half of a character.
+    // How text is split into characters: in GBK and similar encodings a backslash can be half of a
+    // character.
     "LANG LANGUAGE LC_* *CHARSET *ENCODING",
-    // Shells: files they run at start, options, what words and prompts turn into, files they write.
+    // Shells: start-up files, options, expansion of words and prompts, files that they write.
     "ARGV0 BASH* CDPATH COMP_* EMACS ENV EXECIGNORE FCEDIT FIGNORE FPATH FUNCNEST GLOB* HIST* IFS",
     "INPUTRC INSIDE_EMACS KSH* MAIL* MODULE_PATH NULLCMD OLDPWD POSIXLY_CORRECT PROMPT* PS0 PS1",
     "PS2 PS3 PS4 PWD READNULLCMD RPROMPT* RPS1 SHELLOPTS SPROMPT STTY TIMEFMT TIMEFORMAT TMOUT",
     "WATCH* ZDOTDIR ZSH*",
-    // Numbers of theirs that some shells compute, and so run what is in them.
+    // Variables that some shells evaluate as arithmetic, which runs the commands in the value.
     "BAUD COLUMNS ERRNO KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK OPTIND PERIOD RANDOM SAVEHIST",
     "SECONDS SHLVL SRANDOM",
     // Terminals, displays, buses.
     "DBUS_* DISPLAY ICEAUTHORITY NOTIFY_SOCKET TERM TERMCAP TERMINFO* WAYLAND_* XAUTHORITY",
     "XENVIRONMENT XMODIFIERS",
-    // Where programs, settings, code and temporary files are looked for or written.
+    // Places where programs, settings, code and temporary files are looked up or written.
     "*DIR *DIRS *DIRECTORY *FILE *FILES *FOLDER *HOME *INPUTS *LIB *LIBS *LIBRARIES *LIBRARY",
     "*PATH *PATHS *PREFIX *ROOT *SOCK *SOCKET *TEMP *TMP *_CACHE *_LOG *_OUTPUT INCLUDE TAPE XDG_*",
-    // Programs that others start.
+    // Programs that other programs start.
     "*ASKPASS* *BROWSER *COMMAND* *CMD *EDITOR *EXECUTABLE* *INTERPRETER* *LAUNCHER* *PAGER",
     "*PREFIX_* *PROGRAM* *RUNNER* *SCRIPT* *SHELL *SHELL_* *VIEWER *WRAPPER* LESS* MORE MOST_*",
     "VISUAL *_BIN *_BINARY *_DIFF *_TOOL",
-    // Options and settings, and code that is loaded.
+    // Options and settings, and code to load.
     "*ADDOPTS *ARG *ARGS *ARGUMENTS *CONF *CONFIG* *DEFAULTS *FLAG *FLAGS *INI *INIT *OPT *OPTION",
     "*OPTIONS *OPTS *PROFILE* *RC *SETTINGS* *STARTUP* *AUTOLOAD* *BACKEND* *BOOTSTRAP* *DRIVER*",
     "*ENGINE* *EXTENSION* *HANDLER* *HOOK* *INJECT* *LOADER* *MODULE* *PLUGIN* *PRELOAD*",
     "*PROVIDER*",
-    // What a program connects to and whom it believes.
+    // Servers that a program connects to, and certificates that it trusts.
     "*CERT* *CA_BUNDLE *ENDPOINT* *KEYLOG* *MIRROR* *PROXY *REGISTRY* *_HOST *_SERVER *_URI *_URL",
     "CURL_* KRB5* LDAP* OPENSSL* SSL_* TLS_*",
-    // Tools that take options, settings or code from their own variables.
+    // Tools that read options, settings or code from their own variables.
     "ANSIBLE_* AWK* AWS_* AZURE_* BAT_* BZIP* CLOUDSDK_* COMPOSE_* CVS* DELTA_* DOCKER_* EXINIT",
     "FZF_* GAWK_* GCOV_* GDB* GDK_* GH_* GIO_* GIT_* GNUPG* GOOGLE_* GREP_* GROFF_* GS_* GTK_*",
     "GZIP HELM_* HG* JQ_* KUBE* LLDB_* LLVM_* MAGIC* MANLESS MANROFF* MAN_* MYSQL* NVIM* PACKER_*",
     "PERF_* PG* PODMAN_* PSQL* PULUMI_* RIPGREP_* RSYNC_* SQLITE_* SSH_* STRACE_* SUDO_* SVN_*",
     "SYSTEMD_* TAR_* TERRAFORM_* TERRAGRUNT_* TEXMF* TF_* UNZIP* VAGRANT_* VALGRIND_* VIM* WGETRC",
     "XZ_* ZIP* ZSTD_* _POSIX2_VERSION",
-    // Graphics, sound, parallel computing: libraries that load others.
+    // Libraries for graphics, sound and parallel computing that load other libraries.
     "ALSA_* CUDA_* EGL_* FONTCONFIG_* GST_* HIP_* LADSPA_* LIBGL_* LIBVA_* LV2* MESA_* MPI* OCL_*",
     "OMPI_* OMP_* OPENCL_* PMIX_* PULSE_* QML* QT_* ROCM_* SDL_* UCX_* VDPAU_* VK_* __EGL* __GL*",
-    // Build tools and compilers; make takes every variable for one of its own (GNU make manual,
+    // Build tools and compilers. make uses every variable as a make variable (GNU make manual,
     // "Variables Used by Implicit Rules").
     "*CC *CPP *CXX *_AR *_LD *COMPILER* *LINKER* AR AS AUTO* ACLOCAL* BAZEL* BISON_* CARGO*",
     "CCACHE_* CMAKE_* CO CONFIG_SITE CTANGLE CTEST_* CWEAVE DISTCC_* F77 FC GCC_* GET GO* ICECC_*",
     "INSTALL* LD LEX LIBTOOL* LINT M2C M4* MAKE* MESON_* NINJA_* NM OBJC* OBJDUMP PC PKG_CONFIG*",
     "RANLIB RM RUST* SCCACHE_* STRIP TANGLE WEAVE YACC",
-    // Languages: code that is loaded before the program, or instead of it.
+    // Languages: code that is loaded before the program or instead of it.
     "ANT_* BABEL_* BUN_* BUNDLE* CABAL_* CAML* CATALINA_* CLJ_* COMPLUS_* COMPOSER_* CONDA_*",
     "CORECLR_* COREPACK_* COVERAGE_* DART_* DENO_* DJANGO_* DOTNET_* ELECTRON_* ELIXIR_* ERL_*",
     "ESLINT_* FLASK_* FLUTTER_* GEM_* GHC* GRADLE_* GROOVY_* GUILE_* HADOOP_* IPYTHON* JAVA*",
@@ -76,7 +78,7 @@ constexpr auto risky_families = std::to_array<std::string_view>({
     "PLAYWRIGHT_* PNPM_* POETRY_* PYLINT* PYTEST_* PYTHON* R_* RACK_* RAILS_* RAKE* REBAR_* RUBY*",
     "SBT_* SCALA_* SPARK_* STACK_* SWIFT_* TCL* TORCH_* TOX_* TS_NODE_* UV_* VIRTUALENV_*",
     "VIRTUAL_ENV VITE* YARN_* ZIG*",
-    // Packages and systems.
+    // Package managers and operating systems.
     "APT_* BREW_* DEBIAN_* DEBUGINFOD_* DEB_* DNF_* DPKG_* GUIX_* HOMEBREW_* NIX* PACMAN* RPM*",
 });
 
@@ -116,16 +118,17 @@ bool is_letter_or_digit(char c) {
     return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
 }
 
-// A name that no program asks for by itself: shells pass functions on as BASH_FUNC_name%% or, older
-// ones, name().
+// Returns true for a name that no program reads directly. Shells export functions as
+// BASH_FUNC_name%% or, in older versions, as name().
 bool is_odd(std::string_view name) {
     return name.empty() || !std::all_of(name.begin(), name.end(),
                                         [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
-// No option, no path, nothing that a shell would compute or take apart.
+// Returns true if the value contains no option and no path, and nothing that a shell would evaluate
+// or split.
 bool is_plain(std::string_view value, std::string_view also) {
-    constexpr std::size_t max_size = 64; // a person does not see it: no room for a text
+    constexpr std::size_t max_size = 64; // nobody reviews the value, so it must be short
     return value.size() <= max_size && !value.starts_with('-') &&
            std::all_of(value.begin(), value.end(), [&](char c) {
                return is_letter_or_digit(c) || also.find(c) != std::string_view::npos;
@@ -139,19 +142,19 @@ bool is_number(std::string_view value) {
 }
 
 Variables harmless_settings() {
-    // Given by GIT_CONFIG_COUNT they win over those of files, of a repository's too
+    // GIT_CONFIG_COUNT settings override those of all files, including the repository's
     // (git-config(1)).
     constexpr std::array<std::pair<const char*, const char*>, 12> git_settings = {{
-        {"safe.bareRepository", "explicit"}, // a directory that looks like one is not one
+        {"safe.bareRepository", "explicit"}, // ignore look-alikes of a repository
         {"core.fsmonitor", "false"},
         {"core.hooksPath", "/dev/null"},
-        {"core.alternateRefsCommand", "true"}, // run for --alternate-refs
-        // Each of these asks for signatures, and so would run the programs below.
+        {"core.alternateRefsCommand", "true"}, // runs for --alternate-refs
+        // Each of these settings can request signatures, and thereby run the programs below.
         {"log.showSignature", "false"},
         {"format.pretty", "medium"},
         {"tag.sort", "refname"},
         {"branch.sort", "refname"},
-        // Not a name, as PATH may be the caller's.
+        // An absolute path, because the caller may control PATH.
         {"gpg.program", "/bin/false"},
         {"gpg.openpgp.program", "/bin/false"},
         {"gpg.x509.program", "/bin/false"},
@@ -165,9 +168,9 @@ Variables harmless_settings() {
         {"GH_PAGER", "cat"},
         {"GIT_OPTIONAL_LOCKS", "0"},
         {"GIT_TERMINAL_PROMPT", "0"},
-        {"GIT_NO_LAZY_FETCH",
-         "1"}, // of what a partial clone lacks, and if git is too old for this:
-        {"GIT_ALLOW_PROTOCOL", ""}, // by no transport
+        {"GIT_NO_LAZY_FETCH", "1"}, // no fetch of objects that a partial clone lacks; for versions
+                                    // of git without this variable:
+        {"GIT_ALLOW_PROTOCOL", ""}, // no transport is allowed
         {"GIT_CONFIG_COUNT", std::to_string(git_settings.size())},
     };
     for (std::size_t i = 0; i < git_settings.size(); ++i) {
@@ -207,13 +210,14 @@ bool is_inert_variable(std::string_view name, std::string_view value) {
     constexpr auto locales =
         std::to_array<std::string_view>({"LANG", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES",
                                          "LC_MONETARY", "LC_NUMERIC", "LC_TIME"});
-    // These are ASCII and UTF-8, and need no file.
+    // These locales use ASCII or UTF-8 and need no file.
     constexpr auto plain_locales =
         std::to_array<std::string_view>({"C", "C.UTF-8", "C.utf8", "POSIX"});
     if (is_listed(switches, name)) return is_plain(value, "+-._");
     if (is_listed(numbers, name)) return is_number(value);
     if (is_listed(locales, name)) return is_listed(plain_locales, value);
-    // The name of a time zone: a file below the C library's own directory (tzset(3)), so no dots.
+    // The name of a time zone is a file below the C library's own directory (tzset(3)), so it may
+    // have no dots.
     if (name == "TZ") return is_plain(value, "+-_/") && !value.starts_with('/');
     const Variables fixed = fixed_variables();
     return std::any_of(fixed.begin(), fixed.end(), [&](const auto& variable) {

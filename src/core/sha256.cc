@@ -60,7 +60,8 @@ void add_block(State& state, std::string_view block) {
         state[i] += added[i];
 }
 
-// What follows the last whole block: the rest, a one bit, zeros, and the length in bits.
+// Returns the bytes behind the last whole block: the rest, a one bit, zeros, and the length in
+// bits.
 std::string last_blocks(std::string_view rest, std::uint64_t size) {
     constexpr std::size_t length_size = 8;
     std::string blocks(rest);

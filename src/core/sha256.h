@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for values that must be compared later and not be kept.
+// SHA-256 (FIPS 180-4), for values that must be compared later but not stored.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace ew::core {
 
-// 64 hexadecimal digits.
+// Returns 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
 } // namespace ew::core

@@ -19,7 +19,7 @@ void Answer::send(std::string_view frame, std::vector<int> descriptors) const {
         const ssize_t count = send_with(socket_, frame, descriptors);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return;
-        descriptors.clear(); // they have gone with the first byte
+        descriptors.clear(); // they were sent with the first byte
         frame.remove_prefix(static_cast<std::size_t>(count));
     }
 }

@@ -1,4 +1,4 @@
-// The answer to one request, frame by frame, over the socket.
+// Sends the answer to one request over the socket, frame by frame.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -14,10 +14,11 @@ class Answer {
 public:
     explicit Answer(int socket) : socket_(socket) {}
 
-    // Waits until the socket has taken it. What cannot be sent is lost: nobody is there any more.
+    // Waits until the socket has taken the frame. If sending fails, the frame is dropped, because
+    // the receiver is gone.
     void add(FrameKind kind, std::string_view body) const { send(encode_frame(kind, body), {}); }
 
-    // The last frame. `descriptors` are borrowed.
+    // Sends the last frame. `descriptors` are borrowed.
     void finish(const Done& done, const std::vector<int>& descriptors = {}) const;
     void finish(const Failed& failed) const;
 

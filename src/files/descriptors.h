@@ -1,5 +1,5 @@
-// Bytes over a stream socket with descriptors beside them (SCM_RIGHTS, unix(7)): both sides of a
-// file process speak so.
+// Sends bytes and descriptors (SCM_RIGHTS, unix(7)) over a stream socket. Both sides of a file
+// process use it.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -13,15 +13,16 @@
 
 namespace ew::files {
 
-constexpr std::size_t most_passed = 4; // descriptors with one message
+constexpr std::size_t most_passed = 4; // descriptors per message
 
-// sendmsg(2) with MSG_NOSIGNAL and `flags`: how many bytes have gone, the descriptors, which are
-// borrowed, with the first. -1, with errno: none of either.
+// Calls sendmsg(2) with MSG_NOSIGNAL and `flags`. Returns the number of bytes sent; the borrowed
+// descriptors go with the first byte. Returns -1 and sets errno if nothing was sent.
 ssize_t send_with(int socket, std::string_view bytes, const std::vector<int>& descriptors,
                   int flags = 0);
 
-// recvmsg(2) with `flags`: how many bytes, `most` at most, have been added to `buffer`; 0 at the
-// end. -1, with errno; EMFILE: they came, but there was no room for all descriptors.
+// Calls recvmsg(2) with `flags`. Returns the number of bytes (at most `most`) added to `buffer`, or
+// 0 at the end. Returns -1 and sets errno on failure; EMFILE means that not all received
+// descriptors could be kept.
 ssize_t receive_with(int socket, std::string& buffer, std::size_t most,
                      std::vector<UniqueFd>& descriptors, int flags = 0);
 

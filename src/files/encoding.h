@@ -1,5 +1,5 @@
-// Values as bytes, one behind the other: for the socket of a file process, and for journals.
-// Numbers are as the machine has them: both sides are on it.
+// Encodes values as consecutive bytes, for the socket of a file process and for journals. Numbers
+// use the machine's own format, because both sides run on the same machine.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ inline void put_flag(std::string& out, bool flag) {
     put(out, static_cast<std::uint8_t>(flag));
 }
 
-// Takes values from the front. After the first that is not there nothing is.
+// Takes values from the front. After the first missing value, all further values are missing.
 class Taker {
 public:
     explicit Taker(std::string_view text) : text_(text) {}

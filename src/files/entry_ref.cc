@@ -18,8 +18,8 @@ namespace {
 
 constexpr int on_the_way = O_PATH | O_DIRECTORY;
 
-// The rule of fs.protected_symlinks (proc(5)), which the kernel applies to the links that it
-// follows itself: in a directory such as /tmp somebody else's link may be a trap.
+// Applies the rule of fs.protected_symlinks (proc(5)), which the kernel applies to symlinks that it
+// follows itself: in a directory such as /tmp, another user's symlink may be a trap.
 bool may_be_followed(int directory, const struct stat& link) {
     constexpr mode_t shared = S_ISVTX | S_IWOTH;
     struct stat holder = {};
@@ -28,7 +28,7 @@ bool may_be_followed(int directory, const struct stat& link) {
     return (holder.st_mode & shared) != shared || holder.st_uid == link.st_uid;
 }
 
-// What the link at `place` says. An empty `target`: it is no link.
+// Reads the symlink at `place`. `target` is empty if it is not a symlink.
 Failure read_link(const std::string& path, const EntryRef& place, std::string& target) {
     target.clear();
     const UniqueFd link = open_at(place.directory.get(), place.name, O_PATH | O_NOFOLLOW, true);
@@ -42,7 +42,7 @@ Failure read_link(const std::string& path, const EntryRef& place, std::string& t
     return {};
 }
 
-// From `base`, to where `path` is.
+// Goes from `base` to the directory that contains `path`.
 bool enter(int base, const std::string& path, bool follows_links, EntryRef& place) {
     const std::size_t slash = path.find_last_of('/');
     std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
@@ -59,7 +59,8 @@ UniqueFd open_plainly(int directory, const std::string& path, int flags) {
     return UniqueFd(::openat(directory, path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666));
 }
 
-// A link is ELOOP, though O_DIRECTORY makes the kernel say ENOTDIR, and O_PATH opens it.
+// Reports a symlink as ELOOP. The kernel would report ENOTDIR with O_DIRECTORY, and open the
+// symlink with O_PATH.
 UniqueFd open_no_link(int directory, const std::string& name, int flags) {
     UniqueFd file = open_plainly(directory, name, flags | O_NOFOLLOW);
     const int why = errno;
@@ -96,7 +97,7 @@ UniqueFd open_at(int directory, const std::string& path, int flags, bool follows
     how.resolve = RESOLVE_NO_SYMLINKS;
     UniqueFd file(
         static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
-    // Before Linux 5.6 there is no openat2(2), and old filters of containers say EPERM.
+    // Linux before 5.6 has no openat2(2), and old container filters answer EPERM.
     if (!file && (errno == ENOSYS || errno == EPERM))
         return open_without_links(directory, path, flags);
     return file;
@@ -150,7 +151,8 @@ Failed not_regular(const std::string& path, int file) {
 Failure open_regular(const std::string& path, const EntryRef& place, int flags, UniqueFd& file) {
     const int directory = place.directory.get();
     struct stat status = {};
-    // Opening a device may do something, and opening a pipe lets those on its other end go on.
+    // The file is opened with O_PATH and checked first: opening a device may have an effect, and
+    // opening a pipe wakes the processes at its other end.
     file = open_at(directory, place.name, O_PATH | (flags & O_NOFOLLOW), true);
     for (const bool is_only_found : {true, false}) {
         if (!file || ::fstat(file.get(), &status) != 0) return failed(path, errno);

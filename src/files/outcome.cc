@@ -30,7 +30,7 @@ Failed failed(std::string_view path, int error_number) {
 }
 
 Failed failed(Trouble trouble, std::string_view path, std::string_view words) {
-    constexpr std::size_t longest = 8192; // PATH_MAX is less: no such path names anything
+    constexpr std::size_t longest = 8192; // more than PATH_MAX, so no longer path names a file
     std::string message(path.substr(0, longest));
     message += ": ";
     message += words;

@@ -1,4 +1,4 @@
-// What comes of one operation: an errno and what it was about, or nothing wrong.
+// The outcome of one operation: success, or an error and the object it concerns.
 #pragma once
 
 #include "files/wire.h"
@@ -9,13 +9,13 @@
 
 namespace ew::files {
 
-// Absent: it has worked.
+// nullopt means success.
 using Failure = std::optional<Failed>;
 
-// "path: what strerror(3) says".
+// Builds the message "path: text of strerror(3)".
 Failed failed(std::string_view path, int error_number);
 
-// With words of our own.
+// Builds a message with our own wording.
 Failed failed(Trouble trouble, std::string_view path, std::string_view words);
 
 } // namespace ew::files

@@ -24,7 +24,7 @@ constexpr int most_tries = 100;
 
 std::string random_name() {
     std::array<unsigned char, 8> bytes = {};
-    (void)::getrandom(bytes.data(), bytes.size(), 0); // a name that is taken is tried again
+    (void)::getrandom(bytes.data(), bytes.size(), 0); // a name in use is tried again
     std::string name = ".execward-";
     for (const unsigned char byte : bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
@@ -38,7 +38,7 @@ std::string path_of(int fd) {
     return "/proc/self/fd/" + std::to_string(fd);
 }
 
-// It can be given a name only by way of /proc (open(2), O_TMPFILE).
+// Such a file can only be given a name through /proc (open(2), O_TMPFILE).
 bool make_nameless(Replacement& replacement, int directory) {
     replacement.content = open_at(directory, ".", O_TMPFILE | O_RDWR, true);
     if (!replacement.content) return false;
@@ -48,7 +48,7 @@ bool make_nameless(Replacement& replacement, int directory) {
     return false;
 }
 
-// A file without a name, or with a temporary one where there is no other.
+// Makes a file without a name, or with a temporary name if unnamed files are not supported.
 bool make_content(Replacement& replacement, int directory) {
     if (make_nameless(replacement, directory)) return true;
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) return false;
@@ -72,15 +72,16 @@ bool copy_attribute(int from, int to, const char* name) {
     return ::fsetxattr(to, name, value.data(), static_cast<std::size_t>(size), 0) == 0;
 }
 
-// What a write to the old file would have kept. Labels of a new file are the policy's affair
-// (selinux(8)), and capabilities are not passed on to content that somebody else may have written.
+// Returns true for attributes that a write to the old file would have kept. The policy sets the
+// labels of a new file (selinux(8)). Capabilities are not copied, because others may have written
+// the content.
 bool is_kept(const std::string& name) {
     return name.starts_with("user.") || name.starts_with("system.");
 }
 
 bool copy_attributes(int from, int to) {
-    // A new file has the list that its directory says (acl(5)), which may allow more. Where the old
-    // one has a list, it comes back below.
+    // A new file gets the default ACL of its directory (acl(5)), which may allow more. If the old
+    // file has an ACL, it is copied below.
     if (::fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA &&
         errno != EOPNOTSUPP)
         return false;
@@ -96,7 +97,7 @@ bool copy_attributes(int from, int to) {
     return true;
 }
 
-// An old file that is being executed cannot be opened for writing, so not be written over.
+// A file that is being executed cannot be opened for writing, so it cannot be overwritten.
 bool can_be_written_over(int old) {
     const int flags = ::fcntl(old, F_GETFL);
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
@@ -107,7 +108,7 @@ Failure begin_in_place(const std::string& path, UniqueFd old, const EntryRef& pl
     give_up(replacement);
     replacement = {};
     if (!can_be_written_over(old.get())) return failed(path, ETXTBSY);
-    // On the disk, where it may be large; else in memory.
+    // On disk, where there is room for large content; else in memory.
     if (!make_nameless(replacement, place.directory.get()))
         replacement.content = UniqueFd(::memfd_create("execward", MFD_CLOEXEC));
     if (!replacement.content) return failed(path, errno);
@@ -115,8 +116,8 @@ Failure begin_in_place(const std::string& path, UniqueFd old, const EntryRef& pl
     return {};
 }
 
-// Else there is no room, or no resource, for a new file; what cannot be made in this directory can
-// still be written in place.
+// Returns true if the file should be overwritten, because none can be created in this directory.
+// Returns false for errors that mean a lack of space or resources.
 bool means_in_place(int error_number) {
     switch (error_number) {
     case ENOSPC:
@@ -144,7 +145,7 @@ Failure begin_over(const std::string& path, UniqueFd old, EntryRef place,
     return {};
 }
 
-// What has no name yet takes that of a file that is not there without a detour.
+// An unnamed file can directly take the name if no file has it.
 bool take_free_name(const Replacement& replacement) {
     return replacement.temporary.empty() &&
            ::linkat(AT_FDCWD, path_of(replacement.content.get()).c_str(), replacement.beside.get(),
@@ -165,7 +166,7 @@ bool give_name(Replacement& replacement) {
     return false;
 }
 
-// 0, or an errno.
+// Returns 0 or an errno.
 int rename_over(Replacement& replacement) {
     const Untorn untorn;
     if (!give_name(replacement)) return errno;
@@ -177,7 +178,7 @@ int rename_over(Replacement& replacement) {
     return why;
 }
 
-// What some file systems tell only when a file is closed (close(2)): that it could not be written.
+// Some file systems report a failed write only at close(2).
 Failure flush(int file, const std::string& path) {
     const int copy = ::fcntl(file, F_DUPFD_CLOEXEC, 3);
     if (copy < 0) return failed(path, errno);
@@ -185,7 +186,8 @@ Failure flush(int file, const std::string& path) {
     return {};
 }
 
-// Can it hold `size` bytes? Where that cannot be asked, the answer is yes. Else errno says why.
+// Returns true if the file can hold `size` bytes, or if that cannot be determined. Otherwise
+// returns false and sets errno.
 bool has_room(int file, off_t size) {
     struct stat was = {};
     if (size == 0 || ::fstat(file, &was) != 0) return true;
@@ -195,7 +197,7 @@ bool has_room(int file, off_t size) {
     } while (result != 0 && errno == EINTR);
     const int why = errno;
     if (result == 0 || (why != ENOSPC && why != EDQUOT && why != EFBIG)) return true;
-    (void)::ftruncate(file, was.st_size); // gives back what there was room for
+    (void)::ftruncate(file, was.st_size); // frees the allocated space
     errno = why;
     return false;
 }
@@ -204,10 +206,10 @@ Failure write_over(const std::string& path, int content, int old) {
     const Untorn untorn;
     struct stat status = {};
     if (::fstat(content, &status) != 0) return failed(path, errno);
-    // What has no room is known before anything is lost.
+    // Checks the space before any content is lost.
     if (!has_room(old, status.st_size)) return failed(path, errno);
-    // Files of the kernel are written one piece after the other, not at offsets (seq_open).
-    (void)::lseek(old, 0, SEEK_SET); // where it is as it was opened
+    // Kernel files are written piece by piece without offsets (seq_open).
+    (void)::lseek(old, 0, SEEK_SET); // stays at 0 if it cannot seek
     off_t offset = 0;
     std::array<char, 64 << 10> block;
     while (offset < status.st_size) {
@@ -275,7 +277,7 @@ Failure commit(const std::string& path, Replacement& replacement) {
     const int why = rename_over(replacement);
     if (why == 0) return {};
     Failure failure = failed(path, why);
-    // A mount point of its own, a directory with the sticky bit, or one that has become read-only.
+    // A mount point, a directory with the sticky bit, or a file system that has become read-only.
     if (why != EBUSY && why != EXDEV && why != EACCES && why != EPERM && why != EROFS)
         return failure;
     const EntryRef place = {std::move(replacement.beside), replacement.name};
@@ -304,7 +306,7 @@ Failure put_link(const std::string& path, const std::string& target, const Entry
     if (::symlinkat(target.c_str(), directory, temporary.c_str()) != 0) return failed(path, errno);
     if (::renameat(directory, temporary.c_str(), directory, place.name.c_str()) == 0) return {};
     const int why = errno;
-    (void)::unlinkat(directory, temporary.c_str(), 0); // the failure is told already
+    (void)::unlinkat(directory, temporary.c_str(), 0); // the caller already has a failure to report
     return failed(path, why);
 }
 

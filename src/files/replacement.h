@@ -1,6 +1,7 @@
-// New content for a file, complete before anybody sees it: it is written beside the old one and
-// takes its place by a rename. Where a rename would lose something (further names, the owner) or is
-// not possible, it is written over the old content at the end, after room has been made.
+// New content for a file that becomes visible only when it is complete: it is written to a new file
+// next to the old one, which a rename then replaces. If a rename would lose something (other names,
+// the owner) or is not possible, the old content is overwritten at the end, after space was
+// allocated.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -18,28 +19,30 @@
 namespace ew::files {
 
 struct Replacement {
-    UniqueFd content = {};      // of the new file; can be read too
-    UniqueFd beside = {};       // the directory, or the old file if it is written over
-    std::string name = {};      // of the file in the directory; empty: written over
-    std::string temporary = {}; // the new file's name as long as it needs one; mostly it has none
+    UniqueFd content = {};      // the new file; it can also be read
+    UniqueFd beside = {};       // the directory, or the old file if it is overwritten
+    std::string name = {};      // the name in the directory; empty if the old file is overwritten
+    std::string temporary = {}; // the temporary name of the new file; usually it has none
 };
 
-// The old file is as it was until commit(). A link at `place` is replaced, not followed. Failures:
-// a directory or something else that is no file, a file that may not be written.
+// The old file stays unchanged until commit(). A symlink at `place` is replaced, not followed.
+// Fails for a directory or another non-file, and for a file that may not be written.
 Failure begin_replacement(const std::string& path, EntryRef place, Replacement& replacement);
 
-// The new content takes the place of the old one, or all is as it was.
+// Replaces the old content by the new content, or leaves everything unchanged.
 Failure commit(const std::string& path, Replacement& replacement);
 
-// The file at `place`, open for writing: what may not be written is not replaced either. A program
-// that runs cannot be written (ETXTBSY), but another can take its place, so it is open for reading.
+// Opens the file at `place` for writing, because a file that may not be written must not be
+// replaced either. A running program cannot be opened for writing (ETXTBSY) but can be replaced, so
+// it is opened for reading.
 UniqueFd open_old(const EntryRef& place);
 
-// Can the new file be all that the old one was, to its owner, mode and attributes? It is so then.
+// Gives the new file the owner, mode and attributes of the old file. Returns false if that is not
+// possible.
 bool take_over(int old, const struct stat& was, int content);
 
-// SIGTERM, by which the server ends file processes, has to wait as long as this lives: it must not
-// come between two steps that belong together.
+// Blocks SIGTERM, by which the server ends file processes, for the lifetime of this object. So the
+// signal cannot come between two steps that belong together.
 class Untorn {
 public:
     Untorn();
@@ -51,10 +54,10 @@ private:
     sigset_t before_ = {};
 };
 
-// A link that says `target`, in the place of a file or link that may be there.
+// Creates a symlink to `target`. A file or symlink at `place` is replaced.
 Failure put_link(const std::string& path, const std::string& target, const EntryRef& place);
 
-// Takes away what would be left over.
+// Removes temporary files.
 void give_up(Replacement& replacement);
 
 Failure write_all(int file, std::string_view bytes, const std::string& path);

@@ -1,5 +1,5 @@
-// What only holds a place in a sandbox, such as an empty .git that is to stay missing
-// (sandbox/launch/placeholders.h): the file process says of it that it is not there.
+// Placeholders in a sandbox, such as an empty .git that must stay missing
+// (sandbox/launch/placeholders.h). The file process treats them as missing.
 #pragma once
 
 #include "files/outcome.h"
@@ -40,7 +40,7 @@ private:
     std::vector<std::pair<dev_t, ino_t>> known_;
 };
 
-// Of what was to be made where one is.
+// The failure of an attempt to create a file where a placeholder is.
 inline Failure protects(const std::string& path) {
     return failed(Trouble::read_only, path, "is protected in the sandbox, and not there");
 }

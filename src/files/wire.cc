@@ -17,7 +17,7 @@ constexpr std::size_t longest_request = longest_content + (1U << 20);
 std::string encode(const Request& request) {
     std::string body;
     body.reserve(request.data.size() + request.path.size() + 256);
-    put(body, std::uint32_t{0}); // its length, below
+    put(body, std::uint32_t{0}); // room for the length, set below
     put(body, static_cast<std::uint8_t>(request.verb));
     put(body, request.path);
     put(body, request.other_path);

@@ -49,10 +49,9 @@ void encode_scalar(const std::uint8_t* in, std::size_t size, char* out) {
 
 #if defined(__x86_64__)
 
-// 24 bytes become 32 characters. The bytes are spread over four 6-bit fields by two
-// multiplications, and a field becomes its letter by adding an offset looked up by range (the
-// method of W. Mula and D. Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions",
-// 2018).
+// Turns 24 bytes into 32 characters. Two multiplications spread the bytes over four 6-bit fields;
+// each field becomes a letter by adding an offset that depends on its range (the method of W. Mula
+// and D. Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions", 2018).
 __attribute__((target("avx2"))) std::size_t encode_avx2(const std::uint8_t* in, std::size_t size,
                                                         char* out) {
     const __m256i spread = _mm256_setr_epi8(5, 4, 6, 5, 8, 7, 9, 8, 11, 10, 12, 11, 14, 13, 15, 14,
@@ -61,7 +60,7 @@ __attribute__((target("avx2"))) std::size_t encode_avx2(const std::uint8_t* in, 
         _mm256_setr_epi8(65, 71, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -19, -16, 0, 0, 65, 71, -4,
                          -4, -4, -4, -4, -4, -4, -4, -4, -4, -19, -16, 0, 0);
     const std::uint8_t* const start = in;
-    // The load begins 4 bytes before the block, so the first block is left to the scalar code.
+    // The load begins 4 bytes before the block, so the scalar code encodes the first block.
     while (size >= 28) {
         const __m256i block =
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(static_cast<const void*>(in - 4)));
@@ -125,7 +124,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
         bytes[to++] = static_cast<char>(word);
     }
     for (std::size_t i = 0; i < padding; ++i) {
-        if (bytes.back() != '\0') return std::nullopt; // bits that belong to no byte
+        if (bytes.back() != '\0') return std::nullopt; // nonzero unused bits
         bytes.pop_back();
     }
     if (bad != 0) return std::nullopt;

@@ -43,7 +43,7 @@ std::optional<std::string> unescape(std::string_view text) {
     return bytes;
 }
 
-// "/a/./b/../c" is "/a/c" (RFC 3986 section 5.2.4); a slash at the end stays out.
+// Turns "/a/./b/../c" into "/a/c" (RFC 3986 section 5.2.4). Removes a slash at the end.
 std::string fold(std::string_view path) {
     std::string folded;
     while (!path.empty()) {

@@ -1,4 +1,4 @@
-// File URIs (RFC 8089) to native paths.
+// Conversion of file URIs (RFC 8089) to native paths.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace ew::json {
 
-// The path that `text` names: a file URI without host (or with "localhost"), or an absolute path as
-// it is. In a URI "." and ".." segments are folded and percent escapes decoded, to any byte but
-// NUL. Absent: another scheme or host, a query or fragment, a relative path, a broken escape.
+// Returns the path that `text` names. `text` is an absolute path, returned unchanged, or a file URI
+// without a host (or with the host "localhost"). In a URI, "." and ".." segments are folded and
+// percent escapes are decoded to any byte but NUL. Returns nullopt for another scheme or host, a
+// query or fragment, a relative path, or an invalid escape.
 std::optional<std::string> path_from_text(std::string_view text);
 
 } // namespace ew::json

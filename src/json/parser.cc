@@ -11,9 +11,9 @@ namespace ew::json {
 namespace {
 
 constexpr std::size_t usual_capacity = 64 << 10;
-constexpr std::size_t worth_keeping = 1 << 20; // a parser that grew beyond this is thrown away
+constexpr std::size_t worth_keeping = 1 << 20; // a parser larger than this is freed
 
-// The place of the quote that ends the string which begins at `begin`.
+// Returns the position of the quote that ends the string that begins at `begin`.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
     for (std::size_t end = begin;;) {
         end = text.find('"', end + 1);
@@ -25,8 +25,8 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
     }
 }
 
-// Looks for what the parser would have to keep, before it allocates for it. Only at structure: a
-// text that is not JSON gets some answer, and its error from the parser.
+// Counts values and levels before the parser allocates memory for them. It looks only at the
+// structure: for a text that is not JSON the result is arbitrary, and the parser reports the error.
 std::optional<Error> excess(std::string_view text, const ParseLimits& limits) {
     std::size_t values = 1;
     std::size_t depth = 0;
@@ -70,7 +70,7 @@ bool is_well_formed_number(std::string_view text) {
     return skip_digits() && text.empty();
 }
 
-// simdjson has one error for numbers that are no JSON and for those that are too large for it.
+// simdjson reports malformed numbers and numbers that are too large with the same error code.
 bool has_malformed_number(std::string_view text) {
     constexpr std::string_view of_numbers = "+-.0123456789eE";
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -120,7 +120,7 @@ void Parser::trim() {
 }
 
 Result<const Value*> Parser::parse(std::string_view text) {
-    // Each value and each level takes two characters at least.
+    // Each value and each level takes at least two characters.
     const bool could_be_too_much = text.size() / 2 + 1 > std::min(limits_.values, limits_.depth);
     if (could_be_too_much)
         if (std::optional<Error> error = excess(text, limits_)) return std::move(*error);

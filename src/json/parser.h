@@ -1,4 +1,4 @@
-// Parses one JSON text at a time and checks it whole. Values die at the next parse.
+// Parses one JSON text at a time and validates all of it. The next parse invalidates the values.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,7 @@ struct Value;
 
 struct ParseLimits {
     std::size_t depth = 64;
-    std::size_t values = 262'144; // members count their value, not their name
+    std::size_t values = 262'144; // an object member counts as one value; its name does not count
 };
 
 class Parser {
@@ -22,12 +22,12 @@ public:
     Parser(const Parser&) = delete;
     Parser& operator=(const Parser&) = delete;
 
-    // `text` must be followed by ByteBuffer::padding readable bytes. The value lives until the next
-    // parse. Errors: parse (not JSON, not UTF-8), invalid_request (a number beyond
-    // 64 bits), limit.
+    // `text` must be followed by ByteBuffer::padding readable bytes. The value is valid until the
+    // next parse. Errors: parse (not JSON, not UTF-8), invalid_request (a number that does not fit
+    // into 64 bits), limit.
     Result<const Value*> parse(std::string_view text);
 
-    // Gives back the memory that a large text took. The value of the last parse dies.
+    // Frees the memory that a large text needed. Invalidates the value of the last parse.
     void trim();
 
 private:

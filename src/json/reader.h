@@ -1,5 +1,5 @@
 // Reads structs from parsed JSON. A struct lists its members once, in fields(); FieldReader is the
-// visitor that fills them. The first thing that is wrong wins, and its error names the member.
+// visitor that fills them. Reading stops at the first invalid member, and the error names it.
 #pragma once
 
 #include "base/result.h"
@@ -18,13 +18,15 @@ namespace ew::json {
 
 using Element = simdjson::dom::element;
 
-// What is wrong with a value, and where below it ("" = the value itself).
+// Describes why a value is invalid, and the path of the invalid part below it ("" is the value
+// itself).
 struct Mismatch {
     std::string path = {};
     std::string expected = {};
 };
 
-// The mismatch as seen from the container of `member`: "argv" and "[2]" make "argv[2]".
+// Returns the mismatch with its path relative to the container of `member`: "argv" and "[2]" make
+// "argv[2]".
 Mismatch below(std::string_view member, Mismatch mismatch);
 
 std::optional<Mismatch> read_value(Element element, std::string& out, Bounds bounds);
@@ -82,7 +84,7 @@ public:
         read(name, out, bounds, false);
     }
 
-    // There is no object at all: every member is absent.
+    // Reads from no object: every member is absent.
     FieldReader() = default;
 
     std::optional<Mismatch>& wrong() { return wrong_; }

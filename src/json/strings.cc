@@ -14,7 +14,7 @@ std::string strings_to_json(const std::vector<std::string>& strings) {
 }
 
 std::optional<std::vector<std::string>> strings_from_json(std::string_view text) {
-    ByteBuffer padded; // as the parser needs it
+    ByteBuffer padded; // simdjson needs the padding
     padded.append(text);
     (void)padded.reserve(ByteBuffer::padding);
     Parser parser;

@@ -1,4 +1,4 @@
-// JSON arrays of strings, as they are kept outside of messages.
+// JSON arrays of strings for storage outside of messages (database, files).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace ew::json {
 
 std::string strings_to_json(const std::vector<std::string>& strings);
 
-// Absent: this is not JSON, or not an array of strings.
+// Returns nullopt if `text` is not a JSON array of strings.
 std::optional<std::vector<std::string>> strings_from_json(std::string_view text);
 
 } // namespace ew::json

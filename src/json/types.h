@@ -1,4 +1,5 @@
-// Value types that look special on the wire, shared by reader, writer and schema test.
+// Value types with their own form on the wire. The reader, the writer and the schema test share
+// them.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace ew::json {
 
-// Raw bytes; base64 on the wire.
+// Raw bytes, encoded as base64 on the wire.
 struct Bytes {
     std::string bytes = {};
 };
 
-// An absolute native path. Read from a file URI or an absolute path.
+// An absolute native path. The reader accepts a file URI or an absolute path.
 struct Path {
     std::string native = {};
 };
 
-// An absolute native path that is read and written as a file URI only.
+// An absolute native path that is always a file URI on the wire.
 struct FileUri {
     std::string native = {};
 };
@@ -31,20 +32,20 @@ using StringMap = std::vector<std::pair<std::string, std::string>>;
 // A JSON object with boolean values.
 using FlagMap = std::vector<std::pair<std::string, bool>>;
 
-// A JSON number or string that is echoed as it came: its JSON text, empty for null.
+// A JSON number or string that is echoed unchanged. Holds its JSON text; empty means null.
 struct Id {
     std::string json = {};
 
     bool operator==(const Id&) const = default;
 };
 
-// Limits that the schema states too.
+// Limits of a value. The schema states them too.
 struct Bounds {
     std::uint64_t minimum = 0;
     std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max();
 };
 
-// The wire names of an enum, in the order of its values. Specialised beside each enum.
+// The wire names of an enum, in the order of its values. Specialised next to each enum.
 template <class Enum>
 struct Names;
 

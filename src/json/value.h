@@ -1,4 +1,4 @@
-// A parsed JSON value. Only the files that read values include this (it brings simdjson.h).
+// A parsed JSON value. Include this only where values are read, because it includes simdjson.h.
 #pragma once
 
 #include <simdjson.h>

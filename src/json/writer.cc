@@ -34,8 +34,8 @@ void write_escaped(ByteBuffer& out, char c) {
     out.append(std::string_view(text.data(), text.size()));
 }
 
-// Text from outside, such as a path, need not be UTF-8: bytes that begin no character become
-// U+FFFD, one each.
+// Text from outside, for example a path, may not be UTF-8. Each byte that is not part of a valid
+// character becomes U+FFFD.
 std::string repaired(std::string_view text) {
     std::string result;
     while (!text.empty()) {
@@ -63,7 +63,7 @@ void write_digits(ByteBuffer& out, Number number) {
 void write_string(ByteBuffer& out, std::string_view text) {
     if (!simdjson::validate_utf8(text)) return write_string(out, repaired(text));
     out.append('"');
-    std::size_t plain = 0; // the start of the run that needs no escape
+    std::size_t plain = 0; // the start of the run that needs no escapes
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (is_plain(text[i])) continue;
         out.append(text.substr(plain, i - plain));
@@ -83,7 +83,7 @@ void write_number(ByteBuffer& out, std::int64_t number) {
 }
 
 void write_base64(ByteBuffer& out, std::string_view bytes) {
-    constexpr std::size_t spill = 4; // encode_base64 may write that far beyond its end
+    constexpr std::size_t spill = 4; // encode_base64 may write this many bytes behind its result
     const std::size_t size = base64_size(bytes.size());
     char* const at = out.reserve(size + 2 + spill);
     at[0] = '"';

@@ -15,7 +15,8 @@
 
 namespace ew::json {
 
-// Appends `text` with quotes. Control characters are escaped, what is not UTF-8 becomes U+FFFD.
+// Appends `text` as a JSON string with quotes. Escapes control characters; bytes that are not UTF-8
+// become U+FFFD.
 void write_string(ByteBuffer& out, std::string_view text);
 void write_number(ByteBuffer& out, std::uint64_t number);
 void write_number(ByteBuffer& out, std::int64_t number);
@@ -84,14 +85,14 @@ class FieldWriter {
 public:
     explicit FieldWriter(ByteBuffer& out) : out_(out) { out_.append('{'); }
 
-    // A member that is always written; an empty optional is null.
+    // A member that is always written. An empty optional is written as null.
     template <class T>
     void required(std::string_view name, const T& value, Bounds = {}) {
         begin(name);
         write_value(out_, value);
     }
 
-    // A member that is left out while it has its default.
+    // A member that is omitted if it has its default value.
     template <class T>
     void optional(std::string_view name, const T& value, Bounds = {}) {
         if constexpr (requires { value == T{}; }) {
@@ -165,7 +166,7 @@ requires requires(FieldWriter& visitor, Struct& value) {
 
 void write_value(ByteBuffer& out, const Struct& value) {
     FieldWriter writer(out);
-    // fields() serves reading too and so takes a mutable struct; a FieldWriter only looks.
+    // fields() also serves the reader and takes a mutable struct; FieldWriter does not change it.
     fields(writer, const_cast<Struct&>(value));
     writer.end();
 }

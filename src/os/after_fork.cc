@@ -12,8 +12,8 @@ namespace ew::os {
 
 namespace {
 
-// The C library's wrappers write errno, which belongs to the server's thread here. These do not.
-// Returns what the kernel returns: a value, or a negative error number.
+// The C library's wrappers write errno, which belongs to the server's thread here. These wrappers
+// do not. They return the kernel's result: a value, or a negative error number.
 #if defined(__x86_64__)
 inline long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
     long result;
@@ -54,7 +54,7 @@ long pointer(T* value) {
 
 void die_with_the_server(const ChildPlan& plan) {
     raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
-    // The server may have ended before the line above: then nobody sends that signal any more.
+    // If the server has ended before the prctl, the kernel never sends that signal.
     if (raw(SYS_getppid) != plan.server) raw(SYS_exit_group, 127);
 }
 
@@ -65,7 +65,8 @@ void take_terminal(const ChildPlan& plan) {
         fail(plan, StartStep::terminal, result);
 }
 
-// Opened here, where it costs the server nothing. What is left of it is closed with all the others.
+// Opened in the child, where it costs the server nothing. close_other_descriptors() closes the
+// original.
 long open_nothing() {
     return raw(SYS_openat, AT_FDCWD, pointer("/dev/null"), O_RDONLY | O_CLOEXEC);
 }
@@ -79,8 +80,8 @@ void take_descriptors(const ChildPlan& plan) {
     }
 }
 
-// All but the report would be closed by exec too, but the child may hang on the way there, and must
-// not keep other programs' pipes open meanwhile. Kernels before 5.9 cannot do this.
+// Exec would close all of them except the report. But the child may hang before exec, and must not
+// keep the pipes of other programs open meanwhile. Kernels before 5.9 do not have close_range(2).
 void close_other_descriptors(const ChildPlan& plan) {
     constexpr long last = 0x7fffffff;
     raw(SYS_close_range, 3, plan.report - 1, 0);
@@ -100,8 +101,8 @@ void unblock_signals() {
     raw(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&none), 0, sizeof none);
 }
 
-// As execvp(3): the first program that can be run; a missing permission is remembered, since it
-// tells more than the "no such file" of a later place.
+// Works like execvp(3): executes the first program that can be executed. EACCES is remembered,
+// since it tells more than the ENOENT of a later directory.
 [[noreturn]] void execute(const ChildPlan& plan) {
     long worst = -ENOENT;
     for (const char* const* program = plan.programs; *program != nullptr; ++program) {

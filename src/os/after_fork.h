@@ -1,5 +1,5 @@
-// What runs in a new process before exec. The child shares the memory of the server, which goes on
-// running, so this is a language of its own: raw system calls, no errno, no allocation, no library.
+// The code that runs in a new process before exec. The child shares the memory of the running
+// server, so this code may only use raw system calls: no errno, no allocation, no library.
 #pragma once
 
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 
 namespace ew::os {
 
-// Which step failed, as the child reports it.
+// The step that failed, as the child reports it.
 enum class StartStep : std::uint32_t {
     none,
     session,
@@ -31,23 +31,24 @@ struct ChildLimit {
     rlimit limit;
 };
 
-// Everything the child needs, made before it exists. All pointers outlive its exec.
+// Everything the child needs, prepared before the child exists. All pointers stay valid until its
+// exec.
 struct ChildPlan {
     pid_t server = 0;
-    const int* stdio = nullptr; // three that become 0, 1 and 2; the first may be -1: /dev/null
+    const int* stdio = nullptr; // become 0, 1 and 2; the first may be -1 for /dev/null
     bool has_terminal = false;  // descriptor 0 becomes the controlling terminal
     const char* directory = nullptr;
     const ChildLimit* limits = nullptr;
     std::size_t limit_count = 0;
     const char* const* programs = nullptr; // absolute or relative paths to try, null at the end
     char* const* argv = nullptr;
-    // "/bin/sh", the program, the arguments: for a script without "#!" as execvp(3) runs it.
+    // "/bin/sh", the program and its arguments. Runs a script without "#!" as execvp(3) does.
     char** shell_argv = nullptr;
     char* const* environment = nullptr;
-    int report = -1; // the failure goes here; exec closes it
+    int report = -1; // the child writes the failure here; exec closes it
 };
 
-// The body of the child; the argument is a ChildPlan. Never returns.
+// The entry point of the child; the argument is a ChildPlan. Never returns.
 int run_child(void* child_plan);
 
 } // namespace ew::os

@@ -14,7 +14,7 @@ namespace ew::os {
 
 namespace {
 
-constexpr int not_executed = 127; // what a shell answers too
+constexpr int not_executed = 127; // the exit code that a shell uses too
 
 [[noreturn]] void become(const std::string& program, std::vector<char*>& argv, int socket,
                          pid_t parent) {
@@ -50,7 +50,7 @@ Result<Companion> Companion::begin(const std::string& program,
     companion.pidfd_ = open_pidfd(pid);
     if (!companion.pidfd_) {
         const int why = errno;
-        ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
+        ::kill(pid, SIGKILL); // the pid cannot be reused: nothing has reaped the process yet
         return system_error("pidfd_open", why);
     }
     companion.socket_ = std::move(sockets.ours);

@@ -1,5 +1,5 @@
-// Another program of our own that works for this process over a socket: it is forked and executed
-// without anything that could wait, and dies with us.
+// A second program of execward that serves this process over a socket. Starting it never waits, and
+// it dies with this process.
 #pragma once
 
 #include "base/result.h"
@@ -14,13 +14,13 @@ namespace ew::os {
 
 class Companion {
 public:
-    // `program` is executed with `arguments`; the other end of socket() is its standard input, its
-    // output goes nowhere. That it cannot be executed shows as the end of the socket.
-    // Errors: no more processes or descriptors.
+    // Executes `program` with `arguments`. Its stdin is the other end of socket(), and its output
+    // is discarded. If it cannot be executed, the socket reaches its end. Errors: no more processes
+    // or descriptors.
     static Result<Companion> begin(const std::string& program,
                                    const std::vector<std::string>& arguments);
-    // Ends it with SIGTERM, which it holds back while it must not be torn; whoever owns the loop
-    // reaps it.
+    // Ends the program with SIGTERM. The program blocks SIGTERM during work that must not be
+    // interrupted. The owner of the loop reaps the process.
     ~Companion();
     Companion(Companion&&) noexcept = default;
     Companion& operator=(Companion&&) = delete;

@@ -13,7 +13,8 @@ namespace ew::os {
 namespace {
 
 constexpr std::uint64_t top = 1ULL << 60; // microseconds
-// A serial is this far below the one before it. The gap is where an inner server marks.
+// The distance between the limits of two successive serials. An inner server uses the values in
+// between.
 constexpr std::uint64_t gap = 1ULL << 24;
 constexpr std::uint64_t serials = 1ULL << 34;
 
@@ -29,7 +30,7 @@ std::optional<std::uint64_t> hard_rttime_of(pid_t pid) {
         return at;
     };
     const char* at = skip(limits.data() + start + row.size(), true);
-    at = skip(skip(at, false), true); // the soft limit and the blanks behind it
+    at = skip(skip(at, false), true); // skips the soft limit and the blanks behind it
     std::uint64_t value = 0;
     const auto parsed = std::from_chars(at, end, value);
     if (parsed.ec != std::errc()) return std::nullopt; // "unlimited"

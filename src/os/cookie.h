@@ -1,6 +1,6 @@
-// A mark on every process that a start brings forth. It survives fork, setsid and exec, and can be
-// read from outside: the hard limit RLIMIT_RTTIME. That limit only concerns real-time scheduling
-// (getrlimit(2)), and at some ten thousand years it concerns nobody.
+// A mark on every process that descends from a started program: the hard limit RLIMIT_RTTIME. It
+// survives fork, setsid and exec, and other processes can read it. The limit only affects real-time
+// scheduling (getrlimit(2)), and its value of some ten thousand years affects nobody.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,16 @@ namespace ew::os {
 
 class Cookies {
 public:
-    // Looks at the limit this process runs under: a server inside a program of another server marks
-    // below the mark that it carries itself, so that the outer one still finds its own.
+    // Reads the limit of this process. A server that runs inside a program of another server uses
+    // values below its own mark, so that the outer server still finds its own processes.
     static Cookies for_this_process();
 
-    // The limit for the process with this serial; absent where marking is not possible: below two
-    // servers, or where the limit is already in use. Then only the tree of parents tells.
+    // Returns the limit for the process with this serial. Returns nullopt where marks are not
+    // possible: below two servers, or if the limit is already in use. Then only the process tree
+    // identifies descendants.
     std::optional<std::uint64_t> limit_for(std::uint64_t serial) const;
 
-    // The serial that a living process was marked with, by us.
+    // Returns the serial that this server marked a living process with.
     std::optional<std::uint64_t> serial_of(pid_t pid) const;
 
 private:

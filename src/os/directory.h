@@ -1,4 +1,4 @@
-// An open directory to be listed (readdir(3)).
+// An open directory whose entries can be read (readdir(3)).
 #pragma once
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ struct CloseDirectory {
 
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// Null, with errno: it cannot be opened.
+// Returns null and sets errno if the directory cannot be opened.
 inline Directory open_directory(const std::string& path) {
     return Directory(::opendir(path.c_str()));
 }

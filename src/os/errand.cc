@@ -28,8 +28,8 @@ namespace {
     kept.push_back(result);
     close_all_but(std::move(kept));
     const std::string text = body();
-    (void)write_all(
-        result, std::string_view(text).substr(0, Errand::longest_result)); // else nobody wants it
+    (void)write_all(result, std::string_view(text).substr(
+                                0, Errand::longest_result)); // if this fails, the reader is gone
     ::_exit(0);
 }
 
@@ -50,7 +50,7 @@ Result<Errand> Errand::begin(const std::function<std::string()>& body, std::span
     errand.pidfd_ = open_pidfd(pid);
     if (!errand.pidfd_) {
         const int why = errno;
-        ::kill(pid, SIGKILL); // its number is sure: nothing has reaped it yet
+        ::kill(pid, SIGKILL); // the pid cannot be reused: nothing has reaped the process yet
         return system_error("pidfd_open", why);
     }
     return errand;

@@ -1,5 +1,5 @@
-// A disposable process that does what may wait: it is a fork of this one (which has one thread),
-// does one thing, tells what came of it through a pipe, and is killed when it takes too long.
+// A short-lived process for one task that may block. It is a fork of this process (which has one
+// thread), sends its result through a pipe, and is killed at its deadline.
 #pragma once
 
 #include "base/clock.h"
@@ -17,27 +17,28 @@ namespace ew::os {
 
 class Errand {
 public:
-    static constexpr std::size_t longest_result = 256 << 10; // bytes; more is cut off
+    static constexpr std::size_t longest_result = 256 << 10; // bytes; the rest is cut off
 
-    // `body` runs in the new process, in which all descriptors but 0, 1, 2 and `keep` are closed;
-    // what it returns is the result. Its standard input is /dev/null, its output goes nowhere.
+    // Runs `body` in a new process, which closes all descriptors except 0, 1, 2 and `keep`. The
+    // return value of `body` is the result. Stdin is /dev/null, and the output is discarded.
     // Errors: no more processes or descriptors.
     static Result<Errand> begin(const std::function<std::string()>& body, std::span<const int> keep,
                                 TimePoint deadline);
-    ~Errand(); // kills it
+    ~Errand(); // kills the process
     Errand(Errand&&) noexcept;
     Errand& operator=(Errand&&) noexcept;
     Errand(const Errand&) = delete;
     Errand& operator=(const Errand&) = delete;
 
-    // Readable when there is something to take.
+    // Becomes readable when take_result() can make progress.
     int fd() const { return result_.get(); }
 
     TimePoint deadline() const { return deadline_; }
 
     pid_t pid() const { return pid_; }
 
-    // Reads without waiting. Absent: not done yet. Whoever owns the loop reaps the process.
+    // Reads without waiting. Returns nullopt if the process is not done yet. The owner of the loop
+    // reaps the process.
     std::optional<std::string> take_result();
 
     void kill();

@@ -11,7 +11,7 @@ namespace ew::os {
 
 namespace {
 
-// All three are among the first 32, so in the first of the sets.
+// All three numbers are below 32, so they are in the first word of each set.
 constexpr std::uint32_t wanted =
     1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
 

@@ -16,7 +16,7 @@ bool lock_within(int fd, int operation, Millis patience) {
             errno = EWOULDBLOCK;
             return false;
         }
-        (void)::nanosleep(&pause, nullptr); // waiting for another process, not for time
+        (void)::nanosleep(&pause, nullptr); // waits for another process, not for a time
     }
     return true;
 }

@@ -21,7 +21,7 @@ void close_between(unsigned first, unsigned last) {
 } // namespace
 
 bool dies_with(pid_t parent, int signal) {
-    // If it has ended before the call, nobody sends that signal any more.
+    // If the parent has ended before the prctl, the kernel never sends that signal.
     return ::prctl(PR_SET_PDEATHSIG, signal) == 0 && ::getppid() == parent;
 }
 

@@ -1,4 +1,4 @@
-// What a process that was forked off without an exec does first.
+// The first steps of a process that was forked without an exec.
 #pragma once
 
 #include <sys/types.h>
@@ -8,13 +8,14 @@
 
 namespace ew::os {
 
-// This process gets `signal` when its parent ends. False: that has ended already.
+// Makes the kernel send `signal` to this process when its parent ends. Returns false if the parent
+// has already ended.
 bool dies_with(pid_t parent, int signal = SIGKILL);
 
-// As a program finds them that nobody has prepared: none is blocked, SIGPIPE kills.
+// Restores the signal state that a program expects: no signal is blocked, SIGPIPE kills.
 void reset_signals();
 
-// Closes every descriptor from 3 on that is not among `kept`.
+// Closes every descriptor from 3 on except those in `kept`.
 void close_all_but(std::vector<int> kept);
 
 } // namespace ew::os

@@ -34,7 +34,7 @@ Error system_error(std::string_view what, int error_number) {
 }
 
 std::optional<std::string> real_path(const std::string& path) {
-    char* const resolved = ::realpath(path.c_str(), nullptr); // allocated
+    char* const resolved = ::realpath(path.c_str(), nullptr); // allocated with malloc()
     if (resolved == nullptr) return std::nullopt;
     std::string result = resolved;
     std::free(resolved);
@@ -81,7 +81,7 @@ Result<StdioEnd> StdioEnd::open(int fd, bool for_writing) {
         return StdioEnd(std::move(copy), true, is_terminal);
     }
     if (S_ISFIFO(info.st_mode) || is_terminal) {
-        // A fresh open file description, so that O_NONBLOCK is ours alone (proc(5), /proc/PID/fd).
+        // A new open file description, so that O_NONBLOCK affects only us (proc(5), /proc/PID/fd).
         const int flags = (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
         UniqueFd own(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags));
         if (own) return StdioEnd(std::move(own), false, is_terminal);
@@ -125,7 +125,8 @@ void mark_inherited_descriptors_close_on_exec() {
         (void)::fcntl(fd, F_SETFD, FD_CLOEXEC); // most are not open
 }
 
-// A new end of a pipe has no other flag that could be lost (pipe(2)), so none is read first.
+// A new pipe has no other flags that could be lost (pipe(2)), so F_SETFL needs no F_GETFL before
+// it.
 Result<Pipe> make_pipe(NonBlocking ends) {
     int pair[2];
     const int flags = ends == NonBlocking::both ? O_CLOEXEC | O_NONBLOCK : O_CLOEXEC;

@@ -1,4 +1,4 @@
-// One system call each, with the outcomes that matter told apart.
+// Thin wrappers of single system calls that distinguish the outcomes that callers need.
 #pragma once
 
 #include "base/result.h"
@@ -23,26 +23,28 @@ struct IoResult {
     std::size_t count = 0;
 };
 
-// Error of a system call as an Error: "open /x: No such file or directory".
+// Turns the errno of a system call into an Error: "open /x: No such file or directory".
 Error system_error(std::string_view what, int error_number);
 
-// The path with all symlinks resolved (realpath(3)). Absent: it does not exist, or must not be
-// seen.
+// Returns the path with all symlinks resolved (realpath(3)). Returns nullopt if the path does not
+// exist or cannot be accessed.
 std::optional<std::string> real_path(const std::string& path);
 
-// What a symbolic link says (readlink(2)). Absent: it is none, or does not tell.
+// Returns the target of a symlink (readlink(2)). Returns nullopt if `path` is not a symlink or
+// cannot be read.
 std::optional<std::string> link_target(const std::string& path);
 
-// All of it, waiting as long as that takes. False, with errno: not all could be written.
+// Writes all bytes and waits if necessary. Returns false and sets errno if not all could be
+// written.
 bool write_all(int fd, std::string_view bytes);
 
-// A read error counts as the end: on the master of a terminal EIO is how the end is told (pty(7)).
+// Reports a read error as the end, because EIO on the master of a terminal means the end (pty(7)).
 IoResult read_some(int fd, char* to, std::size_t size);
 IoResult read_some(int fd, const iovec* parts, int count);
 IoResult write_some(int fd, std::string_view bytes);
 
-// A duplicate of our own of a standard descriptor, above 2, that does not block: the flags of a
-// descriptor shared with other processes are left alone where the kernel lets us.
+// Our own nonblocking duplicate (above 2) of a standard descriptor. Where the kernel allows it, the
+// flags of a descriptor shared with other processes stay unchanged.
 class StdioEnd {
 public:
     static Result<StdioEnd> open(int fd, bool for_writing);
@@ -63,15 +65,16 @@ private:
     bool is_terminal_;
 };
 
-// Descriptors 0, 1 and 2 that are not open become /dev/null, else the next pipe would get one of
-// their numbers.
+// Opens /dev/null for those of 0, 1 and 2 that are not open. Otherwise the next pipe would get one
+// of these numbers.
 void open_missing_stdio();
 
-// Lets this process open as many descriptors as it may be allowed. Returns the limit as it was,
-// which programs get: some do things for each descriptor that there could be.
+// Raises the limit of open descriptors to the hard limit. Returns the old limit, which the programs
+// get: some programs do work for each possible descriptor.
 rlimit raise_open_files_limit();
 
-// Descriptors that were left open by whoever started us must not reach the programs we start.
+// Descriptors inherited from the process that started execward must not reach the programs that it
+// starts.
 void mark_inherited_descriptors_close_on_exec();
 
 struct Pipe {
@@ -79,12 +82,12 @@ struct Pipe {
     UniqueFd write;
 };
 
-// The ends of a new pipe that do not block.
+// The nonblocking ends of a new pipe.
 enum class NonBlocking : std::uint8_t { none, read_end, write_end, both };
 
 Result<Pipe> make_pipe(NonBlocking ends = NonBlocking::none);
 
-// Two ends of a stream socket (unix(7)). Ours does not block.
+// Two ends of a stream socket (unix(7)). Our end does not block.
 struct SocketPair {
     UniqueFd ours;
     UniqueFd theirs;
@@ -93,7 +96,7 @@ struct SocketPair {
 Result<SocketPair> make_socket_pair();
 Result<void> set_nonblocking(int fd);
 
-// Bytes that can be read at once.
+// The number of bytes that can be read without blocking.
 std::size_t readable_bytes(int fd);
 
 } // namespace ew::os

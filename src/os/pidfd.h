@@ -1,4 +1,4 @@
-// A descriptor of a process, by which no other one is ever meant (pidfd_open(2)).
+// A descriptor that always refers to the same process (pidfd_open(2)).
 #pragma once
 
 #include "base/unique_fd.h"
@@ -7,11 +7,12 @@
 
 namespace ew::os {
 
-// Of the process whose number `pid` is now: surely the one that was meant only if it is a child
-// that nobody has reaped yet. Empty, with errno: it is gone, or there are no more descriptors.
+// Opens the process that has the number `pid` now. This is surely the intended process only if it
+// is a child that nobody has reaped yet. Returns an empty descriptor and sets errno if the process
+// is gone, or if there are no more descriptors.
 UniqueFd open_pidfd(pid_t pid);
 
-// The kernel's answer is of no interest: what has ended is as wanted.
+// Ignores the kernel's result: if the process has ended, nothing is left to do.
 void signal_by_pidfd(int pidfd, int signal);
 
 } // namespace ew::os

@@ -40,13 +40,13 @@ void Poller::change(int fd, Token token, Interest interest) {
 }
 
 void Poller::unwatch(int fd) {
-    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); // not watched: as it should be
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); // may be unwatched already
 }
 
 std::span<const Token> Poller::wait(std::optional<TimePoint> deadline, TimePoint now) {
     if (!deadline) return wait_for(-1);
     if (*deadline <= now) return wait_for(0);
-    // Rounded up: waking before the deadline would only mean waiting again.
+    // Rounded up, because a wake-up before the deadline would only start another wait.
     const auto rest = std::chrono::ceil<Millis>(*deadline - now).count();
     return wait_for(static_cast<int>(std::min<std::int64_t>(rest, INT_MAX)));
 }

@@ -1,4 +1,4 @@
-// epoll: waits for descriptors and hands back tokens. Never calls anyone.
+// A wrapper of epoll: waits for descriptors and returns their tokens. It has no callbacks.
 #pragma once
 
 #include "base/clock.h"
@@ -13,10 +13,10 @@
 
 namespace ew::os {
 
-// What a descriptor is watched under, and what the poller hands back when it is ready.
+// The key of a watched descriptor. The poller returns it when the descriptor is ready.
 struct Token {
-    std::uint8_t source = 0; // what kind of descriptor it is; the owner of the loop enumerates them
-    std::uint64_t serial = 0; // whose it is; never used twice, so a stale token finds nothing
+    std::uint8_t source = 0;  // the kind of descriptor; the owner of the loop defines the values
+    std::uint64_t serial = 0; // the owner's serial; never reused, so a stale token finds no owner
 };
 
 enum class Interest : std::uint32_t { none = 0, read = EPOLLIN, write = EPOLLOUT };
@@ -27,13 +27,14 @@ public:
 
     int fd() const { return epoll_.get(); }
 
-    // False: this kind of descriptor cannot be waited for (a regular file is always ready,
-    // epoll(7)).
+    // Returns false if epoll does not support this kind of descriptor (a regular file is always
+    // ready, epoll(7)).
     bool watch(int fd, Token token, Interest interest);
     void change(int fd, Token token, Interest interest);
     void unwatch(int fd);
 
-    // What is ready now, or when something is. The span is valid until the next call.
+    // wait() returns the ready tokens, and waits for one if there is none. ready_now() does not
+    // wait. The span is valid until the next call.
     std::span<const Token> wait(std::optional<TimePoint> deadline, TimePoint now);
     std::span<const Token> ready_now();
 

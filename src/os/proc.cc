@@ -30,7 +30,7 @@ std::vector<pid_t> numbers_in(const std::string& text) {
     return numbers;
 }
 
-// What /proc/PID/stat tells (proc(5)).
+// The fields of /proc/PID/stat (proc(5)).
 struct Status {
     bool is_zombie = false;
     pid_t parent = 0;
@@ -38,9 +38,9 @@ struct Status {
     std::uint64_t start_time = 0;
 };
 
-// The field with this number in the manual page; 0 if it is no number.
+// Returns the field with this number in the manual page. Returns 0 if it is not a number.
 std::uint64_t field(std::string_view after_name, std::size_t number) {
-    constexpr std::size_t first = 3; // of those after the name
+    constexpr std::size_t first = 3; // the number of the first field behind the name
     for (std::size_t i = first; i < number; ++i)
         after_name.remove_prefix(std::min(after_name.find(' ') + 1, after_name.size()));
     std::uint64_t value = 0;
@@ -50,7 +50,7 @@ std::uint64_t field(std::string_view after_name, std::size_t number) {
 
 std::optional<Status> status_of(pid_t pid) {
     const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
-    const std::size_t name_end = stat.rfind(')'); // the name may hold anything
+    const std::size_t name_end = stat.rfind(')'); // the name may contain any character
     if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
     const std::string_view after_name = std::string_view(stat).substr(name_end + 2);
     const char state = after_name.front();
@@ -58,7 +58,7 @@ std::optional<Status> status_of(pid_t pid) {
                   field(after_name, 20), field(after_name, 22)};
 }
 
-// Children belong to the thread that made them.
+// The kernel lists children by the thread that created them.
 std::vector<pid_t> children_of(pid_t pid, const Status& status) {
     const std::string tasks = fmt::format("/proc/{}/task", pid);
     if (status.threads == 1)
@@ -121,7 +121,7 @@ std::vector<ProcessIdentity> descendants_of(pid_t pid) {
 
 void signal_process(const ProcessIdentity& process, int signal) {
     const UniqueFd pidfd = open_pidfd(process.pid);
-    // The pidfd stays with one process; that it is the right one is checked after opening it.
+    // A pidfd always refers to one process. The second look-up confirms that it is the right one.
     if (!pidfd || living_process(process.pid) != process) return;
     signal_by_pidfd(pidfd.get(), signal);
 }

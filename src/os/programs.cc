@@ -39,7 +39,7 @@ std::string parent_of(const std::string& path) {
     return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-// 0, or why the file cannot be executed.
+// Returns 0, or the errno that says why the file cannot be executed.
 int obstacle_to_run(const std::string& path) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) return errno;
@@ -70,8 +70,9 @@ bool others_may_write(const struct stat& info) {
     return (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-// Whether the place belongs to root or us and is open to no others. Above what counts others may
-// write if it is sticky: then nobody can rename what belongs to somebody else (inode(7)).
+// Returns true if root or we own the directory and others cannot write to it. A directory above
+// (`is_above`) may be writable for others if it is sticky: then nobody can rename entries of
+// another user (inode(7)).
 bool is_guarded(const struct stat& info, bool is_above) {
     if (!is_ours(info.st_uid)) return false;
     return !others_may_write(info) || (is_above && (info.st_mode & S_ISVTX) != 0);
@@ -158,7 +159,7 @@ bool TrustedPrograms::is_trusted_path(const std::string& path) const {
            std::any_of(path_.begin(), path_.end(), is_here);
 }
 
-// What is missing is as good as the place where it could be made.
+// A missing directory is trusted if the directory where it could be created is trusted.
 bool TrustedPrograms::is_trusted_directory(const std::string& directory) const {
     if (is_in_unsafe_place(directory)) return false;
     struct stat info = {};
@@ -170,12 +171,12 @@ bool TrustedPrograms::is_trusted_directory(const std::string& directory) const {
            S_ISDIR(info.st_mode) && is_guarded(info, false);
 }
 
-// Where the absolute path leads, found as path_resolution(7) says, if every directory on the way,
-// those of the symlinks too, is out of reach of others and in no unsafe place. The last one, and
-// what it leads to, is the caller's to look at.
+// Resolves the absolute path as described in path_resolution(7). Returns nullopt if others can
+// write to a directory on the way (including the directories of symlinks), or if such a directory
+// is in an unsafe place. The caller must check the last component and its target.
 std::optional<std::string> TrustedPrograms::guarded_target(const std::string& path) const {
-    constexpr int max_links = 40; // the kernel's
-    std::string reached = "/";    // free of symlinks
+    constexpr int max_links = 40; // the limit of the kernel
+    std::string reached = "/";    // contains no symlinks
     std::string left = path;
     for (int links = 0; !left.empty();) {
         const std::size_t end = std::min(left.find('/'), left.size());

@@ -1,6 +1,6 @@
-// Which file a command's name stands for, and whether that file is out of reach of what is run for
-// agents. All of it is about now: whoever may write to a directory on the way can change the
-// answer a moment later, so resolve once, show the result, and execute that path.
+// Finds the file that a command name refers to, and decides whether agents' programs are unable to
+// change that file. The answers are true only now: a user who can write to a directory on the way
+// can change them a moment later. So resolve once, show the result, and execute that path.
 #pragma once
 
 #include "base/result.h"
@@ -12,37 +12,40 @@
 
 namespace ew::os {
 
-// The file that execvp(3) would run for `word`, with all symlinks resolved: below `directory` if
-// the word has a slash and is relative, else from the directories of `path_variable` (an empty
-// one is `directory`, which is absolute). The program should still see `word` as its argv[0].
-// Errors: spawn_not_found, or spawn_failed if it is there and no executable file.
+// Returns the file that execvp(3) would execute for `word`, with all symlinks resolved. If the word
+// has a slash and is relative, it is relative to `directory`; without a slash it is searched in
+// `path_variable`, in which an empty element means `directory`. `directory` is absolute. The
+// program should still see `word` as its argv[0]. Errors: spawn_not_found, or spawn_failed if the
+// file exists but is not executable.
 Result<std::string> resolve_program(const std::string& word, std::string_view path_variable,
                                     const std::string& directory);
 
 struct TrustPlaces {
-    std::string path;                         // the PATH that the programs will have
-    std::vector<std::string> workspace_roots; // what agents may write to
+    std::string path;                         // the PATH of the programs
+    std::vector<std::string> workspace_roots; // directories that agents may write to
     std::vector<std::string> temporary_directories = {"/tmp", "/var/tmp",
                                                       "/dev/shm"}; // and $TMPDIR
 };
 
-// Trust in programs by where they are. A directory is trusted if it and those above it belong to
-// root or to us, if no others may write to it (nor, unless it is sticky, to one above it), and if
-// it is, with symlinks resolved, neither a workspace or temporary directory nor in one. The same is
-// asked of the places of all symlinks on the way, so that nobody can turn them elsewhere.
+// Decides by its location whether a program is trusted. A directory is trusted if all of this is
+// true: root or we own it and the directories above it; others cannot write to it, nor to a
+// directory above it unless that one is sticky; with symlinks resolved it is not a workspace or
+// temporary directory, nor inside one. The same applies to the directories of all symlinks on the
+// way, so that nobody can redirect them.
 class TrustedPrograms {
 public:
     explicit TrustedPrograms(TrustPlaces places);
 
-    // A bare name: every directory of PATH up to the first that has it is absolute and trusted, and
-    // so is the file it leads to. One that no directory has could be a shell's builtin; it is
-    // trusted if all of them are. An absolute path: its own directory, as spelled, is one of the
-    // system's such as /usr/bin or one of PATH, and it leads to a trusted file. So the word's last
-    // part is a name that whoever looks after that directory has given. Other words: never.
+    // A bare name is trusted if every directory of PATH up to the first one that has it is absolute
+    // and trusted, and if the file is trusted too. A name that no directory has could be a shell
+    // builtin; it is trusted if all directories of PATH are. An absolute path is trusted if its
+    // directory, as spelled, is a system directory such as /usr/bin or is in PATH, and if it leads
+    // to a trusted file. So the maintainer of that directory has chosen the last component of the
+    // word. Other words are never trusted.
     bool is_trusted(std::string_view word) const;
 
-    // Does this absolute path, itself in a trusted directory, lead to a file in a trusted directory
-    // that only root or we may write to?
+    // Returns true if this absolute path is in a trusted directory and leads to a file in a trusted
+    // directory that only root or we may write to.
     bool is_trusted_file(const std::string& path) const;
 
 private:
@@ -53,7 +56,7 @@ private:
     std::optional<std::string> guarded_target(const std::string& path) const;
 
     std::vector<std::string> path_;
-    std::vector<std::string> unsafe_; // as given and with symlinks resolved
+    std::vector<std::string> unsafe_; // as passed in, and with symlinks resolved
 };
 
 } // namespace ew::os

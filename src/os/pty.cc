@@ -18,7 +18,7 @@ Result<Pty> open_pty(WindowSize size) {
         return system_error("unlock the terminal", errno);
     UniqueFd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (!slave) return system_error("open the terminal", errno);
-    (void)set_window_size(master.get(), size); // it is there: it was opened just now
+    (void)set_window_size(master.get(), size); // cannot fail: the terminal was opened just now
     return Pty{std::move(master), std::move(slave)};
 }
 

@@ -14,18 +14,18 @@ struct WindowSize {
 };
 
 struct Pty {
-    UniqueFd master; // does not block
+    UniqueFd master; // nonblocking
     UniqueFd slave;  // for the child; close it once the child has it
 };
 
-// The slave is opened through the master (TIOCGPTPEER, ioctl_tty(2)), so no path is looked up that
+// Opens the slave through the master (TIOCGPTPEER, ioctl_tty(2)), so that no path is looked up that
 // a mount namespace could have changed.
 Result<Pty> open_pty(WindowSize size);
 
-// The kernel sends SIGWINCH to the foreground process group. False: the terminal is gone.
+// The kernel sends SIGWINCH to the foreground process group. Returns false if the terminal is gone.
 bool set_window_size(int master, WindowSize size);
 
-// What the line discipline does with input at this moment.
+// The current input mode of the line discipline.
 struct LineMode {
     bool is_canonical = false;
     bool echoes = true;
@@ -34,8 +34,8 @@ struct LineMode {
 
 LineMode line_mode(int master);
 
-// In canonical mode the line discipline keeps this many bytes of a line and drops the rest
-// (termios(3)).
+// The length of the longest line in canonical mode. The line discipline drops the rest of a longer
+// line (termios(3)).
 constexpr std::size_t longest_canonical_line = 4095;
 
 } // namespace ew::os

@@ -63,7 +63,7 @@ Result<ShellProgram> find_wanted(const std::string& wanted) {
 }
 
 std::string shell_in_user_database() {
-    constexpr std::size_t room = 16384; // more than any entry that makes sense
+    constexpr std::size_t room = 16384; // more than any reasonable entry of the user database
     std::vector<char> buffer(room);
     passwd entry = {};
     passwd* found = nullptr;

@@ -1,4 +1,4 @@
-// Which shell runs a script.
+// Selects the shell that runs a script.
 #pragma once
 
 #include "base/result.h"
@@ -14,15 +14,15 @@ struct ShellProgram {
     std::string path; // absolute
 };
 
-// Absent: the user's login shell (of $SHELL, else of the user database) if it is of a known kind
-// and lies where only root or the user can put it, else bash, else sh. A name: looked for only in
-// the system's directories. A path: absolute, executable, and named like a known shell. That says
-// nothing about what it is: before its script is read as a shell would, ask whether the path is one
-// of TrustedPrograms.
-// The user database may be on a network: call it once, not for each command.
+// Without `wanted`: returns the user's login shell (from $SHELL, else from the user database) if
+// its kind is known and only root or the user can write to its place; else bash, else sh. A name is
+// searched only in the system directories. A path must be absolute, executable, and named like a
+// known shell. The name does not prove what the program is: before its script is parsed as a shell
+// would, ask TrustedPrograms about the path.
+// The user database may be on a network: call this once, not for each command.
 Result<ShellProgram> find_shell(const std::optional<std::string>& wanted);
 
-// The same with the login shells to consider, best first.
+// The same, with a list of login shells to consider, best first.
 Result<ShellProgram> find_shell(const std::optional<std::string>& wanted,
                                 const std::vector<std::string>& login_shells);
 

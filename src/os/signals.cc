@@ -23,7 +23,7 @@ void take_over_signals() {
         struct sigaction action = {};
         if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) continue;
         action.sa_handler = SIG_DFL;
-        (void)::sigaction(signal, &action, nullptr); // the two of libc itself refuse
+        (void)::sigaction(signal, &action, nullptr); // libc refuses two of its own
     }
     sigset_t blocked = taken_signals();
     for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ})
@@ -39,7 +39,8 @@ Signals::Signals() {
 
 Signals::Taken Signals::take() {
     Taken taken;
-    // What does not fit is reported again; each signal is pending at most twice (signal(7)).
+    // The next read returns the signals that do not fit. Each signal is pending at most twice
+    // (signal(7)).
     std::array<signalfd_siginfo, 8> pending;
     const ssize_t size = ::read(fd_.get(), pending.data(), sizeof pending);
     for (std::size_t i = 0; size > 0 && i < static_cast<std::size_t>(size) / sizeof pending[0];

@@ -8,16 +8,16 @@
 
 namespace ew::os {
 
-// Undoes what the one who started us did to signals, and blocks those that we take or that must not
-// kill or stop us: SIGPIPE (a client that is gone is an error of write), SIGTTIN and SIGTTOU.
-// Blocked and not ignored, because an ignored signal would stay ignored in the programs we start.
+// Resets the signal state inherited from the parent. Blocks the signals that execward handles, and
+// those that must not kill or stop it: SIGPIPE (write() reports that a client is gone), SIGTTIN and
+// SIGTTOU. They are blocked and not ignored, because programs would inherit an ignored signal.
 void take_over_signals();
 
 // The signals that both processes wait for: SIGTERM, SIGINT, SIGHUP and SIGCHLD.
 sigset_t taken_signals();
 
-// Reports the taken signals. epoll knows a signalfd by the process that added it
-// (signalfd(2)), so after a fork there must be a new one.
+// Reports the taken signals. epoll binds a signalfd to the process that added it (signalfd(2)), so
+// a forked process needs a new object.
 class Signals {
 public:
     Signals();
@@ -25,8 +25,8 @@ public:
     int get() const { return fd_.get(); }
 
     struct Taken {
-        bool child = false; // some child changed its state
-        int ending = 0;     // SIGTERM, SIGINT or SIGHUP; 0: none
+        bool child = false; // a child changed its state
+        int ending = 0;     // SIGTERM, SIGINT or SIGHUP; 0 if none
     };
 
     Taken take();
@@ -35,7 +35,7 @@ private:
     UniqueFd fd_;
 };
 
-// "SIGTERM" for 15; "SIG42" for one without a name of its own.
+// Returns "SIGTERM" for 15, and "SIG42" for a signal without a name.
 std::string signal_name(int number);
 
 } // namespace ew::os

@@ -16,9 +16,9 @@ namespace ew::os {
 
 namespace {
 
-// What runs on it makes system calls only, and its frames are small.
+// Enough for the code on it, which only makes system calls and has small frames.
 constexpr std::size_t stack_size = 16 << 10;
-constexpr std::string_view default_path = "/bin:/usr/bin"; // as execvp(3) without PATH
+constexpr std::string_view default_path = "/bin:/usr/bin"; // as execvp(3) does without PATH
 
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
@@ -47,7 +47,7 @@ std::string_view step_name(StartStep step) {
     return "start";
 }
 
-// Without what the program gets as stdin if nothing is to come from us: see ChildPlan::stdio.
+// Opens no /dev/null for a stdin without input; the child does that (ChildPlan::stdio).
 Result<ProgramDescriptors> open_our_ends(const SpawnRequest& request) {
     ProgramDescriptors result;
     const auto give = [&](UniqueFd fd, std::initializer_list<int> places) {
@@ -99,7 +99,7 @@ Result<void> check_strings(const SpawnRequest& request) {
     return {};
 }
 
-// One with a slash is a path already; an empty element of PATH means the working directory.
+// A program with a slash is a path already. An empty element of PATH means the working directory.
 std::vector<std::string> program_candidates(const SpawnRequest& request) {
     const std::string& program = request.argv.front();
     if (program.find('/') != std::string::npos || program.empty()) return {program};
@@ -116,7 +116,7 @@ std::vector<std::string> program_candidates(const SpawnRequest& request) {
 }
 
 PendingStart::~PendingStart() {
-    CHECK(is_over() || descriptors_.ours.pid == 0); // the child would run on a stack that is gone
+    CHECK(is_over() || descriptors_.ours.pid == 0); // else the child's stack would be freed
 }
 
 Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& request,
@@ -125,8 +125,8 @@ Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& re
     std::unique_ptr<PendingStart> start(new PendingStart);
     TRY(start->prepare(request, server));
     start->descriptors_ = TRY(open_our_ends(request));
-    // The child writes a few bytes into the empty pipe, so it does not matter that its end does not
-    // block either.
+    // The child's end does not block either. That is harmless, because the few bytes fit into the
+    // empty pipe.
     Pipe report = TRY(make_pipe(NonBlocking::both));
     start->report_ = std::move(report.read);
     start->plan_.report = report.write.get();
@@ -182,10 +182,10 @@ Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request)
 }
 
 Result<void> PendingStart::launch() {
-    // Not mapped for each start: what was let go of is there again without a system call.
+    // From the heap and not from mmap(): a freed stack is reused without a system call.
     stack_ = std::make_unique_for_overwrite<char[]>(stack_size);
-    // CLONE_VM without CLONE_VFORK: no page tables are copied, and we do not stand still while the
-    // child enters a directory or loads a program from a slow disk.
+    // CLONE_VM without CLONE_VFORK: no page tables are copied, and the server does not wait while
+    // the child enters a directory or loads a program from a slow disk.
     const int pid = ::clone(run_child, stack_.get() + stack_size, CLONE_VM | SIGCHLD, &plan_);
     if (pid < 0) return system_error("create a process", errno);
     descriptors_.ours.pid = pid;
@@ -198,11 +198,12 @@ std::optional<StartFailure> PendingStart::outcome() {
     char* const to = static_cast<char*>(static_cast<void*>(&failure));
     IoResult result = read_some(report_.get(), to, sizeof failure);
     if (result.state == IoState::progress) {
-        CHECK(result.count == sizeof failure); // below PIPE_BUF, so whole (pipe(7))
+        CHECK(result.count == sizeof failure); // below PIPE_BUF, so complete (pipe(7))
         failure_ = failure;
         result = read_some(report_.get(), to, sizeof failure);
     }
-    // Only the end says that the child has left our memory: after a failure it has yet to exit.
+    // Only the end of the report shows that the child has left our memory: after a failure it still
+    // has to exit.
     if (result.state != IoState::end) return std::nullopt;
     is_over_ = true;
     return failure_;

@@ -1,5 +1,5 @@
-// Starting a program. Nothing here waits: the child sets itself up beside the running server and
-// tells by its report descriptor whether exec worked.
+// Starts programs without waiting. The child sets itself up while the server runs, and reports a
+// failed exec through a pipe.
 #pragma once
 
 #include "base/result.h"
@@ -19,40 +19,43 @@
 namespace ew::os {
 
 struct SpawnRequest {
-    std::vector<std::string> argv;   // argv[0] names the program
-    std::optional<std::string> arg0; // what the program sees as argv[0] instead
+    std::vector<std::string> argv;   // argv[0] is the program to execute
+    std::optional<std::string> arg0; // the argv[0] that the program sees instead
     std::vector<std::pair<std::string, std::string>> environment;
     std::string directory;
-    std::optional<WindowSize> terminal; // absent: pipes
-    bool pipe_stdin = false;            // with pipes: a pipe for stdin, else /dev/null
-    // Instead of all that: its stdin is an end of a stream socket whose other end is
-    // Spawned::output, its stdout goes nowhere, its stderr is a pipe.
+    std::optional<WindowSize> terminal; // nullopt: use pipes
+    bool pipe_stdin = false;            // without a terminal: stdin is a pipe, else /dev/null
+    // Replaces all of the above: stdin is an end of a stream socket whose other end is
+    // Spawned::output, stdout is discarded, stderr is a pipe.
     bool socket_stdin = false;
     std::vector<ChildLimit> limits;
 };
 
-// A child that was created, with our ends of its descriptors. None of them blocks.
+// A created child with our ends of its descriptors. None of them blocks.
 struct Spawned {
     pid_t pid = 0;
-    UniqueFd input;  // pipe: its stdin, empty without one. terminal: empty, `output` goes both ways
+    UniqueFd input;  // pipe to stdin; empty without one, and with a terminal (then `output` is used
+                     // for both directions)
     UniqueFd output; // stdout, or the master of the terminal
     UniqueFd error;  // stderr; empty with a terminal
 };
 
-// The descriptors of a program: what it gets as 0, 1 and 2, and our ends of them.
+// The descriptors of a program: its 0, 1 and 2, and our ends of them.
 struct ProgramDescriptors {
     int stdio[3] = {-1, -1, -1}; // borrowed from child_ends
     std::vector<UniqueFd> child_ends;
-    Spawned ours; // without a pid
+    Spawned ours; // has no pid
 };
 
-// A terminal, or pipes. Errors: no more descriptors or terminals.
+// Opens a terminal or pipes. Errors: no more descriptors or terminals.
 Result<ProgramDescriptors> open_program_descriptors(const SpawnRequest& request);
 
-// Errors: spawn_failed for what no program can be given: a NUL byte, a variable without a name.
+// Returns spawn_failed if a string cannot be passed to a program: it contains a NUL byte, or it is
+// a variable without a name.
 Result<void> check_strings(const SpawnRequest& request);
 
-// The paths to try, in order, as execvp(3) does with the PATH of the program's own environment.
+// Returns the paths to try, in order, as execvp(3) does with the PATH of the program's own
+// environment.
 std::vector<std::string> program_candidates(const SpawnRequest& request);
 
 // A start between clone and exec. The child runs in our memory until `report` reaches its end, so
@@ -70,8 +73,9 @@ public:
 
     Spawned& spawned() { return descriptors_.ours; }
 
-    // Once `report` is readable. Absent: not there yet. StartStep::none: exec worked (or the child
-    // was killed before it could fail, which shows as its exit).
+    // Call this when `report` is readable. Returns nullopt if the outcome is not known yet. Returns
+    // StartStep::none if exec worked (or if the child was killed before it could fail, which its
+    // exit shows).
     std::optional<StartFailure> outcome();
 
     bool is_over() const { return is_over_; }
@@ -82,21 +86,21 @@ private:
     Result<void> prepare(const SpawnRequest& request, pid_t server);
     Result<void> launch();
 
-    std::vector<std::string> texts_; // what the pointers below point into
+    std::vector<std::string> texts_; // the storage that the pointers below point into
     std::vector<char*> argv_;
     std::vector<char*> shell_argv_;
     std::vector<char*> environment_;
     std::vector<const char*> programs_;
     std::vector<ChildLimit> limits_;
-    ProgramDescriptors descriptors_; // the child's ends until it exists
+    ProgramDescriptors descriptors_; // holds the child's ends until the child exists
     ChildPlan plan_;
     UniqueFd report_;
-    std::unique_ptr<char[]> stack_; // of the child, until exec
+    std::unique_ptr<char[]> stack_; // the child's stack until exec
     StartFailure failure_;
     bool is_over_ = false;
 };
 
-// The failure as an error for the client, with the object it concerns named.
+// Turns the failure into an error for the client that names the object it concerns.
 Error describe(const StartFailure& failure, const SpawnRequest& request);
 
 } // namespace ew::os

@@ -32,7 +32,7 @@ bool is_old(const Line& line) {
     return line.kind != LineKind::added;
 }
 
-// A chunk as it is applied: at a line of the file, with these lines.
+// A chunk as it is applied: these lines, at this position in the file.
 struct Edit {
     std::size_t begin = 0; // counts from 0
     std::vector<Line> lines;
@@ -47,15 +47,15 @@ bool is_empty_line(const Line& line, LineKind kind) {
     return line.kind == kind && line.text.empty();
 }
 
-// Takes an empty line away from the end of the lines, if it may be a separator in the patch.
+// Removes an empty line from the end of the lines if it may be a separator in the patch.
 bool drop_separator(std::vector<Line>& lines) {
     if (lines.empty() || !is_empty_line(lines.back(), LineKind::context)) return false;
     lines.pop_back();
     return true;
 }
 
-// Takes away the line that follows the last newline, as some see it: an empty one to be removed,
-// and the one that is to stand in its place.
+// Some patches count an empty line behind the last newline. Removes that line (an empty line to be
+// removed) and the empty line that replaces it.
 bool drop_line_behind_end(std::vector<Line>& lines) {
     const auto last_old = std::find_if(lines.rbegin(), lines.rend(), is_old);
     if (last_old == lines.rend() || !is_empty_line(*last_old, LineKind::removed)) return false;
@@ -83,7 +83,7 @@ std::string_view disregarded_on(MatchLevel level) {
     return "blanks at both ends and the kinds of dashes, quotation marks and blanks";
 }
 
-// Finds the places of chunks, one after the other.
+// Finds the positions of the chunks in order.
 class Locator {
 public:
     Locator(std::span<const TextLine> file, const std::vector<Chunk>& chunks)
@@ -114,12 +114,12 @@ public:
     }
 
 private:
-    // Where the search for a chunk begins, behind its `@@` lines.
+    // The position behind the `@@` lines of a chunk, where its search begins.
     struct Begin {
         std::size_t cursor = 0;
         MatchLevel level = MatchLevel::exact;
-        std::optional<Places> unsure = {}; // it is the first of these, of which none is exact
-        std::string_view context = {};     // the `@@` line that is unsure
+        std::optional<Places> unsure = {}; // inexact candidates; the cursor is behind the first
+        std::string_view context = {};     // the `@@` line of `unsure`
     };
 
     static std::vector<std::string_view> wanted_by(const std::vector<Chunk>& chunks) {
@@ -153,7 +153,7 @@ private:
         return Edit{is_at_end ? file_.size() : begin_.cursor, chunk.lines, begin_.level};
     }
 
-    // `lines` loses what is disregarded at its end.
+    // Removes from `lines` the lines at the end that were disregarded.
     Result<Places> find(const Chunk& chunk, WantedLines wanted, std::vector<Line>& lines) {
         constexpr int most_separators = 4;
         Places places = TRY(find_whole(chunk, wanted));
@@ -162,7 +162,7 @@ private:
         if (wanted.count > 1 && drop_line_behind_end(fewer)) {
             places = TRY(searched_.place_at_end({wanted.first, wanted.count - 1}, begin_.cursor));
             if (places.count > 0) lines = std::move(fewer);
-            return places; // its last line is none that drop_separator() would take
+            return places; // drop_separator() cannot drop its last line
         }
         for (int i = 0; i < most_separators && places.count == 0; ++i) {
             if (--wanted.count == 0 || !drop_separator(fewer)) break;
@@ -177,7 +177,7 @@ private:
         if (chunk.is_at_end) places = TRY(searched_.place_at_end(wanted, begin_.cursor));
         if (places.count == 0) places = TRY(searched_.places(wanted, begin_.cursor));
         if (places.count == 0 && !chunk.contexts.empty())
-            places = TRY(searched_.places(wanted, begin_.cursor - 1)); // the `@@` line itself
+            places = TRY(searched_.places(wanted, begin_.cursor - 1)); // from the `@@` line itself
         return places;
     }
 
@@ -233,17 +233,17 @@ private:
 
     std::span<const TextLine> file_;
     Searched searched_;
-    std::size_t cursor_ = 0; // behind the last chunk
-    std::size_t wanted_ = 0; // how many of the wanted lines have had their turn
+    std::size_t cursor_ = 0; // position behind the last chunk
+    std::size_t wanted_ = 0; // number of wanted lines that were already searched
     Begin begin_;
 };
 
-// Writes the file after: lines of the file before, and those added.
+// Writes the new file: lines of the old file, and the added lines.
 class Writer {
 public:
     explicit Writer(std::span<const TextLine> file) : file_(file) {}
 
-    // Edits come in the order of the file.
+    // Edits must come in the order of the file.
     void apply(const Edit& edit) {
         CHECK(at_ <= edit.begin);
         keep_until(edit.begin);
@@ -265,7 +265,7 @@ public:
     }
 
 private:
-    // Lines that are being replaced, and how many have been.
+    // The lines being replaced, and the number of those already replaced.
     struct Removed {
         std::size_t begin = 0;
         std::size_t count = 0;
@@ -298,8 +298,8 @@ private:
         return at_ < file_.size() ? end_of(at_) : "\n";
     }
 
-    // The last line may have none: it gets what the one before it has, for as long as lines may
-    // still come behind it.
+    // The last line of the file may have no line end. More lines may follow it, so it gets the end
+    // of the line before it.
     std::string_view end_of(std::size_t line) const {
         if (!file_[line].end.empty()) return file_[line].end;
         return line > 0 ? file_[line - 1].end : "\n";
@@ -308,7 +308,7 @@ private:
     std::span<const TextLine> file_;
     std::size_t at_ = 0;
     std::string out_ = {};
-    std::string_view last_end_ = {}; // of what has been written
+    std::string_view last_end_ = {}; // the last line end written
     Removed removed_ = {};
 };
 
@@ -318,7 +318,7 @@ bool has_byte_order_mark(const Chunk& chunk) {
     });
 }
 
-// What is left out of account at the beginning of the file.
+// The prefix of the file that the chunks do not see.
 std::string_view prefix_of(std::string_view bytes, const std::vector<Chunk>& chunks) {
     if (!bytes.starts_with(byte_order_mark)) return {};
     if (std::any_of(chunks.begin(), chunks.end(), has_byte_order_mark)) return {};
@@ -341,7 +341,7 @@ Result<Updated> apply(const Update& update, std::string_view bytes) {
         edits.push_back(TRY(locator.locate(chunk)));
         updated.matches.push_back({edits.back().begin + 1, edits.back().level});
     }
-    // What is added at the end may stand before other chunks in the patch.
+    // A chunk that adds at the end of the file may stand before other chunks in the patch.
     std::stable_sort(edits.begin(), edits.end(),
                      [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
     Writer writer(file);

@@ -1,24 +1,25 @@
-// The update of one file: its bytes before, the chunks, its bytes after.
+// Updates one file: takes its old bytes and the chunks, and returns its new bytes.
 //
-// A chunk is looked for behind the one before it. `@@` lines are looked for first, each behind the
-// other, and move the beginning of that search. The lines of the chunk, without those it adds, must
-// then stand together; see patch/match.h for how strictly they are compared. Of several places that
-// match exactly the first counts. If lines match only with something disregarded, there must be one
-// place, or it is refused; likewise if an `@@` line could mean several lines that only resemble it,
-// and the lines of the chunk do not settle which.
+// The search for a chunk begins behind the chunk before it. The `@@` lines are searched first, each
+// behind the previous one, and move the beginning of the search. Then the lines of the chunk,
+// without the added ones, must be found as consecutive lines; patch/match.h defines how strictly
+// lines are compared. Of several exact matches the first counts. If lines match only with something
+// disregarded, there must be exactly one place, or the patch is refused. It is also refused if an
+// `@@` line could mean several lines that match only inexactly, and the lines of the chunk do not
+// decide between them.
 //
-// - A chunk that only adds lines adds them behind its `@@` line, or, without one or with `*** End
-//   of File`, at the end.
-// - A chunk with `*** End of File` is looked for at the end first, then as any other.
-// - Empty lines at the end of a chunk that the file does not have are taken for separators in the
-//   patch. At the end of the file, one that is to be removed is taken for what follows the last
-//   newline.
-// - If the lines of a chunk begin with the line that its `@@` already named, that line is meant.
-// - Lines that stay are those of the file, byte for byte.
-// - An added line ends as the line it stands in place of, or as the one before it, or behind it.
-// - A file without a newline at its end keeps lacking it. An empty file lacks none. A newline comes
-//   there if an empty line is added at the end.
-// - A byte order mark stays, unless the chunks have one themselves.
+// - A chunk with only added lines adds them behind its `@@` line. Without an `@@` line, or with
+//   `*** End of File`, it adds them at the end.
+// - A chunk with `*** End of File` is searched at the end first, then like any other chunk.
+// - Empty lines at the end of a chunk that the file does not have count as separators in the patch.
+//   At the end of the file, an empty line to be removed counts as the text behind the last newline.
+// - If the first line of a chunk repeats the line of its `@@`, both mean the same line.
+// - Context lines keep the bytes of the file.
+// - An added line gets the line end of the line that it replaces, or else of the line before it, or
+//   else of the line behind it.
+// - A file without a newline at its end stays without one. An empty file does not count as such. A
+//   file gets a newline at its end if an empty line is added there.
+// - A byte order mark stays, unless the chunks contain one.
 #pragma once
 
 #include "base/result.h"
@@ -35,15 +36,15 @@ namespace ew::patch {
 constexpr std::size_t largest_file = 16 << 20; // bytes
 constexpr std::size_t most_file_lines = 1'000'000;
 
-// Where a chunk was found. One that only adds lines stands in front of that line.
+// The position of a chunk. A chunk with only added lines is in front of this line.
 struct ChunkMatch {
-    std::size_t line = 0;                 // of the file before, from 1
-    MatchLevel level = MatchLevel::exact; // the laxest of its lines and its `@@` lines
+    std::size_t line = 0;                 // in the old file, counted from 1
+    MatchLevel level = MatchLevel::exact; // the least strict level of its lines and its `@@` lines
 };
 
 struct Updated {
     std::string bytes;
-    std::vector<ChunkMatch> matches; // one for each chunk
+    std::vector<ChunkMatch> matches; // one per chunk
 };
 
 // Errors: invalid_params (the chunks do not fit the file; "line 3: …" is a line of the patch),

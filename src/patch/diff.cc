@@ -16,12 +16,12 @@ namespace ew::patch {
 
 namespace {
 
-constexpr std::size_t most_lines = 1'000'000;  // of each text
-constexpr std::size_t most_edits = 1000;       // lines removed and added that are looked for
-constexpr std::size_t most_steps = 20'000'000; // comparisons of lines in doing so
+constexpr std::size_t most_lines = 1'000'000;  // in each text
+constexpr std::size_t most_edits = 1000;       // removed and added lines that the search finds
+constexpr std::size_t most_steps = 20'000'000; // comparisons of lines in the search
 
-using Lines = std::vector<std::string_view>; // with their ends
-using Numbers = std::vector<std::uint32_t>;  // equal ones for equal lines
+using Lines = std::vector<std::string_view>; // with their line ends
+using Numbers = std::vector<std::uint32_t>;  // equal lines have equal numbers
 
 struct Row {
     char kind = ' '; // ' ', '-' or '+'
@@ -35,14 +35,15 @@ Lines whole_lines_of(std::string_view text) {
     return lines;
 }
 
-// Which lines of two texts are not in both.
+// The lines of two texts that are not in both.
 struct Changes {
     std::vector<bool> removed; // lines of the first text
     std::vector<bool> added;   // lines of the second
 };
 
-// The fewest changes, after Myers, "An O(ND) Difference Algorithm and Its Variations" (1986). A
-// diagonal is the number of lines taken from the first text less those from the second.
+// Finds the fewest changes with the algorithm of Myers, "An O(ND) Difference Algorithm and Its
+// Variations" (1986). A diagonal is the number of lines taken from the first text minus the number
+// taken from the second.
 class ShortestEdit {
 public:
     ShortestEdit(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b)
@@ -57,7 +58,8 @@ public:
 private:
     using Diagonal = std::ptrdiff_t;
 
-    // How far into the first text each diagonal from -edits to edits has come; -1: nowhere.
+    // How far each diagonal from -edits to edits has come in the first text; -1 if it is not
+    // reached.
     using Reached = std::vector<Diagonal>;
 
     Diagonal reached(Diagonal edits, Diagonal diagonal) const {
@@ -65,21 +67,21 @@ private:
         return rounds_[static_cast<std::size_t>(edits)][static_cast<std::size_t>(diagonal + edits)];
     }
 
-    // Does the way to a diagonal come from the one above, by a line added?
+    // Returns true if the path to a diagonal comes from the one above, by an added line.
     bool comes_by_adding(Diagonal edits, Diagonal diagonal) const {
         if (diagonal == -edits) return true;
         if (diagonal == edits) return false;
         return reached(edits - 1, diagonal - 1) < reached(edits - 1, diagonal + 1);
     }
 
-    // Where the way to a diagonal is before it goes on along equal lines.
+    // Returns where the path enters a diagonal, before it follows equal lines.
     Diagonal entry(Diagonal edits, Diagonal diagonal) const {
         if (edits == 0) return 0;
         return comes_by_adding(edits, diagonal) ? reached(edits - 1, diagonal + 1)
                                                 : reached(edits - 1, diagonal - 1) + 1;
     }
 
-    // Says whether both texts are at their end.
+    // Returns true if both texts are at their end.
     bool advance(Diagonal edits) {
         const auto a_size = static_cast<Diagonal>(a_.size());
         const auto b_size = static_cast<Diagonal>(b_.size());
@@ -97,7 +99,7 @@ private:
         return false;
     }
 
-    // Goes the way back from the end.
+    // Follows the path back from the end.
     Changes traced() const {
         Changes changes = {std::vector<bool>(a_.size()), std::vector<bool>(b_.size())};
         auto diagonal = static_cast<Diagonal>(a_.size()) - static_cast<Diagonal>(b_.size());
@@ -114,7 +116,7 @@ private:
         return changes;
     }
 
-    // Diagonals beyond the end of a text take lines that it does not have.
+    // Diagonals beyond the end of a text refer to lines that do not exist.
     static void mark(std::vector<bool>& lines, Diagonal line) {
         if (line >= 0 && line < static_cast<Diagonal>(lines.size()))
             lines[static_cast<std::size_t>(line)] = true;
@@ -122,11 +124,11 @@ private:
 
     std::span<const std::uint32_t> a_;
     std::span<const std::uint32_t> b_;
-    std::vector<Reached> rounds_ = {}; // one for each number of edits
+    std::vector<Reached> rounds_ = {}; // one per number of edits
     std::size_t steps_ = 0;
 };
 
-// Numbers for the lines of both texts.
+// Assigns numbers to the lines of both texts.
 std::pair<Numbers, Numbers> numbered(std::span<const std::string_view> a,
                                      std::span<const std::string_view> b) {
     Lines sorted(a.begin(), a.end());
@@ -193,7 +195,7 @@ std::string shown(const Row& row) {
                        is_whole ? "" : "\\ No newline at end of file\n");
 }
 
-// Writes hunks until there is too much.
+// Writes hunks up to the limit.
 class Writer {
 public:
     Writer(const std::vector<Row>& rows, DiffLimits limits) : rows_(rows), limits_(limits) {}
@@ -214,8 +216,8 @@ public:
     }
 
 private:
-    // The end of the hunk with a change: rows are shown up to so many after a change, and what
-    // would leave no gap belongs to it.
+    // Returns the end of the hunk with this change. A hunk includes the context lines after a
+    // change, and further changes if no gap would be left between them.
     std::size_t end_of_hunk(std::size_t change) const {
         std::size_t last = change;
         for (std::size_t i = change; i < rows_.size() && i <= last + 2 * limits_.context + 1; ++i)
@@ -223,7 +225,7 @@ private:
         return std::min(last + limits_.context + 1, rows_.size());
     }
 
-    // How many lines of both texts are in front of a row.
+    // Counts the lines of both texts before a row.
     void count_until(std::size_t row) {
         for (; counted_ < row; ++counted_) {
             before_ += rows_[counted_].kind == '+' ? 0U : 1U;
@@ -231,7 +233,8 @@ private:
         }
     }
 
-    // "@@ -1,2 +1,3 @@" for the rows not counted yet. Empty sides name the line before them.
+    // Returns "@@ -1,2 +1,3 @@" for the rows that are not counted yet. An empty side names the line
+    // before it.
     std::string heading(std::size_t end) {
         const std::size_t before = before_;
         const std::size_t after = after_;
@@ -244,7 +247,7 @@ private:
 
     void put(const Row& row) {
         if (row.line.size() > limits_.most_bytes)
-            is_full_ = true; // without making it visible first
+            is_full_ = true; // before the effort of making the line visible
         else
             put(shown(row));
     }
@@ -258,8 +261,8 @@ private:
     DiffLimits limits_;
     std::string diff_ = {};
     bool is_full_ = false;
-    std::size_t counted_ = 0; // rows
-    std::size_t before_ = 0;  // of them, lines of the first text
+    std::size_t counted_ = 0; // number of rows
+    std::size_t before_ = 0;  // lines of the first text among them
     std::size_t after_ = 0;
 };
 

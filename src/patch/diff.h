@@ -1,4 +1,4 @@
-// What changed between two texts, for a person to read before a file is written.
+// The difference between two texts, for a person to review before a file is written.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@ namespace ew::patch {
 
 struct DiffLimits {
     std::size_t context = 3;          // lines around each change
-    std::size_t most_bytes = 1 << 20; // of the diff, beside its names and a last line
+    std::size_t most_bytes = 1 << 20; // of the diff, without its names and a last line
 };
 
-// A unified diff; empty if the texts are equal. Lines are made visible (core/text/display.h), so it
-// is for reading and not for patch(1). `old_name` and `new_name` must be so already.
+// Returns a unified diff, or an empty string if the texts are equal. Lines are made visible
+// (core/text/display.h), so the diff is for reading and not for patch(1). The caller must make
+// `old_name` and `new_name` visible.
 //
-// Texts that have too little in common are shown as one replaced by the other, between the lines
-// that they begin and end with. A diff that would be too long ends early, with a line that begins
-// with "…" and says so; so does one of texts with more lines than are compared.
+// If the texts have too little in common, the diff replaces one by the other between their common
+// first and last lines. A diff that would be too long ends early with a line that begins with "…"
+// and says so. The same happens if the texts have more lines than are compared.
 std::string unified_diff(std::string_view before, std::string_view after, std::string_view old_name,
                          std::string_view new_name, DiffLimits limits = {});
 

@@ -12,7 +12,7 @@ bool is_between(char32_t c, char32_t first, char32_t last) {
     return c >= first && c <= last;
 }
 
-// The character of ASCII that is easily written in place of this one, or NUL.
+// Returns the ASCII character that people often write instead of this one, or NUL.
 char folded(char32_t c) {
     if (is_between(c, 0x2010, 0x2015) || c == 0x2212) return '-';
     if (is_between(c, 0x2018, 0x201b)) return '\'';
@@ -42,8 +42,8 @@ std::string folded(std::string_view line) {
     return result;
 }
 
-// For each number of lines that have matched: how many still match when the next one does not
-// (the failure function of Knuth, Morris and Pratt).
+// Returns for each number of matched lines how many still match after a mismatch (the failure
+// function of Knuth, Morris and Pratt).
 std::vector<std::size_t> fallbacks_of(std::span<const std::uint32_t> lines) {
     std::vector<std::size_t> fallbacks(lines.size() + 1, 0);
     std::size_t matched = 0;
@@ -56,8 +56,8 @@ std::vector<std::size_t> fallbacks_of(std::span<const std::uint32_t> lines) {
     return fallbacks;
 }
 
-// Different numbers for different texts, from 1; 0 for what is not among those wanted. A search
-// instead of a hash: nobody can choose texts that make it slow.
+// Gives different numbers to different texts, from 1; 0 for a text that is not wanted. It uses a
+// binary search and no hash, so nobody can choose texts that make it slow.
 class Numbering {
 public:
     explicit Numbering(std::vector<std::string_view> wanted) : sorted_(std::move(wanted)) {

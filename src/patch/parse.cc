@@ -43,7 +43,7 @@ bool is_blank(std::string_view line) {
     return trimmed(line).empty();
 }
 
-// A part of the lines of a text, and the number of its first one.
+// A range of the lines of a text, and the number of the first one.
 struct Section {
     std::span<const TextLine> lines;
     std::size_t number = 1;
@@ -69,7 +69,7 @@ Section without_first(Section section) {
 }
 
 Section without_here_document(Section section) {
-    constexpr std::size_t fewest_lines = 4; // the wrapper, and a patch in it
+    constexpr std::size_t fewest_lines = 4; // the wrapper and the patch in it
     if (section.lines.size() < fewest_lines) return section;
     if (!begins_here_document(section.lines.front().text)) return section;
     if (trimmed(section.lines.back().text) != "EOF") return section;
@@ -77,7 +77,7 @@ Section without_here_document(Section section) {
     return without_blank_ends(without_first(section));
 }
 
-// What stands between the first and the last line of the patch.
+// Returns the lines between the first and the last line of the patch.
 Result<Section> body_of(Section section) {
     if (section.lines.empty())
         return wrong(1, fmt::format("there is nothing: expected `{}`", first_line));
@@ -101,7 +101,7 @@ std::string_view without_cr(std::string_view line) {
     return line;
 }
 
-// What stands behind a header, if the line begins with it.
+// Returns the text behind a header. Returns nullopt if the line does not begin with the header.
 std::optional<std::string_view> behind(std::string_view line, std::string_view header) {
     if (!line.starts_with(header)) return std::nullopt;
     return trimmed(line.substr(header.size()));
@@ -123,15 +123,15 @@ std::optional<LineKind> kind_of(std::string_view line) {
     return std::nullopt;
 }
 
-// The context that a line gives: empty for a plain `@@`.
+// Returns the context of a line; it is empty for a plain `@@`.
 std::optional<std::string_view> context_in(std::string_view line) {
     if (trimmed_end(line) == "@@") return std::string_view();
     if (line.starts_with("@@ ")) return line.substr(3);
     return std::nullopt;
 }
 
-// Empty lines that separate a chunk from what follows are taken for lines of it. Where all other
-// lines are added, they would be all there is to be found in the file.
+// Empty lines between a chunk and what follows look like lines of the chunk. If all other lines are
+// added ones, the empty lines would be the only ones to search in the file, so they are dropped.
 void drop_separators(Chunk& chunk) {
     const auto is_added = [](const Line& line) { return line.kind == LineKind::added; };
     const auto is_separator = [](const Line& line) {
@@ -142,7 +142,7 @@ void drop_separators(Chunk& chunk) {
         chunk.lines.erase(last.base(), chunk.lines.end());
 }
 
-// Reads changes into a patch, which keeps those in front of an error.
+// Reads changes into a patch. On an error, the patch keeps the changes before it.
 class Reader {
 public:
     Reader(Section body, bool is_crlf, Patch& patch)
@@ -186,7 +186,7 @@ private:
             return {};
         }
         if (const auto path = behind(header, delete_header)) {
-            (void)TRY(begin<Deletion>(*path)); // there is no more to it
+            (void)TRY(begin<Deletion>(*path)); // a deletion has no further lines
             return {};
         }
         if (const auto path = behind(header, update_header))
@@ -228,7 +228,7 @@ private:
     Result<void> read_chunks(Update& update) {
         while (true) {
             const bool is_first = update.chunks.empty();
-            // Blanks alone are a line of a chunk, but not between two.
+            // A line of blanks belongs to a chunk, but not between two chunks.
             while (!is_at_end() && (is_first ? line().empty() : is_blank(line())))
                 ++at_;
             if (is_at_end() || line().starts_with('*')) return {};
@@ -256,7 +256,7 @@ private:
         return chunk;
     }
 
-    // Says whether there is an @@ at all.
+    // Returns true if there is an @@ line.
     Result<bool> read_contexts(Chunk& chunk) {
         bool is_marked = false;
         for (; !is_at_end() && context_in(line()); ++at_) {
@@ -287,7 +287,8 @@ private:
     std::size_t chunks_ = 0;
 };
 
-// The path without `.` and doubled slashes. `..` stays: what it means is up to the file system.
+// Returns the path without `.` and doubled slashes. `..` stays, because its meaning depends on the
+// file system.
 std::string plain(std::string_view path) {
     std::string result = path.starts_with('/') ? "/" : "";
     while (!path.empty()) {
@@ -302,7 +303,7 @@ std::string plain(std::string_view path) {
     return result;
 }
 
-// Notes that a line names a path; it must be the first one.
+// Records that a line names a path. Returns an error if an earlier line named it.
 Result<void> note(std::map<std::string, std::size_t>& named, const std::string& path,
                   std::size_t number) {
     const auto [first, is_new] = named.emplace(plain(path), number);
@@ -321,7 +322,7 @@ Result<void> check_paths(Patch& patch) {
         if (plain(update->destination) == plain(change.path))
             update->destination.clear();
         else
-            TRY(note(named, update->destination, change.line + 1)); // the next line says where to
+            TRY(note(named, update->destination, change.line + 1)); // it is on the next line
     }
     return {};
 }
@@ -361,7 +362,7 @@ Patch parse_unfinished(std::string_view text) {
         section = without_blank_ends(without_first(section));
     Patch patch;
     if (section.lines.empty() || trimmed(section.lines.front().text) != first_line) return patch;
-    (void)Reader(without_first(section), is_crlf(section), patch).read(); // shows what is sound
+    (void)Reader(without_first(section), is_crlf(section), patch).read(); // an error ends it
     return patch;
 }
 

@@ -1,9 +1,9 @@
-// Reads the text of a patch. Lines count from 1, in the text as it was given.
+// Parses the text of a patch. Lines count from 1, in the text as it was given.
 //
-// What is accepted beyond the plain format: blanks and empty lines around the text, CRLF, blanks
-// around the first and last line and around headers, the whole as a here-document (`<<'EOF'` …
-// `EOF`), empty lines between changes, a first chunk without `@@`, several `@@` lines in front of
-// a chunk, an empty line as an empty context line, and a file that is only moved.
+// Accepted beyond the plain format: white space and empty lines around the text, CRLF, blanks
+// around the first and last line and around headers, the whole patch as a here-document (`<<'EOF'`
+// … `EOF`), empty lines between changes, a first chunk without `@@`, several `@@` lines before a
+// chunk, an empty line as an empty context line, and a file that is only moved.
 #pragma once
 
 #include "base/result.h"
@@ -17,25 +17,24 @@ namespace ew::patch {
 constexpr std::size_t longest_patch = 4 << 20; // bytes
 constexpr std::size_t most_changes = 1000;
 constexpr std::size_t most_chunks = 10'000; // in all files together
-constexpr std::size_t most_contexts = 16;   // of one chunk
+constexpr std::size_t most_contexts = 16;   // per chunk
 constexpr std::size_t longest_path = 4095;  // bytes; PATH_MAX without its NUL
 
-// Added files end their lines as the patch does behind the `+`: in a patch that is CRLF from its
-// first line on, the CR belongs to the patch, and the file gets LF.
+// Added files keep the line ends behind the `+`. If the patch uses CRLF from its first line on, the
+// CR belongs to the patch, and the file gets LF.
 //
-// No path may be named twice, be it as the file of a change or as the place that one is moved to:
-// what the second would mean depends on an order that changes applied together do not have. Paths
-// are compared without `.` and doubled slashes; a file moved to itself stays.
+// No path may be named twice, neither as the file of a change nor as the destination of a move: the
+// meaning of the second would depend on an order, and the changes of a patch have no order. Paths
+// are compared without `.` and doubled slashes. A file moved to itself stays.
 //
 // Errors: invalid_params ("line 3: …"), limit.
 Result<Patch> parse(std::string_view text);
 
-// Is this the error of parse() for a patch that is sound and has no changes?
+// Returns true if this is the error of parse() for a valid patch without changes.
 bool says_empty(const Error& error);
 
-// The changes that a patch has so far whose rest is still to come, for showing progress. More text
-// never makes them fewer. Nothing but the beginning of the text is read once there is an error, and
-// a line counts when it has ended.
+// Returns the changes in an incomplete patch, to show progress. More text never reduces them. After
+// an error the rest is not read. A line counts when its line end has arrived.
 Patch parse_unfinished(std::string_view text);
 
 } // namespace ew::patch

@@ -28,7 +28,7 @@ bool is_patch_itself(std::string_view text) {
     return trimmed(text.substr(0, text.find('\n'))) == "*** Begin Patch";
 }
 
-// Does it stand for itself in a word of every shell, wherever it is?
+// Returns true if the character is literal in an unquoted word of every shell.
 bool is_plain(char c) {
     constexpr std::string_view marks = "_@%+:,./-";
     const char lower = static_cast<char>(c | 0x20);
@@ -36,7 +36,7 @@ bool is_plain(char c) {
            static_cast<unsigned char>(c) >= 0x80 || marks.find(c) != std::string_view::npos;
 }
 
-// Takes a script from the front. What cannot be taken is not there.
+// Consumes a script from the front. A failed take consumes nothing.
 class Script {
 public:
     explicit Script(std::string_view text) : rest_(text) {}
@@ -65,7 +65,7 @@ public:
         return word;
     }
 
-    // A word, or all that stands between quotes, if it stands for itself; else nothing.
+    // Takes a word or a quoted string without expansions. Returns an empty text if there is none.
     std::string_view take_word() {
         const char quote = rest_.empty() ? '\0' : rest_.front();
         if (quote != '\'' && quote != '"') return take_plain();
@@ -77,7 +77,7 @@ public:
         return text;
     }
 
-    // The lines before one that is the delimiter.
+    // Takes the lines before the delimiter line.
     std::optional<std::string_view> take_body(std::string_view delimiter) {
         for (std::size_t begin = 0; begin < rest_.size();) {
             const std::size_t end = std::min(rest_.find('\n', begin), rest_.size());
@@ -97,11 +97,11 @@ private:
     std::string_view rest_;
 };
 
-// The directory in `cd DIRECTORY &&`; empty if there is something else.
+// Takes the directory in `cd DIRECTORY &&`. Returns an empty text if there is something else.
 std::string_view take_directory(Script& script) {
     if (!script.take_blanks()) return {};
     const std::string_view directory = script.take_word();
-    const bool is_flag = directory.starts_with('-') || directory.starts_with('+'); // + for zsh
+    const bool is_flag = directory.starts_with('-') || directory.starts_with('+'); // + in zsh
     if (is_flag) return {};
     script.skip(blanks);
     if (!script.take("&&")) return {};
@@ -125,7 +125,7 @@ std::optional<PatchCall> call_in(std::string_view text) {
     script.skip(blanks);
     const std::string_view delimiter = script.take_word();
     script.skip(blanks);
-    // After <<- a shell takes tabs away from the lines.
+    // With <<- the shell removes tabs from the lines.
     if (delimiter.empty() || delimiter.starts_with('-') || !script.take("\n")) return std::nullopt;
     const std::optional<std::string_view> body = script.take_body(delimiter);
     script.skip(blanks_and_newlines);

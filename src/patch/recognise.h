@@ -1,4 +1,4 @@
-// Commands that are calls of apply_patch, which models write as they would in a shell.
+// Recognises commands that call apply_patch, which models write as shell commands.
 #pragma once
 
 #include "base/result.h"
@@ -11,21 +11,21 @@ namespace ew::patch {
 
 struct PatchCall {
     std::string patch;
-    std::string directory = {}; // of `cd DIRECTORY &&`: what the paths are relative to; empty: none
+    std::string directory = {}; // from `cd DIRECTORY &&`: paths are relative to it; empty if none
 };
 
-// A patch if the command is one of these, and as a whole:
+// Returns a patch if the whole command has one of these forms:
 //
 //     apply_patch PATCH
 //     sh -c 'apply_patch <<EOF …'                 any common shell, -c or -lc
 //     sh -c 'cd DIRECTORY && apply_patch <<EOF …'
 //
-// `applypatch` is the same. The word behind `<<` may have quotes. The body is taken as it is, even
-// where a shell would expand it for want of quotes: the patch says what was meant, and nothing in
-// it is ever run. DIRECTORY is one word or one quoted string in which a shell expands nothing.
+// `applypatch` is a synonym. The word behind `<<` may be quoted. The body is taken literally, even
+// where a shell would expand it because the word is not quoted: the model meant it literally, and
+// nothing in it is ever executed. DIRECTORY is one word or one quoted string without expansions.
 //
-// Anything else is no patch. Errors: invalid_params (the command or the script is the patch
-// itself).
+// Returns nullopt for any other command. Errors: invalid_params (the command or the script is the
+// patch itself).
 Result<std::optional<PatchCall>> recognise(const std::vector<std::string>& argv);
 
 } // namespace ew::patch

@@ -28,20 +28,21 @@ Result<std::unique_ptr<Link>> Link::begin(const Tokens& tokens, os::SpawnRequest
 
 Link::~Link() {
     if (start_) poller_.unwatch(start_->report());
-    // A child that still runs in our memory needs it.
+    // A child that still runs in our memory needs it, so it is leaked.
     if (start_ && !start_->outcome()) (void)start_.release();
     if (is_running() && !is_paused_) poller_.unwatch(output_.get());
     if (error_) poller_.unwatch(error_.get());
     if (waits_for_room_) poller_.unwatch(input_.get());
-    if (pid_ <= 0 || (exit_ && !has_heirs())) return; // 0 would be our own group
+    if (pid_ <= 0 || (exit_ && !has_heirs())) return; // pid 0 would mean our own group
     (void)::kill(-pid_, SIGKILL);
-    // Not reaped yet, so the number is its own. It may not lead a group yet.
+    // The program is not reaped yet, so its pid cannot be reused. It may not lead a group yet.
     if (!exit_) (void)::kill(pid_, SIGKILL);
 }
 
-// What leads there may be a child of a wrapper that has ended. With their parent the members of its
-// group became our children (a subreaper, prctl(2)). Up to now the group had its number from the
-// one that was reaped, and numbers are given in turn, so it is still the same.
+// The program may have been a wrapper whose child continues. When the wrapper ends, the members of
+// its group become our children (subreaper, prctl(2)). Until now the reaped process reserved the
+// number of the group, and the kernel assigns numbers in turn, so the number still means this
+// group.
 bool Link::note_reaped(pid_t pid, int status) {
     const auto is_heir = [&](const os::ProcessIdentity& heir) { return heir.pid == pid; };
     if (pid == pid_)
@@ -56,8 +57,8 @@ bool Link::note_reaped(pid_t pid, int status) {
     return pid == pid_;
 }
 
-// A child of ours keeps its group until we reap it, and its group the number: as long as one of
-// them is here, that number means no other group.
+// A child of ours stays in its group until we reap it, and the group keeps its number. So while one
+// of them exists, the number means no other group.
 bool Link::has_heirs() const {
     return std::ranges::any_of(heirs_, [&](const os::ProcessIdentity& heir) {
         return os::living_process(heir.pid) == heir && ::getpgid(heir.pid) == pid_;
@@ -114,7 +115,8 @@ bool Link::read(std::size_t budget) {
     return false;
 }
 
-// Not watched at all, since a hang-up is reported whatever one is interested in (epoll_ctl(2)).
+// Removes the watch entirely, because epoll reports a hang-up whatever the interest is
+// (epoll_ctl(2)).
 void Link::pause(bool is_paused) {
     if (!is_running() || is_paused_ == is_paused) return;
     is_paused_ = is_paused;
@@ -125,7 +127,7 @@ void Link::pause(bool is_paused) {
 }
 
 void Link::read_error_text() {
-    constexpr int most_reads = 16; // what else there is comes another time
+    constexpr int most_reads = 16; // the rest is read later
     std::array<char, kept_error_text> bytes;
     os::IoState state = os::IoState::progress;
     for (int i = 0; error_ && i < most_reads && state == os::IoState::progress; ++i) {
@@ -167,7 +169,7 @@ std::string Link::ending() const {
     return text;
 }
 
-// Empty: it has said nothing.
+// Returns an empty string if there was no output on stderr.
 std::string Link::last_error_line() const {
     const std::size_t last = error_text_.find_last_not_of(" \r\n\t");
     if (last == std::string::npos) return {};

@@ -1,6 +1,6 @@
 // The program that leads to a server: the server itself, or ssh, docker, kubectl and the like. Its
-// stdin and stdout carry messages, one a line; the end of what it says on stderr is kept, since it
-// tells why it ended. Never blocks and never calls: the loop says what is ready.
+// stdin and stdout carry messages, one per line. The end of its stderr is kept, since it says why
+// the program ended. A link never blocks and has no callbacks: the loop says what is ready.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -25,7 +25,7 @@ class Link {
 public:
     static constexpr std::size_t kept_error_text = 4 << 10;
 
-    // What the poller reports its descriptors under.
+    // The poller's tokens for its descriptors.
     struct Tokens {
         os::Token start;
         os::Token output;
@@ -33,59 +33,60 @@ public:
         os::Token input;
     };
 
-    // Errors: as os::PendingStart::begin.
+    // Errors: see os::PendingStart::begin.
     static Result<std::unique_ptr<Link>> begin(const Tokens& tokens, os::SpawnRequest request,
                                                os::Poller& poller);
-    ~Link(); // ends the program with its process group, also if it has left that to others
+    ~Link(); // kills the program and its process group, also if the program itself has ended
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
     pid_t pid() const { return pid_; }
 
-    // The poller reports the start. Error: the program cannot be executed.
+    // Call this when the poller reports the start. Returns an error if the program cannot be
+    // executed.
     Result<void> on_start_report();
 
     bool is_running() const { return static_cast<bool>(output_); }
 
-    // Adds a line, which must end in a newline. Everything is sent as the program takes it.
+    // Queues a line, which must end in a newline. It is sent as the program reads its stdin.
     void send(std::string_view line);
 
     std::size_t unsent() const { return unsent_.size(); }
 
-    // The program has closed its stdin: nothing can be sent any more.
+    // Returns true if the program has closed its stdin, so nothing can be sent any more.
     bool has_lost_input() const { return has_lost_input_; }
 
-    // The poller reports room in stdin.
+    // Call this when the poller reports room in stdin.
     void on_room() { flush(); }
 
-    // Reads what is there, at most `budget` bytes. False: stdout has ended.
+    // Reads at most `budget` available bytes. Returns false if stdout has ended.
     bool read(std::size_t budget);
 
-    // The next message; absent: there is none yet. Valid until the next call.
+    // Returns the next message, valid until the next call. Returns nullopt if there is none yet.
     std::optional<protocol::Frame> next() { return deframer_.next(); }
 
-    // While paused stdout is not read, so that the other side is held up.
+    // While paused, stdout is not read, so that the other side has to wait.
     void pause(bool is_paused);
 
     void read_error_text();
 
-    // A line of stdout that is no message, fit to show.
+    // Records a line of stdout that is not a message, in a form that is safe to show.
     void note_strange_line(std::string line) { strange_line_ = std::move(line); }
 
-    // What was said by now is no reason for an end that comes later.
+    // Discards the stderr text so far, because it does not explain a later end.
     void forget_error_text();
 
-    // The server at the other end is asked to end, by the end of its input.
+    // Closes the program's stdin, which asks the server at the other end to end.
     void close_input();
 
-    // A child of this process has ended and been reaped just now, with this wait status. True: it
-    // was the program. Reads /proc if it had to do with it.
+    // Reports that a child of this process was reaped with this wait status. Returns true if it was
+    // the program. Reads /proc if the child belonged to it.
     bool note_reaped(pid_t pid, int status);
 
     bool has_exited() const { return exit_.has_value(); }
 
-    // "ssh ended with status 255: Connection refused", as far as it is known, and the last strange
-    // line; safe to show.
+    // Returns "ssh ended with status 255: Connection refused", as far as it is known, and the last
+    // strange line. The text is safe to show.
     std::string ending() const;
 
 private:
@@ -99,7 +100,7 @@ private:
     Tokens tokens_;
     os::SpawnRequest request_;
     os::Poller& poller_;
-    std::unique_ptr<os::PendingStart> start_; // until it has told how it went
+    std::unique_ptr<os::PendingStart> start_; // until its outcome is known
     pid_t pid_ = 0;
     UniqueFd input_;
     UniqueFd output_;
@@ -107,13 +108,13 @@ private:
     bool is_paused_ = false;
     bool waits_for_room_ = false;
     bool has_lost_input_ = false;
-    bool has_ended_ = false; // its stdout has
+    bool has_ended_ = false; // stdout has ended
     ByteBuffer unsent_;
     protocol::Deframer deframer_{protocol::Framing::lines};
     std::string error_text_;
     std::string strange_line_;
     std::optional<int> exit_;                // wait status
-    std::vector<os::ProcessIdentity> heirs_; // children of this process, in the program's group
+    std::vector<os::ProcessIdentity> heirs_; // children of ours in the program's group
 };
 
 } // namespace ew::peer

@@ -7,7 +7,7 @@ namespace ew::peer {
 
 namespace {
 
-// No server counts so far; behind it numbers would begin anew.
+// No server reaches this number; the arithmetic behind it would overflow.
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 62;
 
 std::size_t size_of(const Event& event) {
@@ -27,7 +27,7 @@ void OrderedEvents::hold(std::uint64_t seq, Event event) {
     held_.emplace(seq, std::move(event));
 }
 
-// It comes once and must not be missed, even if its number was given up or is taken.
+// An end comes only once and must not be lost, even if its number was skipped or is in use.
 void OrderedEvents::hold_end(std::uint64_t seq, Event event) {
     bool& is_known = std::holds_alternative<Closed>(event) ? has_closed_ : has_exited_;
     if (std::exchange(is_known, true)) return;
@@ -50,7 +50,7 @@ void OrderedEvents::add(std::uint64_t seq, Event event) {
         last_dropped_ = std::max(last_dropped_, seq);
 }
 
-// 0: there is none.
+// Returns 0 if there is none.
 std::uint64_t OrderedEvents::last_missing_before(std::uint64_t end) const {
     std::uint64_t seq = end;
     while (seq > next_ && held_.contains(seq - 1))
@@ -73,7 +73,7 @@ void OrderedEvents::add(PeerReadResult result) {
     for (protocol::OutputChunk& chunk : result.chunks)
         if (chunk.seq >= next_ && chunk.seq < result.next_seq && !held_.contains(chunk.seq))
             hold(chunk.seq, OutputPiece{chunk.stream, std::move(chunk.chunk.bytes)});
-    // The close has the highest number of all, and the exit comes behind what was evicted.
+    // The close has the highest number, and the exit comes after the evicted events.
     const std::uint64_t close = result.closed ? last_missing_before(result.next_seq) : 0;
     if (close != 0) hold_end(close, Closed{});
     const std::uint64_t exit = result.exited ? last_missing_before(result.next_seq) : 0;
@@ -93,7 +93,7 @@ void OrderedEvents::take_next() {
     held_.erase(at);
 }
 
-// Where what is missing now ends; next_ if nothing is.
+// Returns the end of the current gap, or next_ if there is no gap.
 std::uint64_t OrderedEvents::end_of_gap() const {
     if (!held_.empty()) return held_.begin()->first;
     return std::max(next_, last_dropped_ + 1);

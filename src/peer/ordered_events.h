@@ -1,6 +1,5 @@
-// The events of one process of an exec-server, put in the order of their numbers. The wire may
-// bring them in any order, twice, or not at all (exec-server 4); what does not come is fetched by a
-// read. Pure.
+// Orders the events of one process of an exec-server by their numbers. They may arrive in any
+// order, twice, or not at all (exec-server 4); missing events are fetched by a read. Pure.
 #pragma once
 
 #include "peer/peer_messages.h"
@@ -13,7 +12,7 @@
 
 namespace ew::peer {
 
-// `taken`: how much of the bytes its reader has put away already.
+// `taken`: the number of bytes that the reader has already taken.
 struct OutputPiece {
     protocol::StreamName stream = protocol::StreamName::out;
     std::string bytes = {};
@@ -22,7 +21,7 @@ struct OutputPiece {
 
 struct Closed {};
 
-// So many events that nobody has any more.
+// The number of events that are lost for good.
 struct Lost {
     std::uint64_t count = 1;
 };
@@ -31,33 +30,33 @@ using Event = std::variant<OutputPiece, PeerEnd, Closed, Lost>;
 
 class OrderedEvents {
 public:
-    // Of events that wait for an earlier one, or for somebody who takes them. What is over that is
-    // dropped and counts as missing; the read that brings the earlier one brings it again.
+    // Limits for events that wait for an earlier one, or for a reader. Further events are dropped
+    // and count as missing; the read that brings the earlier event brings them again.
     static constexpr std::size_t most_held = 8192;
     static constexpr std::size_t most_held_bytes = 4 << 20;
-    // Beside what waits for it, so that the next one need not be read again only for being late.
+    // Extra room, so that the next event need not be read again only because it comes late.
     static constexpr std::size_t room_for_next = 1 << 20;
 
-    // What is known already is ignored, whatever its number: a process ends once.
+    // Ignores a known event, whatever its number: a process ends only once.
     void add(std::uint64_t seq, Event event);
 
-    // The answer to a read of everything behind `next_seq() - 1`, of any size: it all can be taken
-    // now. Numbers that it does not account for are those of the exit and of the close, as far as
-    // it says that they have happened; the others are lost. What it has from its own `next_seq` on
-    // is ignored.
+    // Adds the answer to a read of everything after `next_seq() - 1`, of any size: all of it can be
+    // taken now. Numbers without an event in the answer are those of the exit and of the close, if
+    // the answer says that they have happened; the others are lost. Events from the answer's own
+    // `next_seq` on are ignored.
     void add(PeerReadResult result);
 
-    // The next one in order; null: it has not come.
+    // Returns the next event in order, or null if it has not arrived.
     Event* next();
     void take_next();
 
     std::uint64_t next_seq() const { return next_; }
 
-    // Events are here or were dropped, and the one before them is not here.
+    // Returns true if later events arrived or were dropped, but the next one is missing.
     bool has_gap() const { return end_of_gap() > next_; }
 
-    // What is missing before the first one that is here will not come, nor what was dropped if none
-    // is here. Returns how many those are.
+    // Gives up the missing events before the first one that has arrived, or the dropped ones if
+    // none has. Returns their number.
     std::uint64_t skip_gap();
 
 private:
@@ -71,7 +70,7 @@ private:
     std::size_t held_bytes_ = 0;
     std::uint64_t next_ = 1;
     std::uint64_t last_dropped_ = 0;
-    bool has_exited_ = false; // it is here, or was taken
+    bool has_exited_ = false; // it has arrived or was taken
     bool has_closed_ = false;
 };
 

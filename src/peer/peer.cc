@@ -60,7 +60,7 @@ void fields(Visitor& visit, Initialized& result) {
 }
 
 constexpr std::size_t longest_path = 4096; // PATH_MAX
-constexpr std::size_t longest_name = 200;  // of a shell
+constexpr std::size_t longest_name = 200;  // length of a shell's name
 
 bool is_path(const std::string& text) {
     return text.starts_with('/') && text.size() <= longest_path &&
@@ -74,14 +74,15 @@ void take_shell(Peer& peer, const Shell& shell) {
                   *shell.path};
 }
 
-// Commands run there and may write there, so it must mean what it says. Empty: it is none.
+// Commands run and write in this directory, so it must be unambiguous. Returns an empty string if
+// the text is not such a directory.
 std::string directory_of(const std::string& text) {
     const std::string path = json::path_from_text(text).value_or("");
     return is_path(path) ? core::path_as_written(path).value_or("") : "";
 }
 
-// A version that gives its directory as a URI reads URIs; the first ones knew plain paths only.
-// Which sandbox a start got is told by those that tell their version.
+// A version that reports its directory as a URI accepts URIs; the first versions accepted only
+// plain paths. Versions that report their version also report which sandbox a start got.
 void take_surroundings(Peer& peer, const Surroundings& info) {
     if (info.shell) take_shell(peer, *info.shell);
     const std::string cwd = info.cwd.value_or("");

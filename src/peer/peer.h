@@ -1,6 +1,6 @@
-// What the server at the other end of a connection is and can do, as its answer to `initialize`
-// tells. Versions differ (exec-server 7): whatever it does not say counts as absent, and so does
-// what cannot be meant, as a path of 5000 bytes.
+// The identity and abilities of the server at the other end, taken from its answer to `initialize`.
+// Versions differ (exec-server 7): missing members count as absent, and so do implausible ones,
+// such as a path of 5000 bytes.
 #pragma once
 
 #include "base/result.h"
@@ -16,20 +16,20 @@ struct Value;
 namespace ew::peer {
 
 struct Peer {
-    std::string name = {};      // "execward", or "exec-server" for one that does not say
-    std::string version = {};   // empty: not told
-    bool is_execward = false;   // it serves what execward adds to the protocol
-    bool takes_uris = false;    // paths as file URIs; older ones take plain paths only
-    bool confines = false;      // it makes sandboxes, and says of each start what it made
-    std::string directory = {}; // its own, without ".."; empty: not told
+    std::string name = {};      // "execward", or "exec-server" if it reports no name
+    std::string version = {};   // empty if not reported
+    bool is_execward = false;   // it supports the protocol extensions of execward
+    bool takes_uris = false;    // it accepts file URIs; older versions accept only plain paths
+    bool confines = false;      // it makes sandboxes, and reports for each start which one it made
+    std::string directory = {}; // its own directory, without ".."; empty if not reported
     os::ShellProgram shell = {"sh", "/bin/sh"};
 
-    // A path as this server reads it.
+    // Formats a path as this server expects it.
     std::string path_text(std::string_view path) const;
 };
 
-// `answer`: the result of `initialize`. Errors: environment_unavailable, if it is no object or a
-// member has a wrong type.
+// `answer` is the result of `initialize`. Errors: environment_unavailable if it is not an object,
+// or if a member has a wrong type.
 Result<Peer> peer_of(const json::Value* answer);
 
 } // namespace ew::peer

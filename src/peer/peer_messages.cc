@@ -47,7 +47,7 @@ ErrorKind kind_named(std::string_view name, ErrorKind otherwise) {
 
 constexpr std::size_t longest_shown = 2000; // bytes
 
-// How many of a list are kept.
+// The number of list items that are kept.
 constexpr std::size_t most_names = 64;
 constexpr std::size_t most_survivors = 64;
 constexpr std::size_t most_denials = 256;
@@ -60,7 +60,7 @@ void bound(std::optional<std::string>& text) {
     if (text) bound(*text);
 }
 
-// Names of something; a last one tells how many others there are.
+// Limits a list of names; the last entry then says how many names are missing.
 void bound(std::vector<std::string>& names) {
     const std::size_t count = names.size();
     if (count > most_names) names.resize(most_names - 1);
@@ -85,7 +85,7 @@ void bound(PeerEnd& end) {
     }
 }
 
-// The others carry nothing that is kept, but for output.
+// The other messages have no members that are kept, except output.
 template <class Struct>
 void bound_message(Struct& /*message*/) {}
 

@@ -1,6 +1,6 @@
-// What an exec-server sends, read leniently: only what no version leaves out is required. Texts and
-// lists may be of any length; of those that are kept so much stays as a person would read. Output
-// is whole: the framing bounds it.
+// The messages of an exec-server, read leniently: only members that all versions send are required.
+// Texts and lists may have any length; those that are kept are cut to a readable length. Output is
+// kept whole, because the framing limits it.
 #pragma once
 
 #include "base/result.h"
@@ -22,7 +22,7 @@ namespace ew::peer {
 
 struct PeerStarted {
     std::optional<std::string> sandbox_type = {}; // "none", "linuxSeccomp", "macosSeatbelt", …
-    std::vector<std::string> missing = {};        // guarantees
+    std::vector<std::string> missing = {};        // names of guarantees
 };
 
 template <class Visitor>
@@ -120,18 +120,18 @@ void fields(Visitor& visit, PeerTerminated& result) {
     visit.optional("survivors", result.survivors);
 }
 
-// Reads one of these. Errors: invalid_params, with what is wrong.
+// Reads one of these messages. Errors: invalid_params with the reason.
 template <class Struct>
 Result<Struct> read_message(const json::Value* value);
 
-// Text of a server as a person may be shown it: not too much, and nothing that hides or moves.
+// Makes a text of the server safe to show to a person: it is cut, and hides or moves nothing.
 std::string shown(std::string_view text);
 
-// What it says of an end in such text.
+// Does the same for the texts of an end.
 void make_fit_to_show(PeerEnd& end);
 
-// An error object as it is told on: its kind if we have one of that name, else `otherwise`. Fit to
-// show.
+// Converts an error object. Keeps its kind if execward has one with this name, else uses
+// `otherwise`. The texts are safe to show.
 Error error_of(const json::Value* value, ErrorKind otherwise);
 
 } // namespace ew::peer

@@ -19,7 +19,7 @@ namespace ew::protocol {
 
 using core::ApprovalPolicy;
 
-// Settings of a session. An absent member leaves what is.
+// The settings of a session. An absent member stays unchanged.
 struct GranularSettings {
     bool sandbox_approval = true;
     bool rules = true;
@@ -37,8 +37,8 @@ void fields(Visitor& visit, GranularSettings& flags) {
     visit.required("mcpElicitations", flags.mcp_elicitations);
 }
 
-// What a sandbox that Settings::sandbox asks for allows beyond its mode. Absent members leave what
-// is.
+// The permissions beyond the mode for a sandbox that Settings::sandbox asks for. Absent members
+// stay unchanged.
 struct ConfinementSettings {
     std::optional<std::vector<Path>> writable_roots = {};
     std::optional<std::vector<std::string>> deny_read = {}; // as in SandboxPolicy
@@ -68,7 +68,7 @@ struct Settings {
     std::optional<SandboxMode> sandbox = {};
     std::optional<ConfinementSettings> confinement = {};
     std::optional<std::vector<Path>> workspace_roots = {};
-    std::optional<std::uint64_t> approval_timeout_ms = {}; // 0: wait as long as it takes
+    std::optional<std::uint64_t> approval_timeout_ms = {}; // 0: wait without limit
     std::optional<EnvPolicy> env_policy = {};
     std::optional<std::uint64_t> max_output_tokens = {};
 };
@@ -86,10 +86,10 @@ void fields(Visitor& visit, Settings& settings) {
 }
 
 enum class ApprovalKind : std::uint8_t {
-    command,     // run it at all
-    escalation,  // run it unconfined
-    permissions, // run it confined, with more allowed
-    retry,       // run it again unconfined, after the sandbox stopped it
+    command,     // run the command at all
+    escalation,  // run the command unconfined
+    permissions, // run the command confined, with more permissions
+    retry,       // run the command again unconfined, after the sandbox stopped it
     patch,       // change files
 };
 
@@ -97,18 +97,18 @@ enum class ApprovalDecision : std::uint8_t {
     approved,
     approved_for_session,
     approved_with_prefix_rule,
-    approved_widened, // stay confined, with the choice's widening
+    approved_widened, // stay confined, with the widening of the choice
     denied,
     abort,
 };
 
 enum class ApprovalScope : std::uint8_t { directory, workspace, session, project, always };
 
-// What the confinement would let through beyond what it does.
+// The permissions that are added to the confinement.
 struct Widening {
     std::vector<std::string> read = {}; // absolute paths
     std::vector<std::string> write = {};
-    bool network = false; // all of it
+    bool network = false; // full network access
 };
 
 template <class Visitor>
@@ -118,7 +118,7 @@ void fields(Visitor& visit, Widening& widening) {
     visit.required("network", widening.network);
 }
 
-// One answer that may be given.
+// One of the possible answers.
 struct ApprovalChoice {
     ApprovalDecision decision = ApprovalDecision::denied;
     std::optional<ApprovalScope> scope = {};
@@ -134,7 +134,8 @@ void fields(Visitor& visit, ApprovalChoice& choice) {
     visit.optional("widening", choice.widening);
 }
 
-// The texts of a question, safe to show: nothing invisible, nothing that moves a cursor.
+// The texts of a question. They are safe to show: no invisible characters, nothing that moves the
+// cursor.
 struct ApprovalDisplay {
     std::string command = {};
     std::string program = {};
@@ -143,8 +144,8 @@ struct ApprovalDisplay {
     std::optional<std::string> justification = {};
     std::optional<std::string> stdin_text = {};
     std::optional<std::string> prefix_rule = {};
-    std::vector<std::string> environment = {}; // names that the call sets and that change programs
-    std::vector<std::string> notes = {};       // what else is special about it, a sentence each
+    std::vector<std::string> environment = {}; // variables of the call that affect programs
+    std::vector<std::string> notes = {};       // other special properties, one sentence each
     bool has_invisible_characters = false;
     bool has_mixed_scripts = false;
 };
@@ -170,11 +171,11 @@ struct ApprovalRequest {
     ApprovalKind kind = ApprovalKind::command;
     std::vector<std::string> argv = {};
     std::string program = {};                    // the absolute path that will run
-    std::optional<std::string> environment = {}; // where; absent: on this machine
+    std::optional<std::string> environment = {}; // where the command runs; absent: on this machine
     ApprovalDisplay display = {};
     std::string workdir = {};
-    bool tty = false;                           // whatever is typed later is not asked about
-    std::optional<std::string> stdin_text = {}; // that it will be given
+    bool tty = false;                           // later input to the terminal is not reviewed
+    std::optional<std::string> stdin_text = {}; // the text that the program gets as stdin
     std::string reason = {};
     std::optional<std::string> justification = {};
     Confinement sandbox = {};
@@ -268,7 +269,7 @@ void fields(Visitor& visit, ApprovalsListResult& result) {
     visit.required("approvals", result.approvals);
 }
 
-// Exactly one member says what.
+// Exactly one member says what to revoke.
 struct ApprovalsRevokeParams {
     std::optional<std::string> id = {};
     std::optional<std::string> session = {};
@@ -333,7 +334,7 @@ void fields(Visitor& visit, RuleInput& rule) {
 }
 
 struct PolicyExplainParams {
-    std::optional<std::string> command = {}; // or else argv
+    std::optional<std::string> command = {}; // either this or argv
     std::optional<std::vector<std::string>> argv = {};
     std::optional<std::string> workdir = {};
     std::optional<std::string> shell = {};
@@ -343,7 +344,7 @@ struct PolicyExplainParams {
     std::optional<SandboxMode> sandbox = {};
     SandboxPermissions sandbox_permissions = SandboxPermissions::use_default;
     std::optional<std::vector<std::string>> prefix_rule = {};
-    std::optional<std::vector<RuleInput>> rules = {}; // instead of those in force
+    std::optional<std::vector<RuleInput>> rules = {}; // these instead of the rules in force
 };
 
 template <class Visitor>
@@ -381,7 +382,7 @@ void fields(Visitor& visit, CommandVerdict& verdict) {
 struct PolicyExplainResult {
     DecisionName decision = DecisionName::prompt;
     std::string reason = {};
-    std::optional<std::string> obstacle = {}; // why the script could not be taken apart
+    std::optional<std::string> obstacle = {}; // why the script could not be decomposed
     std::vector<CommandVerdict> commands = {};
     std::optional<std::vector<std::string>> proposed_prefix_rule = {};
     std::optional<std::string> program = {}; // the absolute path that would run

@@ -20,8 +20,8 @@
 
 namespace ew::protocol {
 
-// These are found by the reader through the namespace of the type. What the members of a struct
-// cannot say by themselves is checked here: which of them a type needs, which exclude each other.
+// The reader finds these functions through the namespace of the type. They check what the members
+// of a struct cannot express: which members a type needs, and which exclude each other.
 
 namespace {
 
@@ -42,7 +42,7 @@ json::Mismatch missing(std::string member, std::string_view because) {
     return {std::move(member), fmt::format("to be present, {}", because)};
 }
 
-// What else clients call a member: "writableRoots" is "writable_roots" to some.
+// Returns the alternative name of a member: some clients send "writable_roots" for "writableRoots".
 std::string other_name_of(std::string_view name) {
     if (name == "type") return "kind";
     if (name == "policyCwd") return "sandboxPolicyCwd";
@@ -55,7 +55,8 @@ std::string other_name_of(std::string_view name) {
     return result;
 }
 
-// Reads members that have two names. With both there is no telling which one counts.
+// Reads members that have two names. A message with both names is invalid, because it is unclear
+// which one counts.
 class EitherName {
 public:
     explicit EitherName(simdjson::dom::object object) : object_(object), reader_(object) {}
@@ -99,7 +100,7 @@ std::optional<json::Mismatch> read_either_name(json::Element element, Struct& ou
     return std::move(reader.wrong());
 }
 
-// Some clients write "workspaceWrite" for "workspace-write".
+// Some clients send "workspaceWrite" for "workspace-write".
 std::optional<json::Mismatch> read_mode(json::Element element, SandboxMode& out) {
     constexpr std::array<std::string_view, 4> other_names = {"dangerFullAccess", "readOnly",
                                                              "workspaceWrite", "externalSandbox"};
@@ -112,7 +113,8 @@ std::optional<json::Mismatch> read_mode(json::Element element, SandboxMode& out)
     return json::read_value(element, out, {});
 }
 
-// Older clients can say there that not everything may be read. A fileSystemPolicy says that here.
+// Older clients can restrict read access with these members. execward supports that only in a
+// fileSystemPolicy, so only full access is accepted.
 std::optional<json::Mismatch> expect_full_access(simdjson::dom::object policy) {
     for (const std::string_view member : {"access", "readOnlyAccess", "read_only_access"}) {
         json::Element access;
@@ -125,7 +127,7 @@ std::optional<json::Mismatch> expect_full_access(simdjson::dom::object policy) {
     return {};
 }
 
-// Makes paths of file URIs. A pattern may be relative: to the roots of the workspace.
+// Converts file URIs to paths. A pattern may be relative to the roots of the workspace.
 std::optional<json::Mismatch> make_native(std::vector<std::string>& patterns) {
     for (std::size_t i = 0; i < patterns.size(); ++i) {
         std::string& pattern = patterns[i];
@@ -145,7 +147,8 @@ bool is_empty_array(json::Element element) {
     return element.get(array) == simdjson::SUCCESS && array.size() == 0;
 }
 
-// Whoever names paths beside a mode that confines no files expects them to count.
+// A client that sends paths with a mode that confines no files expects them to have an effect, so
+// they are refused.
 std::optional<json::Mismatch> expect_no_paths(simdjson::dom::object policy) {
     for (const std::string_view member :
          {"denyRead", "deny_read", "writableRoots", "writable_roots"}) {
@@ -157,7 +160,7 @@ std::optional<json::Mismatch> expect_no_paths(simdjson::dom::object policy) {
     return {};
 }
 
-// The options of a mode: all members of SandboxPolicy but the type.
+// Reads the options of a mode: all members of SandboxPolicy except the type.
 std::optional<json::Mismatch> read_options(simdjson::dom::object object, SandboxPolicy& out) {
     EitherName reader(object);
     option_fields(reader, out);
@@ -212,7 +215,7 @@ std::optional<json::Mismatch> read_value(json::Element element, SandboxPolicy& o
         return json::below("type", *wrong);
     const bool confines =
         out.type == SandboxMode::read_only || out.type == SandboxMode::workspace_write;
-    if (!confines) return expect_no_paths(object); // the other members mean nothing then
+    if (!confines) return expect_no_paths(object); // the other members have no meaning then
     if (std::optional<json::Mismatch> wrong = expect_full_access(object)) return wrong;
     return read_options(object, out);
 }
@@ -232,7 +235,7 @@ std::optional<json::Mismatch> read_value(json::Element element, ConfinementSetti
 
 namespace {
 
-// Of a request in the form with mode that asks for a sandbox.
+// Checks a request in the form with `mode` that asks for a sandbox.
 std::optional<json::Mismatch> check_mode(const SandboxRequest& request) {
     if (!request.policy && !request.file_system_policy)
         return missing("policy", "or fileSystemPolicy, as the mode is not \"disabled\"");

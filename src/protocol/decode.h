@@ -1,4 +1,4 @@
-// Params of a request to their struct.
+// Decodes the params of a request into their struct.
 #pragma once
 
 #include "base/result.h"
@@ -9,12 +9,13 @@ struct Value;
 
 namespace ew::protocol {
 
-// Absent params (null) and an empty array count as {}. Error: invalid_params, with the member's
-// path. Instantiated in decode.cc for every params struct, so that simdjson.h stays there.
+// Absent params, null and an empty array count as {}. Errors: invalid_params with the path of the
+// member. Instantiated in decode.cc for every params struct, so that only that file includes
+// simdjson.h.
 template <class Params>
 Result<Params> decode(const json::Value* params);
 
-// Methods without parameters take nothing, null, {} and [], and refuse anything else.
+// Methods without parameters accept absent params, null, {} and [], and refuse anything else.
 Result<void> expect_no_params(const json::Value* params);
 
 } // namespace ew::protocol

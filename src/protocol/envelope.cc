@@ -22,7 +22,7 @@ Member member_named(std::string_view name) {
     return Member::other;
 }
 
-// The members of the envelope, each found at most once.
+// The members of the envelope; each may occur at most once.
 struct Envelope {
     std::optional<json::Element> id = {};
     std::optional<json::Element> method = {};
@@ -87,7 +87,7 @@ Message MessageReader::read(std::string_view text) {
         if (!envelope.result && !envelope.error)
             return refuse("neither a method nor an answer to something we asked");
         message.kind = Message::Kind::response;
-        if (envelope.id) (void)json::read_value(*envelope.id, message.id, {}); // else to nothing
+        if (envelope.id) (void)json::read_value(*envelope.id, message.id, {}); // else it is empty
         message.is_error = envelope.error.has_value();
         params_->value.element = message.is_error ? *envelope.error : *envelope.result;
         message.params = &params_->value;

@@ -1,4 +1,4 @@
-// One JSON text to one message of JSON-RPC 2.0, and the envelopes of what we send.
+// Parses one JSON text as a message of JSON-RPC 2.0, and writes the envelopes of sent messages.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -16,14 +16,14 @@ struct Message {
     enum class Kind : std::uint8_t { request, notification, response, refused };
 
     Kind kind = Kind::refused;
-    json::Id id = {};                    // of a request or response; empty: none that could be
-    std::string_view method = {};        // lives as long as the parsed text
-    const json::Value* params = nullptr; // absent and null are alike; of a response: its result
-    bool is_error = false;               // of a response: `params` is the error
-    Error error = {};                    // why a message is refused, under no id
+    json::Id id = {};                    // of a request or response; empty if there is no valid one
+    std::string_view method = {};        // valid as long as the parsed text
+    const json::Value* params = nullptr; // null if absent or null; of a response: its result
+    bool is_error = false;               // of a response: `params` holds the error
+    Error error = {};                    // why a message without an id is refused
 };
 
-// Reads messages. What a message points to lives until the next one is read.
+// Reads messages. The pointers in a message are valid until the next one is read.
 class MessageReader {
 public:
     MessageReader();
@@ -34,7 +34,7 @@ public:
     // `text` must be followed by ByteBuffer::padding readable bytes.
     Message read(std::string_view text);
 
-    // Gives back the memory that a large message took. What the last message points to dies.
+    // Frees the memory that a large message needed. Invalidates the last message.
     void trim() { parser_.trim(); }
 
 private:
@@ -44,7 +44,7 @@ private:
     std::unique_ptr<Params> params_;
 };
 
-// An error answer, whole. `id` without text is null.
+// Writes a complete error answer. An empty `id` is written as null.
 void write_error(ByteBuffer& out, const json::Id& id, const Error& error);
 
 } // namespace ew::protocol

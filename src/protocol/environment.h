@@ -1,4 +1,4 @@
-// The messages of environment/list: where commands can run.
+// The messages of environment/list: the places where commands can run.
 #pragma once
 
 #include "json/types.h"
@@ -15,13 +15,13 @@ namespace ew::protocol {
 
 enum class EnvironmentEntryState : std::uint8_t {
     local,    // this machine
-    idle,     // nothing has needed it yet
-    starting, // its program runs and has not answered yet
+    idle,     // not used yet
+    starting, // its program runs but has not answered yet
     ready,
-    failed, // the last try to reach it, or its connection was lost
+    failed, // the last attempt to reach it failed, or the connection was lost
 };
 
-// The server that answers there.
+// The server of an environment.
 struct EnvironmentServer {
     std::string name = {};
     std::optional<std::string> version = {};
@@ -37,13 +37,13 @@ struct EnvironmentEntry {
     std::string id = {};
     bool is_default = false;
     EnvironmentEntryState state = EnvironmentEntryState::local;
-    std::optional<std::string> program = {}; // this and the next: how it is reached
+    std::optional<std::string> program = {}; // this and the next: how the server is reached
     std::optional<std::vector<std::string>> args = {};
-    std::optional<EnvironmentServer> server = {}; // this and the next three: as it said when ready
+    std::optional<EnvironmentServer> server = {}; // this and the next three: its report when ready
     std::optional<std::string> cwd = {};
     std::optional<Shell> shell = {};
     std::optional<bool> confines = {}; // it can confine programs
-    std::uint64_t processes = 0;       // that live there
+    std::uint64_t processes = 0;       // the number of processes in it
     std::optional<std::string> failure = {};
 };
 

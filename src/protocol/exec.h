@@ -17,10 +17,10 @@ namespace ew::protocol {
 
 using core::SandboxPermissions;
 
-// The most tokens that an answer may hold; it is what a process keeps of its output.
+// The maximum number of tokens in an answer. A process keeps that much of its output.
 constexpr std::uint64_t most_output_tokens = 262144;
 
-// It is shown to a person.
+// The length of the longest justification; a person is shown all of it.
 constexpr std::uint64_t longest_justification = 64 << 10; // bytes
 
 struct NetworkPermission {
@@ -33,7 +33,7 @@ void fields(Visitor& visit, NetworkPermission& permission) {
 }
 
 struct FileSystemPermission {
-    std::vector<std::string> read = {}; // relative ones: to the directory of the call
+    std::vector<std::string> read = {}; // relative paths start from the directory of the call
     std::vector<std::string> write = {};
 };
 
@@ -59,20 +59,20 @@ enum class OnCancel : std::uint8_t { keep, terminate };
 enum class ResultFormat : std::uint8_t { full, model };
 
 struct ExecCommandParams {
-    std::optional<std::string> command = {}; // a script for the shell; or else argv
+    std::optional<std::string> command = {}; // a script for the shell; either this or argv
     std::optional<std::vector<std::string>> argv = {};
-    std::optional<std::string> environment = {}; // absent: the default one
+    std::optional<std::string> environment = {}; // absent: the default environment
     std::optional<std::string> workdir = {};     // empty counts as absent
     std::optional<std::string> shell = {};
     std::optional<bool> login = {};
     bool tty = false;
     std::optional<WindowSize> size = {};
-    std::optional<std::string> stdin_text = {}; // then stdin is closed
+    std::optional<std::string> stdin_text = {}; // written to stdin, which is then closed
     std::optional<std::uint64_t> yield_time_ms = {};
     std::optional<std::uint64_t> quiet_ms = {};
     OnCancel on_cancel = OnCancel::keep;
     std::optional<std::uint64_t> max_output_tokens = {};
-    std::optional<std::uint64_t> timeout_ms = {}; // 0: none
+    std::optional<std::uint64_t> timeout_ms = {}; // 0: no timeout
     SandboxPermissions sandbox_permissions = SandboxPermissions::use_default;
     std::optional<AdditionalPermissions> additional_permissions = {};
     std::optional<std::string> justification = {};
@@ -132,9 +132,9 @@ void fields(Visitor& visit, ExecWriteParams& params) {
 }
 
 struct Timings {
-    std::uint64_t approval_ms = 0; // waiting for a person
-    std::uint64_t spawn_ms = 0;    // from the decision to a running program
-    std::uint64_t run_ms = 0;      // from there to this answer, or to the exit
+    std::uint64_t approval_ms = 0; // time that a person took to answer
+    std::uint64_t spawn_ms = 0;    // from the decision until the program runs
+    std::uint64_t run_ms = 0;      // from then until this answer or the exit
 };
 
 template <class Visitor>
@@ -147,11 +147,11 @@ void fields(Visitor& visit, Timings& timings) {
 enum class ExecState : std::uint8_t {
     completed,
     running,
-    failed,       // it could not be started, or can no longer be reached
-    input_needed, // it runs, and its terminal does not show what is typed, as for a password
+    failed,       // it could not start, or can no longer be reached
+    input_needed, // it runs, and its terminal has echo switched off, as for a password
 };
 
-// Why a program could not be started, or can no longer be reached.
+// Why a program could not start, or can no longer be reached.
 struct ExecFailure {
     std::string kind = {};
     std::string message = {};
@@ -168,29 +168,29 @@ void fields(Visitor& visit, ExecFailure& failure) {
 }
 
 struct ExecResult {
-    std::string call_id = {}; // of the call that started the process
+    std::string call_id = {}; // the call that started the process
     std::string chunk_id = {};
     std::optional<std::string> environment = {}; // where it runs; absent: on this machine
     ExecState state = ExecState::completed;
     std::uint64_t wall_time_ms = 0;
-    std::uint64_t yield_time_ms = 0; // how long this call was ready to wait; 0: without limit
+    std::uint64_t yield_time_ms = 0; // how long this call wanted to wait; 0: without limit
     Timings timings = {};
     std::string output = {};
     std::uint64_t original_token_count = 0;
     std::uint64_t omitted_bytes = 0;
-    std::optional<std::string> process_id = {}; // while it runs
+    std::optional<std::string> process_id = {}; // set while it runs
     std::optional<std::int64_t> exit_code = {};
     std::optional<std::string> signal = {};
     bool timed_out = false;
     Confinement sandbox = {};
     std::vector<Denial> denials = {};
-    std::optional<std::uint64_t> denial_count = {}; // all; absent: it was not in a sandbox
+    std::optional<std::uint64_t> denial_count = {}; // of all denials; absent without a sandbox
     std::optional<std::string> sandbox_hint = {};
     std::optional<std::vector<std::string>> limit_hits = {};
     std::optional<Usage> usage = {};
     std::optional<ExecFailure> failure = {};
     std::optional<std::string> notice = {};
-    std::optional<std::string> text = {}; // format "model"
+    std::optional<std::string> text = {}; // for format "model"
 };
 
 template <class Visitor>
@@ -233,7 +233,7 @@ struct ExecProcessInfo {
     std::optional<std::int64_t> exit_code = {};
     std::optional<std::string> signal = {};
     std::uint64_t started_at_ms = 0;
-    std::uint64_t unread_bytes = 0; // output that no answer has shown yet
+    std::uint64_t unread_bytes = 0; // bytes of output not yet sent in an answer
     std::vector<std::int64_t> descendants = {};
 };
 
@@ -255,7 +255,7 @@ void fields(Visitor& visit, ExecProcessInfo& info) {
 
 enum class ExecCallState : std::uint8_t { asking, starting, running, asking_to_retry };
 
-// A call of exec/command that has not been answered.
+// A call of exec/command without an answer so far.
 struct ExecCallInfo {
     std::string call_id = {};
     std::optional<std::string> environment = {};
@@ -274,7 +274,7 @@ void fields(Visitor& visit, ExecCallInfo& info) {
 }
 
 struct ExecListParams {
-    std::optional<std::string> environment = {}; // absent: all of them
+    std::optional<std::string> environment = {}; // absent: all environments
 };
 
 template <class Visitor>
@@ -294,7 +294,7 @@ void fields(Visitor& visit, ExecListResult& result) {
 }
 
 struct ExecTerminateAllParams {
-    std::optional<std::string> environment = {}; // absent: all of them
+    std::optional<std::string> environment = {}; // absent: all environments
     std::optional<std::uint64_t> grace_ms = {};
 };
 
@@ -305,7 +305,7 @@ void fields(Visitor& visit, ExecTerminateAllParams& params) {
 }
 
 struct ExecTerminateAllResult {
-    std::vector<std::string> terminated = {}; // ids of processes that were running
+    std::vector<std::string> terminated = {}; // ids of the processes that were running
 };
 
 template <class Visitor>
@@ -327,11 +327,11 @@ struct ExecBeginEvent {
     std::vector<std::string> argv = {};
     std::string program = {};
     std::string workdir = {};
-    std::vector<std::vector<std::string>> commands = {}; // what the script was understood to run
+    std::vector<std::vector<std::string>> commands = {}; // the commands found in the script
     std::string decided_by = {};
     std::optional<std::string> rule = {};
     Confinement sandbox = {};
-    std::vector<std::string> dropped_env = {}; // names only
+    std::vector<std::string> dropped_env = {}; // names of variables
 };
 
 template <class Visitor>
@@ -397,7 +397,7 @@ void fields(Visitor& visit, ExecInteractionEvent& event) {
 
 enum class ExecStatus : std::uint8_t {
     completed, // exit code 0
-    failed,    // anything else
+    failed,    // any other end
 };
 
 struct ExecEndEvent {
@@ -416,15 +416,15 @@ struct ExecEndEvent {
     std::string stdout_text = {};
     std::string stderr_text = {};
     std::string aggregated_output = {};
-    std::string formatted_output = {}; // within the tokens of the call that started it
-    std::uint64_t omitted_bytes = 0;   // of the aggregated output
+    std::string formatted_output = {}; // limited to the tokens of the call that started it
+    std::uint64_t omitted_bytes = 0;   // bytes missing from the aggregated output
     Confinement sandbox = {};
     std::vector<Denial> denials = {};
-    std::optional<std::uint64_t> denial_count = {}; // all; absent: it was not in a sandbox
+    std::optional<std::uint64_t> denial_count = {}; // of all denials; absent without a sandbox
     std::optional<std::string> sandbox_hint = {};
     std::optional<std::vector<std::string>> limit_hits = {};
     Usage usage = {};
-    std::optional<ExecFailure> failure = {}; // it can no longer be reached, so nobody knows its end
+    std::optional<ExecFailure> failure = {}; // it can no longer be reached, so its end is unknown
 };
 
 template <class Visitor>

@@ -280,7 +280,7 @@ void fields(Visitor& visit, OpenResult& result) {
 struct ReadBlockParams {
     std::string handle_id = {};
     std::uint64_t offset = 0;
-    std::uint64_t len = 0; // out of bounds is a refused request (-32600), as with Codex's server
+    std::uint64_t len = 0; // out of bounds: invalid request (-32600), as with Codex's server
 };
 
 template <class Visitor>

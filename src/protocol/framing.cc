@@ -40,7 +40,8 @@ Frame bad_headers(std::string_view why) {
     return {{}, Error{ErrorKind::parse, fmt::format("bad message headers: {}", why)}};
 }
 
-// The value of Content-Length in a block of headers; absent: there is none, or it is no number.
+// Returns the value of Content-Length in a block of headers. Returns nullopt if there is none, or
+// if it is not a number.
 std::optional<std::uint64_t> content_length(std::string_view block) {
     while (!block.empty()) {
         const std::size_t end = std::min(block.find('\n'), block.size());
@@ -79,7 +80,7 @@ std::optional<Frame> Deframer::last() {
     drop_taken();
     if (framing_ == Framing::headers || skipping_line_ || is_blank(buffer_.view()))
         return std::nullopt;
-    (void)buffer_.reserve(0); // the padding behind the end
+    (void)buffer_.reserve(0); // allocates the padding behind the end
     taken_ = buffer_.size();
     return Frame{buffer_.view(), {}};
 }
@@ -138,7 +139,7 @@ std::optional<Frame> Deframer::next_after_headers() {
     return Frame{buffer_.view().substr(0, taken_), {}};
 }
 
-// Reads a block of headers: sets body_, or finds it not complete yet, or refuses it.
+// Reads a block of headers: sets body_, waits for more bytes, or returns an error.
 std::optional<Frame> Deframer::take_headers() {
     const std::size_t blank = buffer_.view().find_first_not_of(blanks);
     if (blank != 0) buffer_.consume(std::min(blank, buffer_.size()));

@@ -55,8 +55,8 @@ constexpr std::array<NamedMethod, 41> served = {{
     {"shutdown", Method::shutdown},
 }};
 
-// Methods of Codex's exec-server protocol that are known and not served: before the handshake they
-// are refused like any other, afterwards they are unknown, with a message that says so.
+// Methods of Codex's exec-server protocol that execward does not serve. Before the handshake they
+// are refused like any other method; afterwards the answer says that they are not served.
 constexpr std::array<std::string_view, 4> reserved_names = {
     "http/request", "capabilityRoots/discoverV1", "capabilities/discoverV2",
     "environmentConfig/read"};

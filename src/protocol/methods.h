@@ -1,4 +1,4 @@
-// Names of methods and codes of errors.
+// The names of methods and the codes of errors.
 #pragma once
 
 #include "base/error.h"
@@ -53,12 +53,12 @@ enum class Method : std::uint8_t {
     environment_list,
     initialize,
     shutdown,
-    reserved, // a name of the protocol that this version does not serve
+    reserved, // a method of the protocol that this version does not serve
 };
 
 std::optional<Method> method_named(std::string_view name);
 
-// Is anything but no parameters an error?
+// Returns true if any parameters are an error.
 bool takes_no_params(Method method);
 
 // The JSON-RPC code of an error (schema/protocol.json lists them), and its name in error.data.kind.

@@ -1,4 +1,4 @@
-// The messages of patch/*: changes of several files, made together or not at all.
+// The messages of patch/*: changes of several files, applied together or not at all.
 #pragma once
 
 #include "json/types.h"
@@ -17,7 +17,7 @@ namespace ew::protocol {
 
 struct PatchCheckParams {
     std::string patch = {};
-    std::optional<std::string> workdir = {}; // what its paths are relative to; as of exec/command
+    std::optional<std::string> workdir = {}; // its paths start there; as in exec/command
 };
 
 template <class Visitor>
@@ -41,12 +41,12 @@ void fields(Visitor& visit, PatchApplyParams& params) {
     visit.optional("callId", params.call_id, Bounds{0, longest_name});
 }
 
-// What patch/apply would do about a patch that fits.
+// The changes that patch/apply would make for a patch that fits.
 struct PatchCheckResult {
     std::vector<PatchedFile> files = {};
     core::Decision decision = core::Decision::prompt;
     std::string reason = {};
-    Confinement sandbox = {}; // of patch/apply
+    Confinement sandbox = {}; // the sandbox of patch/apply
 };
 
 template <class Visitor>
@@ -94,7 +94,7 @@ enum class PatchOutcome : std::uint8_t { applied, failed };
 struct PatchEndEvent {
     std::string call_id = {};
     PatchOutcome outcome = PatchOutcome::applied;
-    std::optional<std::string> message = {}; // why it failed; all files are as they were then
+    std::optional<std::string> message = {}; // why it failed; all files are unchanged then
 };
 
 template <class Visitor>

@@ -1,4 +1,4 @@
-// What a patch does to one file.
+// The changes that a patch makes to one file.
 #pragma once
 
 #include "json/types.h"
@@ -18,7 +18,7 @@ enum class PatchChange : std::uint8_t { add, update, remove, move };
 enum class PatchLevel : std::uint8_t { exact, trailing_blanks, both_ends, folded };
 
 struct PatchMatch {
-    std::uint64_t line = 0; // of the file as it was, from 1
+    std::uint64_t line = 0; // line in the old file, from 1
     PatchLevel level = PatchLevel::exact;
 };
 
@@ -29,9 +29,9 @@ void fields(Visitor& visit, PatchMatch& match) {
 }
 
 struct PatchedFile {
-    std::string path = {}; // absolute, links resolved
+    std::string path = {}; // absolute, symlinks resolved
     PatchChange change = PatchChange::update;
-    std::optional<std::string> destination = {}; // of a move
+    std::optional<std::string> destination = {}; // the new path of a move
     std::uint64_t added_lines = 0;
     std::uint64_t removed_lines = 0;
     std::vector<PatchMatch> matches = {};

@@ -18,7 +18,7 @@ namespace ew::protocol {
 using json::Bytes;
 using json::StringMap;
 
-// Names that a client chooses are remembered, so they are bounded.
+// The length of the longest name that a client may choose. The server stores these names.
 constexpr std::uint64_t longest_name = 1024; // bytes
 
 struct Empty {};
@@ -76,7 +76,7 @@ void fields(Visitor& visit, Limits& limits) {
     visit.optional("coreBytes", limits.core_bytes);
 }
 
-// An object that is looked at only for whether it is there: what it asks for is refused.
+// An object of which only the presence matters: such a request is refused.
 struct NetworkRequest {};
 
 struct StartParams {
@@ -122,8 +122,8 @@ void fields(Visitor& visit, StartParams& params) {
 struct StartResult {
     std::string process_id = {};
     SandboxType sandbox_type = SandboxType::none;
-    std::optional<std::vector<std::string>> missing = {}; // guarantees; of a sandboxed process
-    std::optional<std::vector<std::string>> notes = {}; // of a sandboxed process, if there are any
+    std::optional<std::vector<std::string>> missing = {}; // guarantees; absent without a sandbox
+    std::optional<std::vector<std::string>> notes = {};   // absent without a sandbox or notes
 };
 
 template <class Visitor>
@@ -193,7 +193,7 @@ struct ReadResult {
     bool timed_out = false;
     std::optional<Usage> usage = {};
     std::optional<std::vector<Denial>> denials = {}; // this and the next two: absent without a
-    std::optional<std::uint64_t> denial_count = {};  // sandbox, and until it has ended
+    std::optional<std::uint64_t> denial_count = {};  // sandbox, and before the process has ended
     std::optional<std::string> sandbox_hint = {};
     std::optional<std::vector<std::string>> limit_hits = {};
 };
@@ -322,7 +322,7 @@ enum class ProcessState : std::uint8_t { starting, running, exited, closed };
 struct ProcessInfo {
     std::string process_id = {};
     std::optional<std::string> environment = {}; // where it runs; absent: on this machine
-    std::int64_t pid = 0;                        // 0 elsewhere
+    std::int64_t pid = 0;                        // 0 in another environment
     std::vector<std::string> argv = {};
     std::string cwd = {};
     bool tty = false;

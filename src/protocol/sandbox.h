@@ -1,6 +1,6 @@
-// How a program is to be confined, how it was, and what that refused. Two forms of a request are
-// read: the one of Codex, with `permissions`, and the one with `mode`. Their rules are in
-// decode.cc.
+// How a program shall be confined, how it was confined, and what the sandbox refused. A request has
+// one of two forms: the form of Codex with `permissions`, and the form with `mode`. decode.cc holds
+// their rules.
 #pragma once
 
 #include "core/judgement/policy_types.h"
@@ -23,7 +23,7 @@ using core::SandboxMode;
 
 enum class SandboxType : std::uint8_t { none, linux_seccomp };
 
-// How a program was confined, and what of what was asked for could not be had.
+// How a program was confined, and which requested guarantees are missing.
 struct Confinement {
     SandboxType type = SandboxType::none;
     std::vector<std::string> missing = {};
@@ -35,7 +35,7 @@ void fields(Visitor& visit, Confinement& confinement) {
     visit.required("missing", confinement.missing);
 }
 
-// Something that the confinement did not let a program do.
+// An access that the sandbox refused to a program.
 struct Denial {
     std::string kind = {}; // "network", "socket", "file"
     std::optional<std::string> operation = {};
@@ -44,7 +44,7 @@ struct Denial {
     std::optional<std::string> program = {};
     std::uint64_t count = 1;
     std::optional<std::string> rule = {};
-    std::optional<std::string> allow = {}; // absent: nothing would allow it
+    std::optional<std::string> allow = {}; // absent: no permission would allow it
 };
 
 template <class Visitor>
@@ -65,16 +65,16 @@ enum class SpecialKind : std::uint8_t {
     root,
     minimal,
     project_roots,
-    current_working_directory, // project_roots, or without any the directory
+    current_working_directory, // the project_roots, or the directory if there are none
     tmpdir,
     slash_tmp,
-    unknown, // the client knows it and calls it so; it matches nothing
+    unknown, // a name that only the client knows; it matches nothing
 };
 
 struct SpecialPlace {
     SpecialKind kind = SpecialKind::root;
     std::optional<std::string> subpath = {};
-    std::optional<std::string> path = {}; // of unknown: what the client calls it
+    std::optional<std::string> path = {}; // for unknown: the client's name
 };
 
 template <class Visitor>
@@ -86,7 +86,7 @@ void fields(Visitor& visit, SpecialPlace& place) {
 
 enum class EntryPathType : std::uint8_t { path, glob_pattern, special };
 
-// The member that the type needs is there.
+// The member that belongs to `type` is present.
 struct EntryPath {
     EntryPathType type = EntryPathType::path;
     std::optional<FileUri> path = {};
@@ -102,7 +102,7 @@ void fields(Visitor& visit, EntryPath& path) {
     visit.optional("value", path.value);
 }
 
-enum class EntryAccess : std::uint8_t { read, write, deny, none }; // none: an older name of deny
+enum class EntryAccess : std::uint8_t { read, write, deny, none }; // none: an older name for deny
 
 enum class MissingPath : std::uint8_t { skip };
 
@@ -121,7 +121,7 @@ void fields(Visitor& visit, FileSystemEntry& entry) {
 
 enum class FileSystemType : std::uint8_t { restricted, unrestricted, external };
 
-// A restricted one has entries.
+// A restricted policy has entries.
 struct FileSystemPolicy {
     FileSystemType type = FileSystemType::restricted;
     std::optional<std::vector<FileSystemEntry>> entries = {};
@@ -141,7 +141,7 @@ enum class NetworkPolicy : std::uint8_t { restricted, enabled };
 
 enum class PermissionsType : std::uint8_t { managed, disabled, external };
 
-// managed has both members, external has the network.
+// managed has both members, external has only the network.
 struct PermissionProfile {
     PermissionsType type = PermissionsType::managed;
     std::optional<FileSystemPolicy> file_system = {};
@@ -155,7 +155,7 @@ void fields(Visitor& visit, PermissionProfile& profile) {
     visit.optional("network", profile.network);
 }
 
-// Where special places are.
+// The locations of special paths.
 struct PolicyContext {
     std::optional<Path> cwd = {};
     std::optional<std::vector<Path>> workspace_roots = {};
@@ -180,8 +180,7 @@ enum class LaunchMode : std::uint8_t {
 
 enum class Enforcement : std::uint8_t { require, best_effort };
 
-// A mode with its options. Neither roots nor denied paths are there beside one that confines no
-// files.
+// A mode with its options. A mode that confines no files has neither roots nor denied paths.
 struct SandboxPolicy {
     SandboxMode type = SandboxMode::read_only;
     std::optional<std::vector<Path>> writable_roots = {};
@@ -208,15 +207,15 @@ void fields(Visitor& visit, SandboxPolicy& policy) {
     option_fields(visit, policy);
 }
 
-// On the wire also only the name of the mode.
+// On the wire this may also be just the name of the mode.
 struct PolicyOrMode : SandboxPolicy {};
 
-// Exactly one of `permissions` and `mode` is there; a mode other than disabled has a policy, and
-// with `require` none that is external.
+// Exactly one of `permissions` and `mode` is present. A mode other than disabled has a policy; with
+// `require` the policy is not external.
 struct SandboxRequest {
     std::optional<PermissionProfile> permissions = {};
     std::optional<PolicyContext> policy_context = {};
-    std::optional<Path> cwd = {}; // the older place of what policyContext holds
+    std::optional<Path> cwd = {}; // an older member with the content of policyContext
     std::optional<std::vector<Path>> workspace_roots = {};
     std::optional<Path> user_home_dir = {};                         // not used
     std::optional<std::vector<Path>> temporary_directories = {};    // not used
@@ -226,16 +225,16 @@ struct SandboxRequest {
 
     std::optional<LaunchMode> mode = {};
     std::optional<PolicyOrMode> policy = {};
-    // Instead of what the policy says, which then has neither roots nor denied paths.
+    // Replaces the file policy of `policy`, which then has neither roots nor denied paths.
     std::optional<FileSystemPolicy> file_system_policy = {};
-    std::optional<NetworkPolicy> network_policy = {}; // instead of the policy's
+    std::optional<NetworkPolicy> network_policy = {}; // replaces the network policy of `policy`
     std::optional<Path> policy_cwd = {};
     bool enforce_managed_network = false;
 
     std::optional<Enforcement> enforcement = {};
     std::optional<bool> report_writes = {};
-    // /tmp is empty, writable, and gone afterwards, whatever entries say about it. A mode says so
-    // by itself.
+    // /tmp is empty, writable and temporary, whatever the entries say about it. Not allowed with
+    // `mode`, whose policy decides about /tmp.
     std::optional<bool> private_tmp = {};
 
     bool is_disabled() const {

@@ -1,4 +1,4 @@
-// The messages of the connection itself: handshake, environment, cancelling, errors.
+// The messages of the connection itself: handshake, environment, cancellation, errors.
 #pragma once
 
 #include "json/types.h"
@@ -147,7 +147,7 @@ struct ErrorData {
     std::string kind = {};
     std::optional<std::string> hint = {};
     std::optional<std::string> path = {};
-    std::optional<std::string> process_id = {}; // cancelled: the process that goes on
+    std::optional<std::string> process_id = {}; // cancelled: the process that continues to run
 };
 
 template <class Visitor>

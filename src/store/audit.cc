@@ -19,12 +19,13 @@ constexpr std::string_view insert_row =
 constexpr std::string_view delete_rows =
     "delete from audit where id in (select id from audit where at < ?1 order by at limit ?2)";
 
-// The columns of collect() are those of the table, in its order.
+// Copies a whole row; collect() reads the columns in the order of the table.
 constexpr std::string_view select_tail =
     "select * from (select * from audit order by id desc limit ?1) order by id";
 constexpr std::string_view select_after = "select * from audit where id > ?1 order by id limit ?2";
 
-// What a row keeps of a text: all of it, or its start without half a character, and "…".
+// Returns the part of a text that a row keeps: all of it, or its start, cut between characters, and
+// "…".
 std::string kept(std::string_view text) {
     if (text.size() <= audit_text_limit) return std::string(text);
     std::size_t end = audit_text_limit;

@@ -1,4 +1,4 @@
-// The audit: rows that wait to be written, and rows in the database.
+// The audit: the queue of rows to write, and the rows in the database.
 #pragma once
 
 #include "base/result.h"
@@ -11,17 +11,18 @@
 
 namespace ew::store {
 
-// A text of a row that is longer is cut, and ends with "…".
+// The length of the longest text in a row. A longer text is cut and ends with "…".
 constexpr std::size_t audit_text_limit = 16 << 10;
 
-// Rows and uses of grants between two flushes. Bounded: what does not fit is counted.
+// Audit rows and uses of grants between two flushes. The queue is bounded: rows that do not fit are
+// counted.
 class AuditQueue {
 public:
     static constexpr std::size_t most_rows = 4096;
     static constexpr std::size_t most_bytes = 4 << 20; // of argv and detail
     static constexpr std::size_t most_used_grants = 1024;
 
-    // After an attempt to write that failed, the next is due so much later.
+    // How long to wait after a failed write before the next attempt.
     static constexpr Millis retry_delay{5000};
 
     explicit AuditQueue(Millis delay) : delay_(delay) {}
@@ -33,10 +34,11 @@ public:
 
     std::optional<TimePoint> flush_at() const { return flush_at_; }
 
-    // Writes everything, inside a transaction of the caller's, who then says how that went.
+    // Writes everything inside a transaction of the caller. The caller then calls forget() or
+    // postpone().
     Result<void> write(Database& database, UnixMs now) const;
-    void forget();                // it was committed
-    void postpone(TimePoint now); // it was not
+    void forget();                // after a commit
+    void postpone(TimePoint now); // after a failure
 
 private:
     struct Use {
@@ -51,13 +53,14 @@ private:
     std::vector<AuditRow> rows_;
     std::vector<Use> uses_;
     std::size_t bytes_ = 0;
-    std::int64_t dropped_ = 0; // rows
+    std::int64_t dropped_ = 0; // number of rows
     std::optional<TimePoint> flush_at_;
 };
 
 Result<void> write_audit(Database& database, const AuditRow& row);
 
-// Deletes rows from before `oldest`, but at most prune_batch of them. True: there may be more.
+// Deletes rows from before `oldest`, at most prune_batch of them. Returns true if there may be
+// more.
 constexpr std::int64_t prune_batch = 500;
 Result<bool> prune_audit(Database& database, UnixMs oldest);
 

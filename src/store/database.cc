@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view in_memory = ":memory:";
 
-// What the connection does for every user of it. A schema that was tampered with can call no
-// function that does more than compute; deleted content is overwritten.
+// Settings of every connection. A schema that was tampered with can only call functions without
+// side effects. Deleted content is overwritten.
 constexpr const char* settings = "pragma foreign_keys = on;"
                                  "pragma trusted_schema = off;"
                                  "pragma cell_size_check = on;"
@@ -24,7 +24,7 @@ constexpr const char* settings = "pragma foreign_keys = on;"
                                  "pragma journal_size_limit = 4194304;" // bytes
                                  "pragma synchronous = full;";
 
-// https://www.sqlite.org/rescode.html; the lower byte is the primary result code.
+// The lower byte is the primary result code (https://www.sqlite.org/rescode.html).
 int primary(int code) {
     return code & 0xff;
 }
@@ -83,7 +83,7 @@ Statement::~Statement() {
 }
 
 Statement& Statement::bind(std::string_view text) {
-    // A null pointer would bind null.
+    // A null pointer would bind SQL null.
     const char* const data = text.data() != nullptr ? text.data() : "";
     const int code = sqlite3_bind_text64(handle_, ++parameter_, data, text.size(), SQLITE_TRANSIENT,
                                          SQLITE_UTF8);
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Millis
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     const int code = sqlite3_open_v2(path.c_str(), &database->connection_, flags, nullptr);
     if (code != SQLITE_OK) return database->error(code);
-    // A file that cannot be written is opened for reading instead.
+    // SQLite opens a file read-only if it cannot be written.
     if (sqlite3_db_readonly(database->connection_, "main") == 1)
         return database->error(SQLITE_READONLY);
     TRY(database->configure());
@@ -176,7 +176,7 @@ Result<void> Database::use_write_ahead_log() {
     for (int count = 0;; ++count) {
         const int code =
             sqlite3_exec(connection_, "pragma journal_mode = wal", nullptr, nullptr, nullptr);
-        // The busy handler is not asked where waiting could be for each other.
+        // SQLite does not call the busy handler where two processes could wait for each other.
         if (primary(code) == SQLITE_BUSY && on_busy(this, count) != 0) continue;
         if (code != SQLITE_OK) return error(code);
         return {};
@@ -235,7 +235,7 @@ void Database::checkpoint() {
     int done = 0;
     const int code =
         sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
-    // Whatever went wrong is tried again after the next commit, and what is in the log is safe.
+    // A failed checkpoint is tried again after the next commit. The data is safe in the log.
     if (code == SQLITE_OK && pages == done) pages_in_log_ = 0;
 }
 
@@ -264,7 +264,8 @@ Millis Database::patience_now() const {
     return clock_now() < hasty_until_ ? std::min(hasty_patience, usual_patience_) : usual_patience_;
 }
 
-// Asked again and again while another process has the lock. Not 0: try once more.
+// SQLite calls this repeatedly while another process has the lock. A result other than 0 means: try
+// again.
 int Database::on_busy(void* self, int count) {
     Database& database = *static_cast<Database*>(self);
     const TimePoint now = clock_now();
@@ -272,7 +273,7 @@ int Database::on_busy(void* self, int count) {
         if (database.patience_length_ >= patience) database.hasty_until_ = now + hasty_time;
         return 0;
     }
-    constexpr int first_wait = 300; // microseconds: less than writing takes a disk
+    constexpr int first_wait = 300; // microseconds; less than a write to disk takes
     constexpr int longest_wait = 5000;
     ::usleep(static_cast<useconds_t>(std::min(first_wait * (count + 1), longest_wait)));
     return 1;
@@ -303,10 +304,10 @@ Result<std::optional<Transaction>> Transaction::try_begin(Database& database, Du
 
 Transaction::~Transaction() {
     if (database_ == nullptr) return;
-    // Some failures have ended the transaction already
+    // Some failures have already ended the transaction
     // (https://www.sqlite.org/lang_transaction.html).
     if (sqlite3_get_autocommit(database_->connection_) != 0) return;
-    (void)database_->execute("rollback"); // there is nothing left that could be done
+    (void)database_->execute("rollback"); // if this fails, nothing more can be done
 }
 
 Result<void> Transaction::commit() {

@@ -1,5 +1,5 @@
-// One connection to one SQLite file, and statements on it. No SQL of the product is here. Every
-// failure is an Error of the kind store_unavailable that names the file, the cause and the way out.
+// One connection to one SQLite file, and its statements. It contains no SQL of execward. Every
+// failure is an Error of kind store_unavailable that names the file, the cause and a remedy.
 #pragma once
 
 #include "base/clock.h"
@@ -22,8 +22,8 @@ namespace ew::store {
 
 class Database;
 
-// A prepared statement on loan from the database that prepared it, which outlives it. Given back,
-// reset, when it is destroyed.
+// A prepared statement, borrowed from the database, which must outlive it. The destructor resets it
+// and gives it back.
 class Statement {
 public:
     Statement(Statement&& other) noexcept;
@@ -32,19 +32,20 @@ public:
     Statement& operator=(const Statement&) = delete;
     ~Statement();
 
-    // The value of the next parameter: ?1, then ?2 and so on. Text is copied.
+    // Binds the value of the next parameter: ?1, then ?2 and so on. Copies text.
     Statement& bind(std::string_view text);
     Statement& bind(std::int64_t number);
     Statement& bind(std::optional<std::int64_t> number);
     Statement& bind_null();
 
-    // True: there is a row, whose columns can be read until the next step. False: that was all.
+    // Returns true if there is a row; its columns can be read until the next step. Returns false at
+    // the end.
     Result<bool> step();
 
-    // Steps to the end.
+    // Steps until the end.
     Result<void> run();
 
-    // Columns count from 0. One of another type is converted as SQLite does; see is_text.
+    // Columns count from 0. SQLite converts a column of another type; see is_text.
     std::string text(int column) const;
     std::int64_t integer(int column) const;
     std::optional<std::int64_t> maybe_integer(int column) const;
@@ -57,57 +58,58 @@ private:
     Database* database_;
     sqlite3_stmt* handle_;
     int parameter_ = 0;
-    int failure_ = 0; // result code of the first bind that failed
+    int failure_ = 0; // result code of the first failed bind
 };
 
 enum class Durability : std::uint8_t {
-    full,   // on the disk when commit() returns
-    normal, // survives the end of any process, but not always a loss of power
+    full,   // on disk when commit() returns
+    normal, // survives the end of a process, but not always a power failure
 };
 
 class Database {
 public:
-    // A statement or transaction waits at most so long, in all, for other processes.
+    // How long a statement or transaction may wait for other processes in total.
     static constexpr Millis patience{2000};
 
-    // When that was not enough, a while of hasty_time follows in which it waits less: who has to
-    // answer requests must not wait again and again for a process that hangs with the lock.
+    // After such a wait was too short, statements wait only hasty_patience during hasty_time. So a
+    // server that must answer requests does not wait again and again for a process that hangs with
+    // the lock.
     static constexpr Millis hasty_patience{50};
     static constexpr Millis hasty_time{5000};
 
-    // At least so many pages in the write-ahead log make wants_checkpoint() true.
+    // The number of pages in the write-ahead log from which wants_checkpoint() returns true.
     static constexpr int checkpoint_pages = 1000;
 
-    // The file must exist, see prepare_file(), or be ":memory:". Nothing in it is changed.
-    // Until it is in use, see be_patient(), it waits at most `first_patience` for other processes.
+    // The file must exist (see prepare_file()) or be ":memory:". Changes nothing in it. Until
+    // be_patient() is called, the database waits at most `first_patience` for other processes.
     static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                   Millis first_patience = patience);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
-    // `sql` is a constant: it is kept, and so is the statement, for the next time.
+    // `sql` must be a constant. The statement is kept for the next call.
     Result<Statement> prepare(std::string_view sql);
 
-    // From now on readers do not wait for writers. The file remembers it.
+    // Makes readers independent of writers. The setting is stored in the file.
     Result<void> use_write_ahead_log();
 
     void be_patient() { usual_patience_ = patience; }
 
-    // Several statements without parameters or rows.
+    // Runs several statements without parameters or rows.
     Result<void> execute(const char* sql);
 
-    // The one number that a pragma answers.
+    // Returns the single number that a pragma yields.
     Result<std::int64_t> number_of(std::string_view sql);
 
-    std::int64_t last_id() const;      // of the last insert
+    std::int64_t last_id() const;      // of the last inserted row
     std::int64_t changed_rows() const; // by the last statement
 
-    // The path leads to another file than it did at open(), or to none.
+    // Returns true if the path now leads to a different file than at open(), or to none.
     bool was_replaced() const;
 
-    // Whether flushing the write-ahead log into the file is due, and doing it as far as no other
-    // process is in the way.
+    // wants_checkpoint() says that the write-ahead log should be copied into the file. checkpoint()
+    // copies as much as other processes allow.
     bool wants_checkpoint() const { return pages_in_log_ >= checkpoint_pages; }
 
     void checkpoint();
@@ -116,10 +118,10 @@ public:
 
     const std::string& path() const { return path_; }
 
-    // Another process was writing for too long.
+    // The error for a lock that another process holds for too long.
     Error locked() const;
 
-    // What the connection says about its last failure, which had this result code.
+    // The error for the connection's last failure, which had this result code.
     Error error(int code) const;
 
 private:
@@ -146,21 +148,21 @@ private:
     sqlite3* connection_ = nullptr;
     std::vector<Kept> kept_;
     Millis usual_patience_ = patience;
-    Millis patience_length_ = patience; // of the wait that is allowed now
+    Millis patience_length_ = patience; // how long the present wait may take
     TimePoint patience_end_ = {};
     TimePoint hasty_until_ = {};
     int pages_in_log_ = 0;
     Durability durability_ = Durability::full;
-    dev_t device_ = 0; // of the file at open()
+    dev_t device_ = 0; // the file at open()
     ino_t inode_ = 0;
 };
 
-// Everything between begin() and commit() happens, or nothing does. Waits at begin() for other
-// writers, so that no statement in it has to.
+// All changes between begin() and commit() happen, or none. begin() waits for other writers, so the
+// statements inside never have to.
 class Transaction {
 public:
     static Result<Transaction> begin(Database& database, Durability durability);
-    // Absent: another process was writing all the time that this waited.
+    // Returns nullopt if another process was writing during the whole wait.
     static Result<std::optional<Transaction>> try_begin(Database& database, Durability durability,
                                                         Millis patience);
 
@@ -170,9 +172,9 @@ public:
     Transaction& operator=(Transaction&& other) = delete;
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
-    ~Transaction(); // takes back what was not committed
+    ~Transaction(); // rolls back if not committed
 
-    // Error: nothing of it happened.
+    // On an error, nothing has changed.
     Result<void> commit();
 
 private:

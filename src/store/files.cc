@@ -32,7 +32,7 @@ namespace {
 constexpr mode_t others_write = S_IWGRP | S_IWOTH;
 constexpr mode_t others_anything = S_IRWXG | S_IRWXO;
 
-// What SQLite puts beside a database (https://www.sqlite.org/tempfiles.html).
+// The files that SQLite creates next to a database (https://www.sqlite.org/tempfiles.html).
 constexpr std::array<std::string_view, 3> companions = {"-wal", "-shm", "-journal"};
 
 Error failed(const std::string& path, std::string_view step, int error_number) {
@@ -46,10 +46,10 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// So that what was made in a directory is still there after a loss of power.
+// Makes new directory entries survive a power failure.
 void sync_directory(const std::string& directory) {
     const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd) (void)::fsync(fd.get()); // some file systems cannot, and need not
+    if (fd) (void)::fsync(fd.get()); // some file systems do not support this, and do not need it
 }
 
 Result<void> make_directories(const std::string& path, const std::string& directory) {
@@ -64,7 +64,7 @@ Result<void> make_directories(const std::string& path, const std::string& direct
     return {};
 }
 
-// Who may do what with `name`, which is the database, a companion or their directory.
+// Checks the owner and mode of `name`, which is the database, a companion or their directory.
 Result<void> check_owner(const std::string& path, const std::string& name, const struct stat& is) {
     if (is.st_uid != ::geteuid())
         return unavailable(path,
@@ -83,7 +83,7 @@ Result<void> check_directory(const std::string& path, const std::string& directo
     return check_owner(path, directory, is);
 }
 
-// False: there is none.
+// Returns false if the file does not exist.
 Result<bool> check_file(const std::string& path, const std::string& name) {
     struct stat is = {};
     if (::lstat(name.c_str(), &is) != 0) {
@@ -105,18 +105,19 @@ Result<UniqueFd> lock_directory(const std::string& path, const std::string& dire
                                 Millis patience) {
     UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return failed(path, "open " + directory, errno);
-    // Where there are no locks SQLite's have to do.
+    // If the file system has no flock(2), SQLite's own locks must suffice.
     if (!os::lock_within(fd.get(), LOCK_EX, patience) && errno == EWOULDBLOCK)
         return unavailable(path, "another process has been opening it for too long",
                            "try again, or end that process");
     return fd;
 }
 
-// Only with the lock: a companion without its database belongs to one that is gone, and must not
-// become part of the new one; but another process may be making that.
+// Call this only with the lock held. A companion without its database belongs to a deleted
+// database, and must not become part of the new one. But without the lock, another process may be
+// creating that database.
 Result<void> make_file(const std::string& path) {
     for (const std::string_view ending : companions)
-        (void)::unlink((path + std::string(ending)).c_str()); // mostly there are none
+        (void)::unlink((path + std::string(ending)).c_str()); // usually there are none
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                              S_IRUSR | S_IWUSR));
     if (!fd) return failed(path, "create", errno);
@@ -132,8 +133,8 @@ Result<UniqueFd> prepare_file(const std::string& path, Millis patience) {
     TRY(make_directories(path, directory));
     TRY(check_directory(path, directory));
     UniqueFd lock = TRY(lock_directory(path, directory, patience));
-    // An existing file is not opened here: closing it would give up the locks of a connection that
-    // this process may have (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    // An existing file is not opened here, because closing it would drop the locks of other
+    // connections of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
     const bool exists = TRY(check_file(path, path));
     if (!exists) {
         TRY(make_file(path));

@@ -1,4 +1,4 @@
-// The database's file: made for this user alone, and refused where others could have written to it.
+// Creates the database file for this user only, and refuses a file that others could have written.
 #pragma once
 
 #include "base/clock.h"
@@ -9,12 +9,13 @@
 
 namespace ew::store {
 
-// Makes the file of an absolute path (0600) and its directories (0700) if they are missing. What
-// exists must be owned by this user and writable for nobody else; the file and its companions, PATH
-// and -wal, -shm, -journal, must be no symbolic links. Where others may only read, that is ended.
+// Creates the file of an absolute path (0600) and its directories (0700) if they are missing.
+// Existing ones must be owned by this user and not be writable for others. The file and its
+// companions (PATH with -wal, -shm, -journal) must not be symlinks. Removes the read permission of
+// others.
 //
-// The lock holds up other processes that prepare a file in this directory: it is kept until the
-// database has its tables. Waits for it at most `patience`.
+// The returned lock stops other processes that prepare a file in this directory. Keep it until the
+// database has its tables. Waits for the lock at most `patience`.
 Result<UniqueFd> prepare_file(const std::string& path, Millis patience = Millis(2000));
 
 } // namespace ew::store

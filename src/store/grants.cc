@@ -18,7 +18,7 @@ constexpr std::string_view select_prefixes =
     " and (session = ?1 or (scope = 'project' and project = ?2) or scope = 'always')"
     " order by id";
 
-// In both a parameter that is null asks nothing.
+// In both statements, a null parameter matches everything.
 constexpr std::string_view select_some =
     "select * from grants_shown where (?1 is null or id = ?1)"
     " and (?2 is null or session = ?2)"
@@ -43,7 +43,8 @@ constexpr std::string_view update_uses =
     "update grants set uses = uses + ?2, last_used_at = max(coalesce(last_used_at, ?3), ?3)"
     " where id = ?1";
 
-// The columns of the view grants_shown. Absent: a scope or kind that this version does not know.
+// Reads the columns of the view grants_shown. Returns nullopt for a scope or kind that this version
+// does not know.
 std::optional<Grant> read_grant(const Statement& row) {
     const std::optional<GrantKind> kind = kind_of(row.text(1));
     const std::optional<GrantScope> scope = scope_of(row.text(2));
@@ -63,7 +64,7 @@ std::optional<Grant> read_grant(const Statement& row) {
     grant.expires_at = row.maybe_integer(11);
     grant.last_used_at = row.maybe_integer(12);
     grant.uses = row.integer(13);
-    // What ends with a session and names none would never end.
+    // A grant that ends with its session, but names no session, would never end.
     if (ends_with_session(grant.scope) == grant.session.empty()) return {};
     return grant;
 }
@@ -168,7 +169,7 @@ Result<std::int64_t> put_grant(Database& database, const Grant& grant) {
     statement.bind(grant.created_at).bind(grant.expires_at);
     const bool has_row = TRY(statement.step());
     const std::int64_t id = has_row ? statement.integer(0) : 0;
-    TRY(statement.run()); // to the end, or it would not be done
+    TRY(statement.run()); // runs to the end, else the insert is not carried out
     return id;
 }
 

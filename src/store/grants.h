@@ -13,13 +13,13 @@
 
 namespace ew::store {
 
-// Grants, and how many rows were passed over because their content is not understood.
+// Grants, and the number of rows skipped because this version does not understand them.
 struct FoundGrants {
     std::vector<Grant> grants = {};
     std::int64_t skipped = 0;
 };
 
-// Whoever wants to run something: where, for whom, when.
+// The command to be run: its directory, session, project and time.
 struct Asker {
     std::string_view directory = {};
     std::string_view session = {};
@@ -27,23 +27,23 @@ struct Asker {
     UnixMs now = 0;
 };
 
-// `directory` is `root` or below it. Both are absolute and without "." and "..".
+// Returns true if `directory` is `root` or is below it. Both are absolute and without "." and "..".
 bool is_at_or_below(std::string_view directory, std::string_view root);
 
-// Those that count for this asker, narrowest scope first.
+// Returns the grants that apply to this asker, narrowest scope first.
 Result<FoundGrants> grants_for_command(Database& database, std::string_view key,
                                        const Asker& asker);
-// Of the scopes directory and workspace too, wherever the asker is.
+// Includes the scopes directory and workspace, wherever the asker is.
 Result<FoundGrants> prefix_grants(Database& database, const Asker& asker);
 
-// Newest first.
+// Returns the newest grants first.
 Result<FoundGrants> list_grants(Database& database, const GrantFilter& filter, UnixMs now);
 
-// Inserts, or renews one that says the same: reason, origin, command and expiry become the new
-// ones. Returns the id. A grant that ends with its session needs that session's row.
+// Inserts a grant, or renews an equal one, which gets the new reason, origin, command and expiry.
+// Returns the id. A grant that ends with its session needs the row of that session.
 Result<std::int64_t> put_grant(Database& database, const Grant& grant);
 
-// Deletes what counts now and returns what it was. Inside a transaction.
+// Deletes the valid grants that match, and returns them. Call this inside a transaction.
 Result<FoundGrants> take_grants(Database& database, const RevokeWhat& what, UnixMs now);
 
 Result<void> delete_expired_grants(Database& database, UnixMs now);

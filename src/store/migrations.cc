@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t application_id = 0x45585744; // "EXWD"; file(1) shows it
 
-// A step is never changed once it has been released; what is to be different is a further step.
+// A released step never changes. Every change of the schema is a further step.
 constexpr std::array<const char*, 1> steps = {R"(
 create table sessions (
     id text primary key not null,
@@ -102,7 +102,7 @@ Result<void> migrate(Database& database) {
     const std::int64_t before = TRY(version_of(database));
     if (before == static_cast<std::int64_t>(steps.size())) return {};
     Transaction transaction = TRY(Transaction::begin(database, Durability::full));
-    TRY(check_identity(database)); // it may not be as it was before the lock
+    TRY(check_identity(database)); // another process may have changed it before we had the lock
     const std::int64_t version = TRY(version_of(database));
     if (version < 0) return unavailable(database.path(), "its version is no version", "");
     for (std::size_t step = static_cast<std::size_t>(version); step < steps.size(); ++step)

@@ -1,4 +1,5 @@
-// The tables, as a list of steps that only grows. The number of steps taken is the user_version.
+// Creates and updates the tables by a list of steps that only grows. The user_version is the number
+// of steps taken.
 #pragma once
 
 #include "base/result.h"
@@ -6,10 +7,10 @@
 
 namespace ew::store {
 
-// Changes nothing. Error: a database of another program, or of a newer execward.
+// Changes nothing. Returns an error for a database of another program, or of a newer execward.
 Result<void> check_identity(Database& database);
 
-// Takes the steps that are missing.
+// Carries out the missing steps.
 Result<void> migrate(Database& database);
 
 } // namespace ew::store

@@ -1,4 +1,4 @@
-// The table of projects whose own rules the user has agreed to.
+// The table of projects whose rules the user trusts.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,9 @@
 namespace ew::store {
 
 Result<void> trust(Database& database, std::string_view directory, UnixMs now);
-Result<bool> distrust(Database& database, std::string_view directory); // false: it was not trusted
+// Returns false if the project was not trusted.
+Result<bool> distrust(Database& database, std::string_view directory);
+
 Result<bool> is_trusted(Database& database, std::string_view directory);
 Result<std::vector<std::string>> trusted(Database& database); // sorted
 

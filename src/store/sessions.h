@@ -1,4 +1,4 @@
-// The table of sessions: who may have a session's grants back, and until when.
+// The table of sessions, so that a resumed session gets its grants back until they are too old.
 #pragma once
 
 #include "base/result.h"
@@ -11,11 +11,12 @@
 
 namespace ew::store {
 
-// Makes the row, or notes that the session is in use. An empty project leaves it as it is.
+// Creates the row, or records that the session is in use. An empty `project` leaves the stored one
+// unchanged.
 Result<void> touch_session(Database& database, std::string_view session, std::string_view project,
                            UnixMs now);
 
-// The project of a session that was used since `oldest`.
+// Returns the project of a session that was used since `oldest`.
 Result<std::optional<std::string>> find_session(Database& database, std::string_view session,
                                                 UnixMs oldest);
 

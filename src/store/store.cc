@@ -43,7 +43,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, UnixMs now,
                                            StoreSettings settings) {
     std::unique_ptr<Store> store = unopened(path, settings);
     (void)TRY(store->database());
-    (void)store->clean_up(now); // what is too old does not count, even while it is there
+    (void)store->clean_up(now); // old rows have no effect even if this fails
     return store;
 }
 
@@ -51,7 +51,7 @@ Result<Database*> Store::database() {
     if (database_ && !database_->was_replaced()) return database_.get();
     database_.reset();
     if (open_failure_ && clock_now() < next_attempt_) return *open_failure_;
-    // The second time it is not waited for: who asks has others to serve.
+    // After a failure, waits only briefly, because the caller has other clients to serve.
     const Millis patience = open_failure_ ? Database::hasty_patience : Database::patience;
     Result<std::unique_ptr<Database>> opened = open_database(path_, patience);
     if (!opened) {
@@ -93,7 +93,7 @@ void Store::remember(const std::string& session, const std::string& project) {
 
 Result<void> Store::begin_session(const std::string& session, const std::string& project,
                                   UnixMs now) {
-    remember(session, project); // even if it cannot be written now: it will be with the next rows
+    remember(session, project); // even if the write fails now: it is repeated with the next rows
     Database& database = *TRY(this->database());
     std::optional<Transaction> transaction =
         TRY(Transaction::try_begin(database, Durability::normal, flush_patience));
@@ -138,7 +138,7 @@ Result<std::vector<Grant>> Store::prefixes(const std::string& session, const std
 }
 
 Result<std::int64_t> Store::write_grant(Database& database, Grant grant, UnixMs now) {
-    // One that has expired is gone, and an equal one is new.
+    // Deletes expired grants first, so that an equal one counts as new.
     TRY(delete_expired_grants(database, now));
     if (grant.created_at == 0) grant.created_at = now;
     if (!ends_with_session(grant.scope)) return put_grant(database, grant);
@@ -161,7 +161,7 @@ Result<std::int64_t> Store::record(const AuditRow& decision, const std::optional
     TRY(write_audit(database, row));
     TRY(transaction.commit());
     queue_.forget();
-    constexpr int far_too_many = 4 * Database::checkpoint_pages; // flush() has not come for long
+    constexpr int far_too_many = 4 * Database::checkpoint_pages; // without a flush() for long
     if (database.pages_in_log() >= far_too_many) database.checkpoint();
     return id;
 }
@@ -191,7 +191,7 @@ Result<void> Store::flush_all(Moment now) {
     return {};
 }
 
-// False: another process is writing.
+// Returns false if another process is writing.
 Result<bool> Store::write_queue(UnixMs now, Millis patience) {
     Database& database = *TRY(this->database());
     std::optional<Transaction> transaction =

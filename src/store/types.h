@@ -1,4 +1,4 @@
-// What the database keeps, as values.
+// The values that the database stores.
 #pragma once
 
 #include "base/clock.h"
@@ -12,9 +12,9 @@
 
 namespace ew::store {
 
-using UnixMs = std::int64_t; // milliseconds since 1970, UTC; what is written down
+using UnixMs = std::int64_t; // milliseconds since 1970, UTC, for stored times
 
-// Both clocks at one moment: what is written down is wall time, what is waited for is monotonic.
+// Both clocks at one moment: stored times are wall time, deadlines are monotonic.
 struct Moment {
     UnixMs wall = 0;
     TimePoint steady = {};
@@ -22,7 +22,7 @@ struct Moment {
     static Moment now();
 };
 
-// How far a grant reaches, narrowest first. The first three end with their session.
+// The scope of a grant, narrowest first. The first three end with their session.
 enum class GrantScope : std::uint8_t {
     directory, // this session, in exactly this directory
     workspace, // this session, anywhere at or below the directory
@@ -46,30 +46,30 @@ inline bool ends_with_session(GrantScope scope) {
            scope == GrantScope::session;
 }
 
-// Something that a person allowed.
+// A permission that a person granted.
 struct Grant {
-    std::int64_t id = 0; // never used twice
+    std::int64_t id = 0; // never reused
     GrantKind kind = GrantKind::command;
     GrantScope scope = GrantScope::directory;
-    // kind command: canonical argv, confinement and extra permissions as JSON; what must be equal.
-    // kind prefix: the words as a JSON array.
+    // kind command: canonical argv, confinement and extra permissions as JSON; all of it must be
+    // equal. kind prefix: the words as a JSON array.
     std::string key = {};
     std::string directory = {}; // scope directory: this one; scope workspace: its root
     std::string session = {};   // empty for project and always
-    std::string project = {};   // scope project: its root. Listed for the others as far as known
-    std::string command = {};   // for a person
+    std::string project = {};   // scope project: its root; other scopes: for information, if known
+    std::string command = {};   // as text for a person
     std::string origin = {};    // approval, client or command line
     std::string reason = {};
     UnixMs created_at = 0;
-    std::optional<UnixMs> expires_at = {}; // from then on it does not count
+    std::optional<UnixMs> expires_at = {}; // not valid from this time on
     std::optional<UnixMs> last_used_at = {};
     std::int64_t uses = 0;
 };
 
-// Whose grants to list. Both given: those that are of the session and of the project.
+// Selects the grants to list. With both members: the grants of the session and of the project.
 struct GrantFilter {
     std::optional<std::string> session = {};
-    std::optional<std::string> project = {}; // its grants, and those of the sessions in it
+    std::optional<std::string> project = {}; // its grants, and those of its sessions
     bool include_expired = false;
 };
 
@@ -81,7 +81,7 @@ struct GrantsOfSession {
     std::string session;
 };
 
-// The grants of the project, and those of every session in it.
+// The grants of the project and of every session in it.
 struct GrantsOfProject {
     std::string project;
 };
@@ -90,9 +90,9 @@ struct EveryGrant {};
 
 using RevokeWhat = std::variant<OneGrant, GrantsOfSession, GrantsOfProject, EveryGrant>;
 
-// One line of the audit. Empty: does not apply.
+// One row of the audit. An empty member does not apply.
 struct AuditRow {
-    std::int64_t id = 0; // given when it is written
+    std::int64_t id = 0; // assigned when the row is written
     UnixMs at = 0;
     std::string session = {};
     std::string call = {};
@@ -106,8 +106,8 @@ struct AuditRow {
 };
 
 struct StoreSettings {
-    Millis audit_delay{1000};   // queued rows wait at most so long for flush()
-    int audit_keep_days = 90;   // older rows are deleted; 0: none ever is
+    Millis audit_delay{1000};   // how long queued rows may wait for flush()
+    int audit_keep_days = 90;   // older rows are deleted; 0: never
     int session_keep_days = 30; // sessions unused for longer are deleted with their grants
 };
 

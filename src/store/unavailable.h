@@ -1,4 +1,4 @@
-// How a database that cannot be used is told of.
+// The error for a database that cannot be used.
 #pragma once
 
 #include "base/error.h"

@@ -2,19 +2,19 @@
 
 #include <fmt/format.h>
 
-// The parser of the library is compiled here and nowhere else. Depth is bounded because tables are
+// The library's parser is compiled only in this file. The depth is limited because tables are
 // copied and destroyed recursively.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 32
-// "[!]" breaks an assertion of version 3.3.0, which ends the program, or with NDEBUG becomes an
-// assumption of the compiler. Without assertions the parser reports it as the mistake it is.
+// "[!]" fails an assertion in version 3.3.0. That ends the program, or with NDEBUG becomes an
+// assumption of the compiler. Without assertions the parser reports a normal error.
 #define TOML_ASSERT(expression) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
-// And an e with an accent, where a blank could stand, reaches what is marked as unreachable in the
-// functions that ask whether it is one. It is none.
+// An accented e in place of a blank reaches code marked as unreachable in the library's functions
+// that test for blanks. The correct result there is false.
 // clang-format off: the order matters
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")
@@ -35,7 +35,7 @@ namespace ew::toml {
 
 namespace {
 
-constexpr std::size_t most_name_parts = 32; // of a.b.c
+constexpr std::size_t most_name_parts = 32; // number of parts in a.b.c
 
 Position position_of(const ::toml::source_region& region) {
     return {region.begin.line, region.begin.column};
@@ -77,7 +77,7 @@ Table to_table(const ::toml::table& source) {
     for (const auto& [key, node] : source)
         table.members.push_back(
             {std::string(key.str()), to_value(node), position_of(key.source())});
-    // The library sorts by name.
+    // The library sorts members by name; this restores the order of the file.
     std::stable_sort(table.members.begin(), table.members.end(),
                      [](const Member& a, const Member& b) { return a.position < b.position; });
     return table;
@@ -93,7 +93,7 @@ Position position_at(std::string_view text, std::size_t offset) {
             static_cast<std::uint32_t>(1 + std::count_if(line.begin(), line.end(), is_first_byte))};
 }
 
-// The position behind the string whose opening quote is at `at`.
+// Returns the position behind the string whose opening quote is at `at`.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
     const char quote = text[at];
     const std::string triple(3, quote);
@@ -102,7 +102,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
         if (quote == '"' && text[at] == '\\') {
             ++at;
         } else if (is_long && text.substr(at, 3) == triple) {
-            // Up to two quotes may stand directly before the closing ones.
+            // Up to two quotes may directly precede the closing quotes.
             return std::min({text.find_first_not_of(quote, at), at + 5, text.size()});
         } else if (!is_long && (text[at] == quote || text[at] == '\n')) {
             return at + 1;
@@ -111,8 +111,9 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     return text.size();
 }
 
-// Each part of a dotted name makes a table in a table, and the parser does not bound that: it must
-// not see a name with too many parts. Returns where one is, in a text that is good so far.
+// Each part of a dotted name creates a nested table, and the parser has no limit for that, so it
+// must not see a name with too many parts. Returns the position of such a name in a text that is
+// valid up to there.
 std::optional<std::size_t> find_deep_name(std::string_view text) {
     constexpr std::string_view ends_of_a_name = "=,[]{}\n";
     std::size_t parts = 1;
@@ -131,7 +132,7 @@ std::optional<std::size_t> find_deep_name(std::string_view text) {
     return std::nullopt;
 }
 
-// With control characters written as escapes: messages quote files and are shown on terminals.
+// Writes control characters as escapes, because messages quote files and appear on terminals.
 std::string printable(std::string_view text) {
     std::string shown;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -147,7 +148,7 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
-// How many characters must be added, removed, changed or swapped with their neighbour.
+// Returns how many characters must be added, removed, changed or swapped with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before_last(b.size() + 1);
     std::vector<std::size_t> last(b.size() + 1);
@@ -232,7 +233,7 @@ std::string_view kind_of(const Value& value) {
 }
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
-    constexpr std::size_t longest_name = 64; // none of ours comes near
+    constexpr std::size_t longest_name = 64; // longer than any key of execward
     if (name.size() > longest_name) return {};
     std::string_view best;
     std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;

@@ -1,5 +1,5 @@
-// A TOML file as plain values that know where they stand, and reading of tables that says what is
-// wrong with them. Lines and columns count from 1; a column counts characters, not bytes.
+// TOML files as plain values with their positions, and a reader for tables that reports errors.
+// Lines and columns count from 1; a column counts characters, not bytes.
 #pragma once
 
 #include "base/result.h"
@@ -30,7 +30,7 @@ struct Position {
 struct Value;
 struct Member;
 
-// A date, a time or both, as RFC 3339 writes it.
+// A date, a time or both, in the format of RFC 3339.
 struct DateTime {
     std::string text;
 };
@@ -57,10 +57,10 @@ struct Member {
     Position position; // of the name
 };
 
-// A mistake in a file.
+// An error in a file.
 struct Problem {
     std::string file;
-    Position position; // line 0: the file as a whole
+    Position position; // line 0: the whole file
     std::string message;
 
     bool operator==(const Problem& other) const {
@@ -68,29 +68,30 @@ struct Problem {
     }
 };
 
-// "FILE:LINE:COL: message", or "FILE: message" when it is about the whole file.
+// Returns "FILE:LINE:COL: message", or "FILE: message" if it is about the whole file.
 std::string describe(const Problem& problem);
 
-// The problem as an Error of kind config_invalid.
+// Converts the problem to an Error of kind config_invalid.
 Error as_error(const Problem& problem);
 
-// More than this is refused: a file of settings is written by hand.
+// The length of the longest accepted text. People write settings files by hand, so they are short.
 constexpr std::size_t longest_text = 1 << 20;
 
-// Parses text; `file` is only a name for messages. Absent: `problem` says why.
+// Parses text; `file` is only a name for messages. Returns nullopt and sets `problem` on an error.
 std::optional<Table> parse(std::string_view text, std::string_view file, Problem& problem);
 
-// The same, with the problem as "FILE:LINE:COL: message" in an Error of kind config_invalid.
+// The same, but returns the problem as "FILE:LINE:COL: message" in an Error of kind config_invalid.
 Result<Table> parse(std::string_view text, std::string_view file);
 
-// "a string", "an integer", "a number", "true or false", "a date or time", "an array", "a table".
+// Returns "a string", "an integer", "a number", "true or false", "a date or time", "an array" or "a
+// table".
 std::string_view kind_of(const Value& value);
 
-// The candidate that `name` was probably meant to be, or nothing.
+// Returns the candidate that was probably meant by `name`, or an empty text.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
 
-// Reads a table key by key. What is absent is nullopt and no problem; what has the wrong kind is
-// nullopt and a problem. finish() reports the keys that nobody asked for.
+// Reads a table key by key. An absent key returns nullopt without a problem. A value of the wrong
+// kind returns nullopt and adds a problem. finish() reports the keys that were not read.
 //
 //     TableReader reader(table, "config.toml", problems);
 //     config.login_shell = reader.boolean("login_shell").value_or(config.login_shell);
@@ -102,34 +103,34 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 //     reader.finish();
 class TableReader {
 public:
-    // All are borrowed, and must live as long as the reader. `parent` is the name of the table, for
+    // All parameters are borrowed and must outlive the reader. `parent` is the name of the table in
     // messages: key 'parent.x'.
     TableReader(const Table& table, std::string_view file, std::vector<Problem>& problems,
                 std::string_view parent = {});
 
     std::optional<std::string> string(std::string_view name);
     std::optional<bool> boolean(std::string_view name);
-    std::optional<double> number(std::string_view name); // an integer too
+    std::optional<double> number(std::string_view name); // accepts an integer too
     std::optional<std::int64_t> integer(std::string_view name);
-    // One outside of [least, most] is a problem, and absent.
+    // A value outside of [least, most] is a problem, and returns nullopt.
     std::optional<std::int64_t> integer(std::string_view name, std::int64_t least,
                                         std::int64_t most);
-    // One that is none of `choices` is a problem, and absent.
+    // A value that is not one of `choices` is a problem, and returns nullopt.
     std::optional<std::string> choice(std::string_view name,
                                       const std::vector<std::string_view>& choices);
     std::optional<std::vector<std::string>> strings(std::string_view name);
     const Table* table(std::string_view name);
-    std::vector<const Table*> tables(std::string_view name); // of [[name]]; none when absent
-    const Value* value(std::string_view name);               // of any kind
+    std::vector<const Table*> tables(std::string_view name); // for [[name]]; empty if absent
+    const Value* value(std::string_view name);               // a value of any kind
 
-    // Of the value of a key that is there, else of the table.
+    // Returns the place of the key's value. If the key is absent, returns the place of the table.
     Position position(std::string_view name) const;
 
-    // Adds a problem at the value of a key, or of the table: "key 'name': what".
+    // Adds a problem at the key's value or at the table: "key 'name': what".
     void complain(std::string_view name, std::string_view what);
     void complain(Position position, std::string_view message);
 
-    // Every key that was not asked for is a problem: unknown key 'y'; did you mean 'x'?
+    // Reports every key that was not read as a problem: unknown key 'y'; did you mean 'x'?
     void finish();
 
 private:
@@ -141,7 +142,7 @@ private:
     std::string_view file_;
     std::vector<Problem>& problems_;
     std::string_view parent_;
-    std::vector<std::string_view> known_; // the names that were asked for
+    std::vector<std::string_view> known_; // the names that were read
 };
 
 } // namespace ew::toml

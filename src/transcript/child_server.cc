@@ -53,7 +53,7 @@ int milliseconds_until(TimePoint deadline) {
     return static_cast<int>(std::clamp(left, Millis(0), longest).count());
 }
 
-// With a null at the end, as exec wants them.
+// Returns pointers to the texts and a null at the end, as exec needs them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     pointers.reserve(texts.size() + 1);
@@ -93,7 +93,7 @@ ChildServer::~ChildServer() {
     output_.reset();
     if (wait_for_exit(clock_now() + ending_time)) return;
     kill();
-    (void)wait_for_exit(clock_now() + ending_time); // nothing more can be done
+    (void)wait_for_exit(clock_now() + ending_time); // if it still runs, nothing more can be done
 }
 
 void ChildServer::kill() {
@@ -116,7 +116,7 @@ void ChildServer::write_some() {
         const os::IoResult result = os::write_some(input_.get(), unsent_.view());
         unsent_.consume(result.count);
         if (result.state == os::IoState::would_block) return;
-        if (result.state == os::IoState::end) input_.reset(); // what it does not read, it misses
+        if (result.state == os::IoState::end) input_.reset(); // the server does not read the rest
     }
     if (closes_input_) input_.reset();
 }
@@ -150,7 +150,7 @@ bool ChildServer::exchange(TimePoint deadline) {
 std::optional<int> ChildServer::wait_for_exit(TimePoint deadline) {
     while (!status_) {
         pollfd end = {pidfd_.get(), POLLIN, 0};
-        (void)::poll(&end, 1, milliseconds_until(deadline)); // waitpid tells what came of it
+        (void)::poll(&end, 1, milliseconds_until(deadline)); // waitpid reports the result
         int status = 0;
         if (::waitpid(pid_, &status, WNOHANG) == pid_)
             status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -1,5 +1,5 @@
-// A server that this program starts and talks to through pipes, one message a line. Its stderr is
-// ours. Ignore SIGPIPE before use: a server that is gone must not end us.
+// A server that this program starts and talks to through pipes, one message per line. It shares our
+// stderr. The caller must ignore SIGPIPE, so that a dead server does not end this program.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -18,7 +18,7 @@ namespace ew::transcript {
 
 class ChildServer {
 public:
-    // `environment`: all of it, as NAME=value.
+    // `environment` is the complete environment, as NAME=value.
     static Result<ChildServer> start(const std::vector<std::string>& command,
                                      const std::vector<std::string>& environment);
 
@@ -27,26 +27,27 @@ public:
     ChildServer(const ChildServer&) = delete;
     ChildServer& operator=(const ChildServer&) = delete;
 
-    // Ends the server if it has not ended: it has a few seconds after the end of its input.
+    // Ends the server if it still runs. The server has a few seconds after the end of its input.
     ~ChildServer();
 
     void send_line(std::string_view text);
 
-    // After what was sent has been taken.
+    // Closes the input after the server has taken everything sent.
     void close_input();
 
-    // SIGKILL to the process that was started.
+    // Sends SIGKILL to the started process.
     void kill();
 
-    // The next whole line that has come, without its newline; valid until the next call.
+    // Returns the next complete line without its newline, valid until the next call.
     std::optional<std::string_view> next_line();
 
     bool has_ended() const { return !output_; }
 
-    // Reads and writes what can be at once, or waits for that. False: the deadline has passed.
+    // Reads and writes what is possible now, or waits until something is. Returns false if the
+    // deadline has passed.
     bool exchange(TimePoint deadline);
 
-    // The exit status, 128+N after signal N. Absent: it still runs.
+    // Returns the exit status, or 128+N after signal N. Returns nullopt if the server still runs.
     std::optional<int> wait_for_exit(TimePoint deadline);
 
 private:
@@ -55,13 +56,13 @@ private:
     void write_some();
     void read_some();
 
-    pid_t pid_; // not reaped while pidfd_ is open, so that the number stays its own
+    pid_t pid_; // not reaped while pidfd_ is open, so the pid is not reused
     UniqueFd pidfd_;
     UniqueFd input_;
     UniqueFd output_;
     ByteBuffer unsent_;
     ByteBuffer received_;
-    std::size_t taken_ = 0; // of received_: the line that was handed out last
+    std::size_t taken_ = 0; // length of the last returned line in received_
     bool closes_input_ = false;
     std::optional<int> status_;
 };

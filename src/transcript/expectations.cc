@@ -11,13 +11,13 @@ namespace ew::transcript {
 
 namespace {
 
-constexpr std::size_t shown_bytes = 400; // of output, in a difference
+constexpr std::size_t shown_bytes = 400; // bytes of output shown in a difference
 
 bool is_call(const Node& message) {
     return message.find("method") != nullptr;
 }
 
-// Where an event of output has what was printed: as base64, or as text.
+// The members of an output event that hold the output: as base64, or as text.
 constexpr std::string_view bytes_member = "chunk";
 constexpr std::string_view text_member = "delta";
 
@@ -26,7 +26,7 @@ bool is_output(const Node& message) {
     return method == "process/output" || method == "exec/outputDelta";
 }
 
-// What the server says about a call of exec/command, its questions included.
+// Returns true for messages about a call of exec/command, including its questions.
 bool is_about_call(const Node& message) {
     const std::string_view method = message.text_of("method");
     return method.starts_with("exec/") || method == "approval/request";
@@ -74,13 +74,13 @@ Node without_output(Node message) {
     return message;
 }
 
-// What an event of output says was printed. Null: it does not say.
+// Returns the output in an output event. Returns null if there is none.
 const Node* output_in(const Node& message) {
     const Node* const chunk = message.find("params", bytes_member);
     return chunk != nullptr ? chunk : message.find("params", text_member);
 }
 
-// The bytes that it stands for. Absent: it is none of its kind.
+// Returns the bytes of the output. Returns nullopt if the value has the wrong kind.
 std::optional<std::string> bytes_of_output(const Node& message) {
     const Node* const printed = output_in(message);
     if (printed == nullptr || !printed->is_text() || printed->is_open) return {};
@@ -191,8 +191,8 @@ bool Expectations::answers_nothing(const Node& message) const {
     return asked == unanswered_.end() || asked->second.empty();
 }
 
-// What holds for every server, whatever a transcript says: a process speaks when it has been
-// started, and its messages are numbered from 1 without gaps.
+// Checks rules that every server must keep, whatever the transcript says: a process sends messages
+// only after it was started, and they are numbered from 1 without gaps.
 std::optional<Discord> Expectations::check_seq(const Node& message) {
     const Node* const seq = message.find("params", "seq");
     const Node* const process = message.find("params", "processId");
@@ -207,8 +207,8 @@ std::optional<Discord> Expectations::check_seq(const Node& message) {
         0, "seq must count without gaps", {"params.seq", due, seq->text}, {}, to_json(message)};
 }
 
-// The same for commands: text comes after the begin. Its numbers grow, but chunks that are not
-// shown, and the exit, have numbers too.
+// The same for commands: text comes after the begin. Numbers increase, but may have gaps, because
+// the exit and the chunks that are not shown have numbers too.
 std::optional<Discord> Expectations::check_delta(const Node& message) {
     const std::string process(text_in_params(message, "processId"));
     if (message.text_of("method") == "exec/begin") shown_[process] = 0;

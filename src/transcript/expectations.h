@@ -1,6 +1,6 @@
-// What the server is expected to say, in lanes: one a process, one a call of exec/command with its
-// questions and events, one an id of a reply. Order counts within a lane. The output of a process
-// is joined, each stream for itself: two pipes have no order.
+// The messages expected from the server, in lanes: one per process, one per call of exec/command
+// with its questions and events, and one per id of a reply. The order matters only within a lane.
+// The output of a process is joined per stream, because two pipes have no common order.
 #pragma once
 
 #include "transcript/format.h"
@@ -19,47 +19,47 @@
 
 namespace ew::transcript {
 
-// Where a server and a transcript part.
+// A difference between a server and a transcript.
 struct Discord {
-    int line = 0;     // of the transcript; 0: of none
+    int line = 0;     // line of the transcript; 0 if none
     std::string what; // a sentence
     Difference difference = {};
-    std::string expected = {}; // the line
-    std::string got = {};      // the message
+    std::string expected = {}; // the line of the transcript
+    std::string got = {};      // the message of the server
 };
 
 class Expectations {
 public:
-    // An error's message begins with the number of the line and a colon.
+    // On an error, the message begins with the number of the line and a colon.
     static Result<Expectations> make(const std::vector<Step>& steps, const Shapes& shapes,
                                      Matcher& matcher);
 
-    // The client has sent this.
+    // Records that the client has sent this message.
     void note_sent(const Node& message);
 
-    // Another server takes over: nobody answers the requests that are open.
+    // Records that a new server was started: the open requests get no answer.
     void note_restart();
 
-    // The server has said this. Absent: it fits.
+    // Checks a message of the server. Returns nullopt if it fits.
     std::optional<Discord> take(const Node& message);
 
     bool is_met(std::size_t step) const { return met_[step]; }
 
-    // Nobody expects this message: its lane holds nothing more.
+    // Returns true if nothing in the transcript expects this message: its lane is complete.
     bool is_extra(const Node& message) const;
 
-    // How far the output that this step expects has come, for people; empty without any.
+    // Describes how much of the output expected by this step has arrived; empty for other steps.
     std::string progress_of(std::size_t step) const;
 
 private:
-    // Output of one stream that is expected without another message of the process in between.
+    // Expected output of one stream, up to the next other message of the process.
     struct Stream {
         std::string name = {};
         std::string bytes = {};
         std::vector<std::pair<std::size_t, std::size_t>> ends =
-            {};                                    // of a step's bytes, and the step
-        std::optional<std::size_t> open_step = {}; // the last step may not say what its bytes are
-        std::size_t received = 0;                  // may pass `bytes` only for the open step
+            {};                                    // the end of a step's bytes, and the step
+        std::optional<std::size_t> open_step = {}; // the last step may not specify its bytes
+        std::size_t received = 0;                  // may exceed `bytes` only for the open step
 
         bool is_complete() const { return received >= bytes.size() + (open_step ? 1 : 0); }
 
@@ -67,8 +67,8 @@ private:
     };
 
     struct Entry {
-        std::size_t step = 0;             // of a message that stands alone
-        std::vector<Stream> streams = {}; // not empty: it is joined output instead
+        std::size_t step = 0;             // the step of a single message
+        std::vector<Stream> streams = {}; // if not empty: joined output instead
 
         Stream* find(std::string_view stream);
     };
@@ -99,9 +99,9 @@ private:
     std::vector<bool> met_;
     std::map<std::string, Lane, std::less<>> lanes_;
     std::map<std::string, std::deque<Node>, std::less<>>
-        unanswered_;                                         // requests, by lane of the reply
-    std::map<std::string, std::uint64_t, std::less<>> seqs_; // the last one of each started process
-    std::map<std::string, std::uint64_t, std::less<>> shown_; // the same of commands that began
+        unanswered_;                                          // open requests, by lane of the reply
+    std::map<std::string, std::uint64_t, std::less<>> seqs_;  // last number of each process
+    std::map<std::string, std::uint64_t, std::less<>> shown_; // last number of each command
 };
 
 } // namespace ew::transcript

@@ -12,14 +12,14 @@ namespace ew::transcript {
 namespace {
 
 constexpr std::string_view dots = "...";
-constexpr std::string_view stand_in = "\x01..."; // for "...": no member and no text is called this
+constexpr std::string_view stand_in = "\x01..."; // replaces "..."; occurs nowhere else
 constexpr std::string_view stand_in_json = "\"\\u0001...\"";
 
 Error format_error(int line, std::string_view what) {
     return {ErrorKind::parse, fmt::format("{}: {}", line, what)};
 }
 
-// Where the string that opens at `begin` ends: behind its closing quote.
+// Returns the position behind the string that begins at `begin`.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
     std::size_t at = begin + 1;
     while (at < text.size() && text[at] != '"')
@@ -27,10 +27,10 @@ std::size_t end_of_string(std::string_view text, std::size_t begin) {
     return std::min(at + 1, text.size());
 }
 
-// Makes JSON of a line with "...", which becomes a member or an element that can be parsed.
+// Turns a line with "..." into valid JSON: each "..." becomes a member or an element.
 std::string spell_out_dots(std::string_view text) {
     std::string json;
-    std::string inside; // the brackets that are open
+    std::string inside; // the open brackets
     for (std::size_t at = 0; at < text.size();) {
         if (text[at] == '"') {
             const std::size_t end = end_of_string(text, at);
@@ -49,7 +49,7 @@ std::string spell_out_dots(std::string_view text) {
     return json;
 }
 
-// Turns a member "name~" that holds text into "name" that holds its base64.
+// Turns a member "name~" with text into "name" with its base64.
 Result<void> encode_text_member(std::string& name, Node& value) {
     if (!name.ends_with('~')) return {};
     if (!value.is_text())
@@ -61,7 +61,7 @@ Result<void> encode_text_member(std::string& name, Node& value) {
     return {};
 }
 
-// Marks the text of a member "name*" as a part, and takes the sign off.
+// Marks the text of a member "name*" as partial, and removes the * from the name.
 Result<void> open_part(std::string& name, Node& value) {
     if (!name.ends_with('*')) return {};
     if (!value.is_text())
@@ -71,7 +71,7 @@ Result<void> open_part(std::string& name, Node& value) {
     return {};
 }
 
-// Only in what is expected: what is sent is whole.
+// Only for expected messages: sent messages are complete.
 Result<void> open_parts(Node& node) {
     for (std::size_t i = 0; i < node.items.size(); ++i) {
         if (i < node.names.size()) TRY(open_part(node.names[i], node.items[i]));
@@ -96,7 +96,7 @@ Result<void> take_out_dots(Node& node) {
     return {};
 }
 
-// Takes "..." and members with ~ as what they stand for, here and below.
+// Interprets "..." and members with ~, recursively.
 Result<void> interpret(Node& node) {
     TRY(take_out_dots(node));
     for (std::size_t i = 0; i < node.items.size(); ++i) {
@@ -115,7 +115,7 @@ Result<Node> read_expected(std::string_view text) {
     return node;
 }
 
-// Whether a message must be written anew before it can be sent. Others are sent letter by letter.
+// Returns true if a message must be rewritten before it is sent. Other messages are sent unchanged.
 bool has_something_to_expand(const Node& node) {
     if (node.is_text()) return node.text.starts_with('$');
     for (const std::string& name : node.names)
@@ -164,7 +164,7 @@ Result<Step> read_directive(std::string_view text, int line) {
 Result<Step> read_send(std::string_view text, int line) {
     Step step{Step::Kind::send, line, std::string(text)};
     Result<Node> message = parse_node(text);
-    if (!message) return step; // wrong on purpose
+    if (!message) return step; // deliberately invalid
     step.message = std::move(*message);
     step.is_verbatim = !has_something_to_expand(*step.message);
     if (Result<void> done = interpret(*step.message); !done)
@@ -188,8 +188,8 @@ Result<Step> read_line(std::string_view text, int line) {
     return format_error(line, "a line begins with '> ', '< ', '! ' or '#'");
 }
 
-// What cannot happen in this order: sending behind the end, anything but a new server behind the
-// exit, options when there is a server.
+// Refuses impossible orders: sending after the end, anything but a new server after the exit, and
+// options for a running server.
 Result<void> check_order(const std::vector<Step>& steps) {
     bool has_ended = false;
     bool has_exited = false;

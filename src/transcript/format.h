@@ -1,4 +1,4 @@
-// The text of a transcript (docs/transcripts.md) as steps.
+// Parses the text of a transcript (docs/transcripts.md) into steps.
 #pragma once
 
 #include "transcript/node.h"
@@ -25,19 +25,19 @@ struct Step {
 
     Kind kind = Kind::send;
     int line = 0;                     // in the file, from 1
-    std::string text = {};            // as written behind the sign
-    std::optional<Node> message = {}; // absent: no JSON
-    bool is_verbatim = true;          // to be sent as written: nothing in it stands for something
+    std::string text = {};            // as written after the sign
+    std::optional<Node> message = {}; // nullopt if it is not JSON
+    bool is_verbatim = true;          // sent as written, because it contains nothing to replace
     int number = 0;                   // the exit status, or milliseconds
 
-    // Words that the server gets behind its command; only of options.
+    // Returns additional words for the server's command line; only for options.
     std::vector<std::string> words() const;
 };
 
-// An error's message begins with the number of the line and a colon.
+// On an error, the message begins with the number of the line and a colon.
 Result<std::vector<Step>> parse_transcript(std::string_view text);
 
-// A name such as "$session": a dollar and a word, and nothing else.
+// Returns true for a name such as "$session": a dollar sign and one word.
 bool is_name(std::string_view text);
 
 } // namespace ew::transcript

@@ -104,7 +104,7 @@ std::optional<Difference> Matcher::compare_member(const std::string& name, const
                                                   const Node& actual, const Node* type) {
     const Node* const value = actual.find(name);
     const Node* const member = shapes_.member(type, name);
-    // A name, or a part of a text, says that somebody cares.
+    // A name or a partial text shows that the transcript expects this member.
     const bool is_wanted = expected.is_text() && (is_name(expected.text) || expected.is_open);
     if (Shapes::is_volatile(member) && !is_wanted) return {};
     if (value == nullptr) return Difference{name, to_json(expected), "no such member"};

@@ -1,4 +1,4 @@
-// Compares what a transcript expects with what a server said, and remembers what names stand for.
+// Compares expected messages with those of a server, and remembers the values of names.
 #pragma once
 
 #include "transcript/node.h"
@@ -12,13 +12,13 @@
 
 namespace ew::transcript {
 
-// The directory of a run as a path and as a URI. The only names that may begin a longer string,
-// such as "$dir/file".
+// The directory of a run as a path and as a URI. Only these names may begin a longer string, such
+// as "$dir/file".
 constexpr std::string_view dir_name = "$dir";
 constexpr std::string_view dir_uri_name = "$dirUri";
 
 struct Difference {
-    std::string path;     // such as "params.exitCode"
+    std::string path;     // for example "params.exitCode"
     std::string expected; // JSON, or a phrase
     std::string got;
 };
@@ -29,11 +29,11 @@ public:
 
     void bind(std::string name, Node value);
 
-    // Absent: `actual` fits. `type` tells what need not be compared.
+    // Returns nullopt if `actual` fits. `type` says which members need not be compared.
     std::optional<Difference> compare(const Node& expected, const Node& actual, const Node* type);
 
-    // A message of the client with names replaced by what they stand for. One that stands for
-    // nothing yet is plain text.
+    // Returns a message of the client with its names replaced by their values. A name without a
+    // value is plain text.
     Node expanded(const Node& message) const;
 
 private:

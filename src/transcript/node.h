@@ -1,4 +1,4 @@
-// A JSON value that owns all its parts, for comparing messages long after they were read.
+// A JSON value that owns all its parts, so that messages can be compared long after they were read.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -16,10 +16,10 @@ struct Node {
     enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
     Kind kind = Kind::null;
-    std::string text;               // of a string its characters, of a number or boolean its JSON
-    std::vector<std::string> names; // of the members of an object, in the order of the text
+    std::string text; // the characters of a string; the JSON text of a number or boolean
+    std::vector<std::string> names; // the names of an object's members, in the order of the text
     std::vector<Node> items;        // the values of members, or the elements of an array
-    bool is_open = false;           // there may be more: "...", or for text a member with *
+    bool is_open = false;           // it may have more parts: "...", or for text a member with *
 
     static Node of_text(std::string characters);
 
@@ -27,21 +27,23 @@ struct Node {
 
     bool is_text() const { return kind == Kind::string; }
 
-    // The first member of that name; null if there is none, or if this is no object.
+    // Returns the first member with this name. Returns null if there is none, or if this is not an
+    // object.
     const Node* find(std::string_view name) const;
     Node* find(std::string_view name);
 
-    // The same, through several objects.
+    // The same through nested objects.
     const Node* find(std::string_view outer, std::string_view inner) const;
 
-    // The characters of a string member, or nothing.
+    // Returns the characters of a string member, or an empty text.
     std::string_view text_of(std::string_view name) const;
 
     void add(std::string name, Node value);
     void remove(std::size_t index);
 };
 
-// Values deeper than 64 or numbering more than a message may hold are errors.
+// Returns an error if values are nested deeper than 64, or exceed the number of values in a
+// message.
 Result<Node> parse_node(std::string_view json);
 
 // The same, without a copy: `json` must be followed by ByteBuffer::padding readable bytes.

@@ -18,9 +18,9 @@ namespace ew::transcript {
 
 namespace {
 
-constexpr std::size_t shown_characters = 1500; // of a line or message, in a difference
+constexpr std::size_t shown_characters = 1500; // of a line or message in a difference
 
-// An empty directory for one run. It goes with everything in it.
+// An empty directory for one run. It is removed with everything in it.
 class ScratchDirectory {
 public:
     static Result<ScratchDirectory> make() {
@@ -37,7 +37,7 @@ public:
     ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
     ~ScratchDirectory() {
-        std::error_code ignored; // what cannot be removed stays
+        std::error_code ignored; // files that cannot be removed stay
         if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
     }
 
@@ -60,7 +60,7 @@ struct ServerCommand {
     std::vector<std::string> environment;
 };
 
-// Ours, but with settings, rules and approvals of its own, which nobody has changed yet.
+// Our environment, but with fresh directories for settings, rules and approvals.
 std::vector<std::string> environment_with_home(const std::string& home) {
     constexpr std::array<std::string_view, 4> replaced = {
         "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "EXECWARD_CONFIG=", "EXECWARD_DATABASE="};
@@ -115,8 +115,8 @@ private:
     const ServerCommand& command_;
     std::optional<ChildServer> server_;
     Millis patience_;
-    bool is_ending_ = false;  // the server ends what runs, and says so although nobody asked
-    std::uint64_t taken_ = 0; // lines of the server
+    bool is_ending_ = false;  // the server ends all programs and reports that without a request
+    std::uint64_t taken_ = 0; // number of lines from the server
 };
 
 Discord plain(int line, std::string what) {
@@ -147,7 +147,7 @@ std::optional<Discord> Player::play_step(std::size_t index) {
         server_->kill();
         return {};
     case Step::Kind::restart: return start_server(step.line);
-    case Step::Kind::options: return {}; // the command line has them
+    case Step::Kind::options: return {}; // they are on the command line
     case Step::Kind::exit_status:
         if (std::optional<Discord> found = wait_for_end()) return found;
         return wait_for_exit(&step);
@@ -188,7 +188,7 @@ std::optional<Discord> Player::wait_for_step(std::size_t index) {
     }
 }
 
-// Until the server has closed its output.
+// Waits until the server has closed its output.
 std::optional<Discord> Player::wait_for_end() {
     for (TimePoint until = deadline(); !server_->has_ended();) {
         if (std::optional<Discord> found = take_lines()) return found;
@@ -217,7 +217,7 @@ std::optional<Discord> Player::expect_nothing(const Step& step, std::size_t inde
     const std::uint64_t before = taken_;
     const TimePoint until = clock_now() + Millis(step.number);
     while (!server_->has_ended() && clock_now() < until) {
-        (void)server_->exchange(until); // the loop looks at the time
+        (void)server_->exchange(until); // the loop checks the deadline
         if (std::optional<Discord> found = take_lines()) return found;
         if (taken_ != before)
             return plain(step.line, "something came, and it is what is expected later");

@@ -14,15 +14,15 @@ namespace ew::transcript {
 
 struct PlaySettings {
     std::vector<std::string> server; // the command
-    Millis patience{30'000};         // for each message that is expected
+    Millis patience{30'000};         // how long to wait for each expected message
 };
 
-// Absent: everything was as written. A discord without a line and message means that it could not
-// be played at all.
+// Returns nullopt if everything was as written. A discord without a line and message means that the
+// transcript could not be played at all.
 std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes,
                             const PlaySettings& settings);
 
-// A discord for people: "FILE:LINE: what", the difference, the line and the message.
+// Formats a discord for people: "FILE:LINE: what", the difference, the line and the message.
 std::string describe(const Discord& discord, std::string_view file);
 
 } // namespace ew::transcript

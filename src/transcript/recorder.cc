@@ -19,7 +19,7 @@ namespace ew::transcript {
 
 namespace {
 
-// A member "chunk" that holds a string: where it begins, and where the string's text is.
+// A member "chunk" with a string: the position of the member, and the string's text.
 struct Chunk {
     std::size_t begin = 0;
     std::size_t text_begin = 0;
@@ -28,7 +28,7 @@ struct Chunk {
 
 constexpr std::string_view member = "\"chunk\"";
 
-// Searches the text instead of parsing it, because the parser's limits are not ours. Inside a
+// Searches the text and does not parse it, because the parser's limits must not apply. Inside a
 // string every quote follows a backslash, so `"chunk"` before a colon is a member.
 std::optional<Chunk> find_chunk(std::string_view message, std::size_t from) {
     constexpr std::string_view blanks = " \t\r\n";
@@ -65,7 +65,7 @@ std::string readable(std::string_view message) {
     }
     out.append(message.substr(copied));
     std::string line(out.view());
-    // Between the tokens of a message that came with headers there may be newlines.
+    // A message framed by headers may have newlines between its tokens.
     std::replace_if(
         line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
     return line;
@@ -94,11 +94,11 @@ void Recorder::record(char direction, std::string_view message) {
 
 void Recorder::note_loss(std::string_view reason, std::size_t written) {
     ++lost_;
-    // A line that is there by half would be taken for a message.
+    // An incomplete line would look like a message, so it is removed.
     const off_t end = ::lseek(file_.get(), 0, SEEK_CUR);
     const off_t whole = end - static_cast<off_t>(written);
     if (end >= 0 && ::ftruncate(file_.get(), whole) == 0)
-        (void)::lseek(file_.get(), whole, SEEK_SET); // it has just told where it is
+        (void)::lseek(file_.get(), whole, SEEK_SET); // cannot fail: the position was read just now
     if (std::exchange(has_complained_, true)) return;
     log::warning("recorder", "messages are missing in the recording: {}", reason);
 }

@@ -1,5 +1,5 @@
-// Writes what passes over the wire as a transcript (docs/transcripts.md). Loses messages rather
-// than stop a session: the loop never waits for a disk that is full or a pipe that nobody reads.
+// Writes the messages on the wire as a transcript (docs/transcripts.md). It drops messages rather
+// than delay a session: the loop never waits for a full disk or an unread pipe.
 #pragma once
 
 #include "base/clock.h"
@@ -29,11 +29,11 @@ private:
 
     UniqueFd file_;
     TimePoint begun_;
-    std::uint64_t lost_ = 0; // messages since the last one that was written
+    std::uint64_t lost_ = 0; // number of messages lost since the last written one
     bool has_complained_ = false;
 };
 
-// A message as a transcript has it, on one line: chunks of text are spelled out ("chunk~").
+// Formats a message as a line of a transcript: chunks of text are written as text ("chunk~").
 std::string readable(std::string_view message);
 
 } // namespace ew::transcript

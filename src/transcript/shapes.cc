@@ -8,7 +8,7 @@ namespace ew::transcript {
 
 namespace {
 
-constexpr std::string_view any_method = ""; // stands for those that the schema does not know
+constexpr std::string_view any_method = ""; // the key for methods that the schema does not have
 
 std::string reference(std::string_view type) {
     if (type.empty() || type == "null") return "{}";
@@ -28,7 +28,7 @@ Result<Shapes> Shapes::parse(std::string_view protocol_json, std::string_view ty
     return shapes;
 }
 
-// The envelope is not in the schema of a method, so its type is put together here.
+// The schema of a method does not include the envelope, so the type of the envelope is built here.
 Result<void> Shapes::add(const Node& method) {
     const std::string name(method.text_of("name"));
     calls_[name] = TRY(parse_node(
@@ -48,7 +48,7 @@ const Node* Shapes::look_up(const Types& types, std::string_view method) {
     return found != types.end() ? &found->second : &types.find(any_method)->second;
 }
 
-// Follows "$ref":"#/…", also where "anyOf" allows null beside it.
+// Follows "$ref":"#/…", also in an "anyOf" with null.
 const Node* Shapes::resolved(const Node* type) const {
     while (type != nullptr) {
         const Node* const choices = type->find("anyOf");

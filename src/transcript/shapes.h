@@ -1,4 +1,5 @@
-// What the schema says about messages: which members are volatile, which optional.
+// The facts from the schema that the player needs: which members are volatile, and which are
+// optional.
 #pragma once
 
 #include "transcript/node.h"
@@ -10,13 +11,13 @@
 
 namespace ew::transcript {
 
-// A type is a part of the schema; a null type is one about which nothing is known.
+// A type is a part of the schema. A null type means that nothing is known.
 class Shapes {
 public:
-    // The texts of schema/protocol.json and schema/types.json.
+    // Parses the texts of schema/protocol.json and schema/types.json.
     static Result<Shapes> parse(std::string_view protocol_json, std::string_view types_json);
 
-    // The type of a call or notification, and of the answer to a call.
+    // The type of a call or notification, and the type of the answer to a call.
     const Node* call(std::string_view method) const { return look_up(calls_, method); }
 
     const Node* reply(std::string_view method) const { return look_up(replies_, method); }
@@ -24,7 +25,7 @@ public:
     const Node* member(const Node* type, std::string_view name) const;
     const Node* element(const Node* type) const;
 
-    // A member that says nothing when a transcript does not mention it: volatile or optional.
+    // Returns true if a transcript may omit this member, because it is volatile or optional.
     bool may_be_left_out(const Node* type, std::string_view name) const;
 
     static bool is_volatile(const Node* type);

@@ -1,4 +1,4 @@
-// Prefixes that are never proposed as rules: what a command may go on with could be anything.
+// Prefixes that are never proposed as rules, because the words behind them could do anything.
 #include "core/judgement/banned_prefix.h"
 
 #include "core/judgement/command_safety.h"
@@ -13,16 +13,17 @@ namespace ew::core {
 
 namespace {
 
-// Is a word behind an option the option's value, if the option is not listed?
+// Says whether a word behind an unlisted option may be the option's value.
 enum class Unlisted : std::uint8_t { takes_nothing, may_take_value };
 
-// Programs that can do everything, and where their own words end. A prefix has to go beyond that:
-// to the script of an interpreter, to what a runner runs, to the subcommand and what that starts.
+// Programs that can do anything, and where their own words end. An acceptable prefix must be
+// longer: it must include the script of an interpreter, the program that a runner starts, or the
+// subcommand and what that starts.
 struct Program {
     std::string_view names; // without a version at the end
     std::string_view with_value = {};
-    std::string_view starters = {}; // subcommands that start something else
-    std::size_t operands = 0;       // in front of what is started: a host, a container
+    std::string_view starters = {}; // subcommands that start another program
+    std::size_t operands = 0;       // before the started program: a host, a container
     Unlisted unlisted = Unlisted::takes_nothing;
 };
 
@@ -57,18 +58,19 @@ constexpr std::array programs = {
     Program{"helm terraform gcloud aws az", "", "", 0, Unlisted::may_take_value},
 };
 
-// Their commands, scripts and files are words like all others, anywhere.
+// The commands, scripts and files of these programs can be any of their words.
 constexpr std::string_view editors = "vi vim nvim view vimdiff ex emacs gdb lldb ed";
 
-// Behind these words of git a single one more destroys.
+// Behind these git prefixes one more word can destroy data.
 constexpr std::array half_written = {"git reset", "git clean"};
 
-// Options at the end whose value is still open make a prefix for anything. These have none.
+// A prefix that ends with an option without its value would allow any value. These options take no
+// value.
 constexpr std::string_view closed_options =
     "--amend --force --force-with-lease -A --all --rebase --no-edit --tags --continue --abort "
     "--prune --dry-run --cached --staged --oneline --stat --help --version -a -it -d --rm";
 
-// python3.11 is python.
+// Turns "python3.11" into "python".
 std::string_view without_version(std::string_view name) {
     if (name.ends_with(".exe")) name.remove_suffix(4);
     while (!name.empty() && std::string_view("0123456789.-").find(name.back()) < 12)
@@ -80,7 +82,7 @@ bool is_option(std::string_view word) {
     return word.starts_with('-') || word.starts_with('+');
 }
 
-// The first word from `at` on that is neither an option nor an option's value.
+// Returns the index of the first word from `at` on that is neither an option nor an option's value.
 std::size_t skip_options(const Program& program, const Words& words, std::size_t at) {
     while (at < words.size() && is_option(words[at])) {
         const std::string& word = words[at++];
@@ -111,7 +113,7 @@ bool has_open_end(const Words& words) {
            !is_listed(closed_options, words.back()) && words.back().find('=') == std::string::npos;
 }
 
-// find does nothing to files until a word of it says so, and that word can be the next.
+// find only changes files if one of its words says so, and that word can be the next one.
 bool is_open_find(const Words& words) {
     if (!is_listed("find fd fdfind", words.front())) return false;
     const std::vector<Words> started = with_started_commands(words);

@@ -5,7 +5,8 @@
 
 namespace ew::core {
 
-// Too much would be allowed by a rule with these words: a bare shell, interpreter or launcher.
+// Returns true if a rule with these words would allow too much: a bare shell, interpreter or
+// launcher.
 bool is_banned_prefix(const Words& prefix);
 
 } // namespace ew::core

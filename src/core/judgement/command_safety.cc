@@ -13,22 +13,22 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int deepest = 6; // of programs that start each other
+constexpr int deepest = 6; // nesting of programs that start each other
 constexpr std::size_t most_found = 4096;
-constexpr std::size_t most_words = 1 << 17; // in all that is found
-constexpr std::size_t most_text = 1 << 20;  // of scripts in scripts, in bytes
-constexpr int most_aliases = 16;            // of one git
-constexpr std::size_t most_arguments = 256; // behind ::: of parallel
-constexpr std::size_t most_starts = 256;    // that are possible in one command
-constexpr std::size_t longest_start = 32;   // words of each
+constexpr std::size_t most_words = 1 << 17; // words in all commands found
+constexpr std::size_t most_text = 1 << 20;  // bytes of scripts in scripts
+constexpr int most_aliases = 16;            // aliases in one git command
+constexpr std::size_t most_arguments = 256; // arguments behind ::: of parallel
+constexpr std::size_t most_starts = 256;    // possible starts in one command
+constexpr std::size_t longest_start = 32;   // words of each possible start
 
-// Programs that start the program named by their operands.
+// Programs that start another program, which their operands name.
 struct Launcher {
     std::string_view name;
     std::string_view with_value =
-        {}; // short options that take the next word, if nothing is attached
-    std::string_view longs_with_value = {}; // long ones, without =
-    std::size_t operands = 0;               // their own, in front of the program
+        {}; // short options that take the next word as value if none is attached
+    std::string_view longs_with_value = {}; // the same for long options, without "="
+    std::size_t operands = 0;               // number of own operands before the program
     bool skips_assignments = false;
 };
 
@@ -87,10 +87,10 @@ constexpr std::array launchers = {
     Launcher{"xvfb-run", "nfpsew", "server-num server-args"},
 };
 
-// Programs with an option whose value is a script for a shell.
+// Programs with an option whose value is a shell script.
 constexpr std::string_view script_runners = "emulate script runuser su sg";
 
-// The dynamic linker starts the program named behind its options (ld.so(8)).
+// The dynamic linker starts the program whose name follows its options (ld.so(8)).
 constexpr Launcher linker = {"ld.so", "",
                              "library-path preload audit argv0 glibc-hwcaps-prepend "
                              "glibc-hwcaps-mask"};
@@ -114,13 +114,14 @@ std::string joined(const Words& words, std::size_t first) {
     return text;
 }
 
-// Is `name` the beginning of one of the words of `list`? Long options may be abbreviated so.
+// Returns true if `name` is the beginning of a word of `list`, since long options may be
+// abbreviated.
 bool abbreviates_one(std::string_view list, std::string_view name) {
     if (name.empty() || name.find(' ') != std::string_view::npos) return false;
     return list.starts_with(name) || list.find(" " + std::string(name)) != std::string_view::npos;
 }
 
-// How many words an option of a launcher takes: 1, or 2 with a value of its own.
+// Returns the number of words that an option of a launcher takes: 1, or 2 with a separate value.
 std::size_t option_width(const Launcher& launcher, std::string_view word) {
     if (word.starts_with("--"))
         return abbreviates_one(launcher.longs_with_value, word.substr(2)) ? 2 : 1;
@@ -161,7 +162,7 @@ private:
                 add_script(std::string_view(words[i]).substr(equals + 1), depth);
     }
 
-    // The word behind the options with a c in them, wherever that is.
+    // The script is the first word behind the options if one of them contains a c.
     void add_shell(const Words& words, int depth) {
         bool has_script = false;
         for (std::size_t i = 1; i < words.size(); ++i) {
@@ -174,20 +175,20 @@ private:
                 continue;
             }
             has_script = has_script || word.find('c') != std::string::npos;
-            // -o NAME and -O NAME, wherever among the letters
+            // -o NAME and -O NAME take one word each, anywhere among the letters
             i += static_cast<std::size_t>(std::count_if(
                 word.begin(), word.end(), [](char c) { return c == 'o' || c == 'O'; }));
         }
     }
 
-    // Commands in a subscript: test -v 'a[$(PROGRAM WORDS)]'
+    // Finds commands in a subscript: test -v 'a[$(PROGRAM WORDS)]'
     void add_computed(const Words& words, int depth) {
         for (std::size_t i = 1; i < words.size(); ++i)
             if (words[i].find_first_of("$`") != std::string::npos)
                 add_script(": " + words[i], depth);
     }
 
-    // git -c alias.NAME=WORDS NAME, where WORDS behind a ! are for a shell
+    // git -c alias.NAME=WORDS NAME, where WORDS that begin with ! are a shell script
     void add_git_alias(const Words& words, int depth) {
         int aliases = 0;
         for (std::size_t i = 1; i + 1 < words.size() && aliases < most_aliases; ++i) {
@@ -222,7 +223,7 @@ private:
 
     void add_find(const Words& words, int depth) {
         constexpr std::string_view starters = "-exec -execdir -ok -okdir -x -X --exec --exec-batch";
-        std::size_t end = 0; // of the command that begins behind a starter
+        std::size_t end = 0; // the end of the command behind a starter
         for (std::size_t i = 1; i < words.size(); ++i) {
             if (!is_listed(starters, words[i])) continue;
             end = std::max(end, i + 1);
@@ -246,7 +247,8 @@ private:
                 --own_operands;
             }
         }
-        // Launchers disagree about options: what begins with a digit is hardly a program.
+        // The options of launchers differ. A word that begins with a digit is probably not a
+        // program.
         while (at < words.size() && !words[at].empty() && words[at].front() >= '0' &&
                words[at].front() <= '9')
             ++at;
@@ -281,7 +283,7 @@ private:
         add_script("env " + std::string(attached) + " " + joined(words, at + 1), depth);
     }
 
-    // Nothing, when there is too much to look at.
+    // Returns no words if there are too many to examine.
     Words between(const Words& words, std::size_t first, std::size_t last) {
         if (first >= last || last - first > words_left_) return {};
         words_left_ -= last - first;
@@ -303,7 +305,7 @@ bool has_short_option(const std::string& word, char letter) {
            word.find(letter) != std::string::npos;
 }
 
-// In front of "--", does an option hold this letter or abbreviate this name?
+// Returns true if an option before "--" contains this letter or abbreviates this name.
 bool has_option(const Words& words, char letter, std::string_view name) {
     for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
         if (has_short_option(words[i], letter)) return true;
@@ -314,7 +316,7 @@ bool has_option(const Words& words, char letter, std::string_view name) {
     return false;
 }
 
-// Without ".", ".." and "//", as far as the text tells.
+// Removes ".", ".." and "//" from the text of a path, without looking at the file system.
 std::string straightened(std::string_view path) {
     std::vector<std::string_view> parts;
     while (!path.empty()) {

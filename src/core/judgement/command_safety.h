@@ -1,5 +1,5 @@
-// What is known of programs: which command lines only read, and which destroy. Anything that is not
-// listed is neither.
+// Knowledge about programs: which command lines only read, and which destroy data. A command line
+// that is not listed is neither.
 #pragma once
 
 #include "core/judgement/shell_words.h"
@@ -11,38 +11,38 @@
 
 namespace ew::core {
 
-// Does this first word name a program of the system: a bare name that is only looked up in trusted
-// directories, or an absolute path that has been verified? It need not exist.
+// Returns true if this first word names a program of the system: a bare name that is only looked up
+// in trusted directories, or a verified absolute path. The program need not exist.
 using ProgramTrust = std::function<bool(std::string_view word)>;
 
-// The name behind the last slash.
+// Returns the part behind the last slash.
 std::string_view base_name(std::string_view path);
 
-// A bare name, or an absolute path without the parts that can lead elsewhere than they seem to:
-// "..",
-// "." and "//".
+// Returns true for a bare name, and for an absolute path without the components that can lead
+// elsewhere: "..", "." and "//".
 bool is_straight_path(std::string_view word);
 
-// Reads and prints at most, whatever the files it finds are called. The program must be trusted.
+// Returns true if the command at most reads and prints, regardless of the names of the files that
+// it finds. The program must be trusted.
 bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust);
 
-// Destroys what cannot be brought back: forced removal and the like, by itself or started by
-// another program.
+// Returns true if the command destroys data for good (for example rm -f), either itself or through
+// a program that it starts.
 bool is_dangerous(const std::vector<std::string>& argv);
 
-// The command itself and those it would start, as far as that is written in its words: behind sudo,
-// env, xargs and the like, behind find's -exec, and in the script of a shell.
+// Returns the command and the commands that it would start, as far as its words show them: behind
+// sudo, env, xargs and similar programs, behind find's -exec, and in the script of a shell.
 std::vector<std::vector<std::string>> with_started_commands(const std::vector<std::string>& argv);
 
-// For each command that starts others, everything from any of its words on, shortened: what it
-// would start if its options are other ones than we know.
+// For each command that starts others: every (shortened) sequence of words that begins at one of
+// its words. The command would start one of them if its options differ from those known here.
 std::vector<std::vector<std::string>>
 possible_starts(const std::vector<std::vector<std::string>>& commands);
 
-// Does the text give git subcommands other meanings, by a setting that is named in it?
+// Returns true if the text contains a setting that redefines git subcommands.
 bool holds_alias(std::string_view text);
 
-// Words that start other programs (sudo, env, timeout, …), by base name.
+// Returns true for programs that start other programs (sudo, env, timeout, …), by base name.
 bool is_launcher(std::string_view program);
 
 struct ShellCall {
@@ -51,12 +51,12 @@ struct ShellCall {
     bool is_login = false;
 };
 
-// A shell of any kind, by base name.
+// Returns true for a shell of any kind, by base name.
 bool is_shell(std::string_view program);
 
-// Exactly SHELL -c SCRIPT or SHELL -lc SCRIPT, and the shell is bash, sh, dash or zsh. A SCRIPT
-// that begins with - or + is one more option to it.
+// Returns true for exactly SHELL -c SCRIPT or SHELL -lc SCRIPT with the shell bash, sh, dash or
+// zsh. A SCRIPT that begins with - or + would be another option of the shell, so it is excluded.
 bool is_plain_shell_call(const std::vector<std::string>& argv);
-ShellCall shell_call(const std::vector<std::string>& argv); // of a plain one
+ShellCall shell_call(const std::vector<std::string>& argv); // argv must be a plain shell call
 
 } // namespace ew::core

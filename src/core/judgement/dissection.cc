@@ -14,8 +14,8 @@ namespace {
 constexpr int deepest_shell = 4;
 constexpr std::size_t most_words = 4096; // of a command that a rule or the safe list may allow
 
-// The directory that `cd` names, or nothing if it is computed, another time's, or made of two words
-// (`cd OLD NEW` of zsh).
+// Returns the directory that `cd` names. Returns an empty string if it is computed, if it is a
+// previous directory, or if there are two words (`cd OLD NEW` of zsh).
 std::string cd_target(const Words& words) {
     std::size_t at = 1;
     while (at < words.size() && words[at].size() > 1 && words[at].front() == '-' &&
@@ -37,13 +37,13 @@ bool is_ascii(std::string_view text) {
                        [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// The name of a shell's file without its version: "zsh" of /usr/bin/zsh-5.9.
+// Returns the name of a shell's file without its version: "zsh" for /usr/bin/zsh-5.9.
 std::string_view family(std::string_view program) {
     const std::string_view name = base_name(program);
     return name.substr(0, name.find_first_of("-.0123456789"));
 }
 
-// A shell's options and words around a script that are not looked into.
+// Returns true if a shell has options or words around its script that are not parsed here.
 bool is_odd_shell_call(const Words& argv) {
     if (!is_shell(argv.front())) return false;
     for (std::size_t i = 1; i < argv.size(); ++i) {
@@ -78,8 +78,8 @@ private:
             has_left_ = has_left_ || has_pattern || leads_out(command.words);
     }
 
-    // May the directory be another than one in the workspace behind this `cd`? It may also fail, or
-    // not be reached: so a second relative one could begin at several places.
+    // Returns true if the directory after this `cd` may be outside the workspace. The `cd` may also
+    // fail, or not be reached. So a second relative `cd` could begin in several directories.
     bool leads_out(const Words& words) {
         std::string target = cd_target(words);
         if (target.empty()) return true;
@@ -92,7 +92,7 @@ private:
         return !judged_.stays_inside || !judged_.stays_inside(target);
     }
 
-    // Why a script for this shell is not taken apart; empty: it is.
+    // Returns why a script for this shell is not decomposed. Returns an empty string if it is.
     std::string obstacle_of_shell(const ShellCommand& command, int depth) const {
         const std::string& shell = command.words.front();
         if (!is_trusted_start(part_of(command, depth), trust_))
@@ -114,9 +114,9 @@ private:
         if (depth == 0 && family(judged_.program) == "zsh") call.dialect = Dialect::zsh;
         const Script script = decompose(call.script, call.dialect);
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
-        // The outermost shell is only how the script is run: no rule is about that.
+        // No rule concerns the outermost shell, because it only runs the script.
         if (depth > 0) inner_shells_.push_back(command.words);
-        bool is_fed = script.commands.size() < 2; // once, to the first shell, will do
+        bool is_fed = script.commands.size() < 2; // only the first shell gets the script
         for (const ShellCommand& inner : script.commands) {
             const std::size_t first = parts_.size();
             add(inner, depth + 1);
@@ -150,7 +150,7 @@ private:
     std::vector<Part> parts_;
     std::vector<Words> inner_shells_;
     bool has_left_;
-    bool has_moved_ = false; // behind a `cd` that may have been carried out, or not
+    bool has_moved_ = false; // a `cd` before this may have been carried out or not
 };
 
 } // namespace

@@ -11,10 +11,10 @@ namespace ew::core {
 
 namespace {
 
-// Linux refuses longer ones (MAX_ARG_STRLEN, without the NUL behind it).
+// The length of the longest word that Linux accepts (MAX_ARG_STRLEN, without the NUL).
 constexpr std::size_t longest_word = 131071;
 
-// What the shell does itself, without a program.
+// Commands that the shell carries out itself, without a program.
 constexpr std::string_view builtins = ": cd command echo exit false printf pwd true type";
 
 std::string joined(const Words& words) {
@@ -35,10 +35,10 @@ enum class Cause : std::uint8_t {
     dangerous,
     unknown,
     confinement,
-    gap, // rules are missing, and one of them may be about it
+    gap, // rules could not be read, and one of them may concern this command
 };
 
-// What is found out about one part.
+// The finding about one part.
 struct Finding {
     Decision decision = Decision::allow;
     Cause cause = Cause::unknown;
@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    // A rule for more than a bare program was made with the danger in view.
+    // The author of a rule for more than a bare program knew the danger.
     static bool covers_danger(const PrefixRule& rule) {
         return rule.prefix.size() > 1 && !is_launcher(rule.prefix.front().front());
     }
@@ -168,7 +168,8 @@ CommandVerdict verdict(const Finding& finding, const Part& part) {
     return result;
 }
 
-// Of the findings with the strictest decision the one with the longest rule, or the first.
+// Returns the index of the finding with the strictest decision. If several have it, the one with
+// the longest rule wins, then the first.
 std::size_t deciding(const std::vector<Finding>& findings) {
     const auto length = [](const Finding& finding) {
         return has_rule(finding) ? finding.rule->prefix.size() : 0;
@@ -227,7 +228,7 @@ void ask_for_permissions(Judgement& judgement, const JudgedCommand& judged) {
                            : "the call asks for more permissions in the sandbox";
 }
 
-// Can a person read it, and does it say enough?
+// Returns true if a person can read the words, and they are specific enough for a rule.
 bool can_be_prefix(const Words& words) {
     return !words.empty() && !has_hidden_text(joined(words)) && !is_banned_prefix(words);
 }
@@ -352,7 +353,7 @@ Words canonical_argv(const Words& argv) {
     if (!directory.empty() && !is_listed("/bin/ /usr/bin/ /usr/local/bin/", directory)) return argv;
     const ShellCall call = shell_call(argv);
     Script script = decompose(call.script, call.dialect);
-    // Letters that are not ASCII are not the same to a shell in every locale.
+    // Shells read non-ASCII letters differently in different locales.
     const bool is_ascii = std::all_of(call.script.begin(), call.script.end(),
                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
     if (is_ascii && script.obstacle.empty() && script.commands.size() == 1) {
@@ -360,7 +361,7 @@ Words canonical_argv(const Words& argv) {
         if (std::find(only.has_glob.begin(), only.has_glob.end(), true) == only.has_glob.end())
             return std::move(only.words);
     }
-    // The empty word is no program, so nothing else gives these words.
+    // No program has an empty name, so no other command has the same words.
     return {"", std::string(base_name(path)), argv[1], argv[2]};
 }
 

@@ -18,19 +18,19 @@ struct JudgedCommand {
     Words argv;
     ApprovalPolicy policy = ApprovalPolicy::on_request;
     GranularFlags granular = {};
-    bool is_confined = true; // a sandbox of ours restricts the file system
+    bool is_confined = true; // a sandbox of execward restricts the file system
     SandboxPermissions permissions = SandboxPermissions::use_default;
-    Words requested_prefix = {};        // the caller would like this rule to be proposed
-    bool has_risky_environment = false; // the caller set variables that change what programs do
-    bool has_utf8_locale = true;        // what runs reads text as UTF-8, or byte by byte
-    // The file that argv[0] stands for: absolute, symlinks resolved. Empty: not known.
+    Words requested_prefix = {};        // the rule that the caller wants to have proposed
+    bool has_risky_environment = false; // the caller set variables that affect programs
+    bool has_utf8_locale = true;        // the program reads text as UTF-8 or byte by byte
+    // The file that argv[0] refers to: absolute, symlinks resolved. Empty if unknown.
     std::string program = {};
-    // Rules that allow speak about the workspace: where the command runs, and in which directories
-    // and below that has to be. Absolute, symlinks resolved. No roots: nothing is inside.
+    // Allow rules apply only in the workspace: the command must run in one of these directories or
+    // below it. Absolute, symlinks resolved. Without roots nothing is inside.
     std::vector<std::string> workspace_roots = {};
     std::string workdir = {};
-    // Is this absolute path, symlinks resolved, a directory in the workspace? Without an answer no
-    // `cd` is known to stay there.
+    // Returns true if this absolute path (symlinks resolved) is a directory in the workspace.
+    // Without this function, every `cd` counts as leaving the workspace.
     std::function<bool(std::string_view path)> stays_inside = {};
 };
 
@@ -45,19 +45,19 @@ struct CommandVerdict {
 
 struct Judgement {
     Decision decision = Decision::prompt;
-    std::string reason = {}; // for a person; the justification of the deciding rule comes first
+    std::string reason = {}; // for a person; begins with the deciding rule's justification
     std::vector<CommandVerdict> commands = {};
-    std::string obstacle = {};   // why the script was not taken apart
-    bool is_by_rule = false;     // the deciding question or ban comes from a rule
+    std::string obstacle = {};   // why the script was not decomposed
+    bool is_by_rule = false;     // a rule caused the deciding question or ban
     bool is_safe_listed = false; // allowed, and some command only because it is known to be safe:
-                                 // give it the environment that the list relies on
+                                 // run it in the environment that the safe list requires
     Words proposed_prefix = {};  // a rule to offer with the question; may be empty
 };
 
 Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust);
 
-// What an approval is kept for: the words of the one command in a shell's script, or the script, or
-// the words as they are. Equal results run the same.
+// Returns the key under which an approval is stored: the words of the only command in a shell's
+// script, or the script, or the words themselves. Command lines with equal keys run the same.
 Words canonical_argv(const Words& argv);
 
 } // namespace ew::core

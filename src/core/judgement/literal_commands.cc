@@ -1,5 +1,5 @@
 // A tolerant reader of scripts. It follows quotes, substitutions and here-documents closely enough
-// to find the commands that are written out, and takes grammar it does not know for separators.
+// to find the commands that are written literally. It treats unknown grammar as separators.
 #include "core/judgement/literal_commands.h"
 
 #include "core/judgement/command_safety.h"
@@ -15,10 +15,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int deepest = 8; // of substitutions in each other
+constexpr int deepest = 8; // nesting of substitutions
 constexpr std::size_t most_commands = 4096;
 
-// Grammar behind which a command may begin.
+// Words of the grammar that may precede a command.
 constexpr std::array<std::string_view, 12> openers = {
     "!", "{", "}", "if", "then", "elif", "else", "do", "while", "until", "time", "coproc"};
 
@@ -186,7 +186,7 @@ private:
 
     void braces() {
         const std::string_view inside = enclosed('{', '}');
-        // A default value may hold a command substitution, or be a word by itself.
+        // A default value may contain a command substitution, or be a word itself.
         find_substitutions(inside);
         is_expanded_ = true;
     }
@@ -196,7 +196,7 @@ private:
         is_expanded_ = in_word_ = true;
     }
 
-    // What is between the bracket here and its partner. Quotes hide brackets.
+    // Returns the text between the bracket here and the matching one. Ignores brackets in quotes.
     std::string_view enclosed(char open, char close) {
         const std::size_t begin = at_ + 1;
         int level = 0;
@@ -258,7 +258,8 @@ private:
         word_ += static_cast<char>(value & 0xffU);
     }
 
-    // ( begins a subshell or a function's parentheses; an array's values are no commands.
+    // A ( begins a subshell or the parentheses of a function. The values of an array are not
+    // commands.
     void parenthesis() {
         if (in_word_ && is_assignment(word_)) {
             find_substitutions(enclosed('(', ')'));
@@ -272,7 +273,7 @@ private:
         const bool is_number =
             in_word_ && word_.find_first_not_of("0123456789") == std::string::npos;
         if (is_number) {
-            word_.clear(); // it is the descriptor's
+            word_.clear(); // the word is a descriptor number
             in_word_ = false;
         } else {
             end_word();
@@ -332,7 +333,7 @@ private:
         all_.inputs.push_back(std::move(body));
     }
 
-    // Of text in which only expansions mean something.
+    // Searches a text in which only expansions have a meaning.
     void find_substitutions(std::string_view text) {
         if (depth_ >= deepest) return;
         LooseScanner inner(text, depth_ + 1, all_);
@@ -361,9 +362,9 @@ private:
         if (skips_word_ && is_input_) all_.inputs.push_back(word_);
         if (skips_word_) is_input_ = false;
         if (skips_word_ || is_function)
-            skips_word_ = is_function; // its name is no command
+            skips_word_ = is_function; // the function's name is not a command
         else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
-            // No program is called "": a first word that is not known stays unknown.
+            // No program has the name "", so an unknown first word stays unknown.
             words_.push_back(is_command_word && is_expanded_ ? std::string() : std::move(word_));
         word_.clear();
         in_word_ = is_expanded_ = is_quoted_ = false;
@@ -384,22 +385,22 @@ private:
     Words words_;
     std::string word_;
     bool in_word_ = false;
-    bool is_expanded_ = false; // the word holds something that is not known
-    bool is_quoted_ = false;   // some of the word is
-    bool skips_word_ = false;  // it is the target of a redirection
-    bool is_input_ = false;    // of <<<
-    bool was_time_ = false;    // the word before was `time`
+    bool is_expanded_ = false; // a part of the word is unknown
+    bool is_quoted_ = false;   // a part of the word is quoted
+    bool skips_word_ = false;  // the word is the target of a redirection
+    bool is_input_ = false;    // the word is the input of <<<
+    bool was_time_ = false;    // the previous word was `time`
     std::vector<HereDocument> waiting_;
 };
 
-// Does it run what it is given as input, as shells do, or start something that may?
+// Returns true if the command runs its input, as shells do, or starts a program that may do so.
 bool reads_commands(const Words& words) {
     constexpr std::string_view readers = "source . eval at batch ssh xargs parallel";
     return is_listed(readers, base_name(words.front())) ||
            std::any_of(words.begin(), words.end(), is_shell);
 }
 
-// What echo would print.
+// Returns what echo would print.
 std::string printed(const Words& words) {
     std::string text;
     for (std::size_t i = 1; i < words.size(); ++i)

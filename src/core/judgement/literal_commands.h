@@ -1,4 +1,4 @@
-// The commands written out in a script that cannot be taken apart completely.
+// Finds literal commands in a script that cannot be decomposed completely.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace ew::core {
 
-// The commands written out anywhere in a script: in conditions, loops, groups, functions and
-// substitutions. A best effort for scripts with an obstacle, good enough to forbid and too weak to
-// allow. A word with an expansion keeps what is literal in it.
+// Returns the commands written literally anywhere in a script: in conditions, loops, groups,
+// functions and substitutions. This is a best effort for scripts with an obstacle: good enough to
+// forbid, too weak to allow. A word with an expansion keeps its literal part.
 std::vector<std::vector<std::string>> literal_commands(std::string_view script);
 
 } // namespace ew::core

@@ -1,20 +1,21 @@
-// The words in which a person, a rule or a client says what may run unasked and how confined.
+// The settings by which a person, a rule or a client says which commands run without a question,
+// and how they are confined.
 #pragma once
 
 #include <cstdint>
 
 namespace ew::core {
 
-// When a person is asked. "Do not ask" never means "do not confine": see SandboxMode.
+// When a person is asked. "Never ask" does not mean "do not confine": see SandboxMode.
 enum class ApprovalPolicy : std::uint8_t {
-    untrusted,  // only what is known to be harmless runs unasked
-    on_failure, // run confined, ask when the sandbox stopped it
-    on_request, // the sandbox protects; ask when a call asks to leave or widen it
-    never,      // never ask: what would need a question is refused
-    granular,   // like on_request, and a kind of question that is switched off is a refusal
+    untrusted,  // only commands known to be harmless run without a question
+    on_failure, // run confined; ask if the sandbox stopped the command
+    on_request, // run confined; ask if a call wants to leave or widen the sandbox
+    never,      // never ask; refuse a call that would need a question
+    granular,   // like on_request, but refuse the kinds of question that are switched off
 };
 
-// Which kinds of question `granular` allows.
+// The kinds of question that `granular` allows.
 struct GranularFlags {
     bool sandbox_approval = true;
     bool rules = true;
@@ -25,22 +26,22 @@ struct GranularFlags {
     bool operator==(const GranularFlags&) const = default;
 };
 
-// How programs are confined.
+// The confinement of programs.
 enum class SandboxMode : std::uint8_t {
-    danger_full_access, // not at all
+    danger_full_access, // no confinement
     read_only,
     workspace_write,
-    external_sandbox, // somebody else confines them
+    external_sandbox, // another program confines them
 };
 
-// What one call asks for beyond its session's confinement.
+// The permissions that a call asks for beyond its session's confinement.
 enum class SandboxPermissions : std::uint8_t {
     use_default,
     require_escalated,           // run unconfined
-    with_additional_permissions, // stay confined, with more allowed
+    with_additional_permissions, // stay confined with more permissions
 };
 
-// Ordered: the larger is the stricter, and the strictest of several counts.
+// Ordered by strictness: a larger value is stricter, and the strictest of several counts.
 enum class Decision : std::uint8_t { allow, prompt, forbidden };
 
 } // namespace ew::core

@@ -88,8 +88,9 @@ private:
         return true;
     }
 
-    // A value of its own that looks like an option is one if the table is wrong, and one that is a
-    // pattern may become several words: both only where no option does harm.
+    // If a separate value looks like an option, the table of options may be wrong. If it is a
+    // pattern, the shell may expand it to several words. Both are accepted only if no option does
+    // harm.
     bool read_value(std::string_view name) {
         if (at_ >= command_.words.size()) return false;
         const std::string_view value = command_.words[at_];
@@ -103,7 +104,7 @@ private:
     const ShellCommand& command_;
     const KnownOptions& known_;
     std::size_t at_;
-    bool only_operands_ = false; // behind --
+    bool only_operands_ = false; // after --
     ReadWords result_;
 };
 

@@ -1,5 +1,5 @@
-// Reads a command's words as the program's own option parser would: combined short options, values,
-// "--". Only options that are named beforehand are accepted.
+// Parses a command's words as the program's own option parser would: combined short options,
+// values, "--". Accepts only options that are listed.
 #pragma once
 
 #include "core/judgement/shell_words.h"
@@ -12,20 +12,20 @@
 
 namespace ew::core {
 
-// Options that do no harm.
+// The harmless options of a program.
 struct KnownOptions {
     std::string_view shorts =
-        {};                      // as for getopt(3): "n:" takes a value, "w::" only an attached one
-    std::string_view longs = {}; // with blanks between: "name", "name=" takes a value, "name?" only
-                                 // an attached one. Abbreviations are not accepted
+        {}; // as for getopt(3): "n:" takes a value, "w::" takes only an attached value
+    std::string_view longs = {}; // separated by blanks: "name", "name=" takes a value, "name?"
+                                 // takes only an attached value; abbreviations are not accepted
     bool takes_number = false;   // -20 is an option
-    bool is_complete = false; // no option of the program does harm, whatever version it is: names
-                              // of files that look like options may come in by a pattern
+    bool is_complete = false; // no option of any version does harm, so a pattern may expand to file
+                              // names that look like options
 };
 
 struct ReadWords {
     struct Option {
-        std::string_view name; // "o" of -o, "output" of --output
+        std::string_view name; // "o" for -o, "output" for --output
         std::string_view value;
     };
 
@@ -35,15 +35,15 @@ struct ReadWords {
     bool has(std::string_view name) const;
 };
 
-// The words of `command` from `first` on, or nothing if one of them is not known to be harmless.
-// Refers to the words of `command`.
+// Parses the words of `command` from `first` on. Returns nullopt if one of them is not known to be
+// harmless. The result refers to the words of `command`.
 std::optional<ReadWords> read_words(const ShellCommand& command, std::size_t first,
                                     const KnownOptions& known);
 
-// May the shell put in place of this word only names that are no options?
+// Returns true if the shell can replace this word only by names that are not options.
 bool is_clear_of_options(const ShellCommand& command, std::size_t index);
 
-// Is `name` one of the words of `list`, which have blanks between them?
+// Returns true if `name` is one of the words of `list`, which blanks separate.
 bool is_listed(std::string_view list, std::string_view name);
 
 } // namespace ew::core

@@ -13,7 +13,7 @@ bool holds(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A rule for git is one for /usr/bin/git and ./git, when it makes things stricter.
+// For stricter decisions, a rule for git also applies to /usr/bin/git and ./git.
 bool is_same_program(const Words& alternatives, std::string_view word) {
     return std::any_of(alternatives.begin(), alternatives.end(),
                        [&](const std::string& name) { return base_name(name) == base_name(word); });
@@ -31,7 +31,7 @@ bool is_pattern(std::string_view word) {
     return literal_start(word).size() < word.size();
 }
 
-// Could a pattern among the first words become the rest of the prefix?
+// Returns true if a pattern among the first words could expand to the rest of the prefix.
 bool could_match_by_pattern(const PrefixRule& rule, const Words& words) {
     for (std::size_t i = 0; i < rule.prefix.size() && i < words.size(); ++i) {
         const Words& alternatives = rule.prefix[i];
@@ -49,8 +49,8 @@ bool could_match_by_pattern(const PrefixRule& rule, const Words& words) {
     return false;
 }
 
-// The words of the prefix are there in order, and where another stands in between, an option
-// begins: `git -C sub push` for a rule about `git push`.
+// Returns true if the words contain the prefix in order, and each gap between them begins with an
+// option: `git -C sub push` matches a rule about `git push`.
 bool matches_around_options(const PrefixRule& rule, const Words& words) {
     if (rule.prefix.empty() || !is_same_program(rule.prefix.front(), words.front())) return false;
     std::size_t at = 1;
@@ -65,8 +65,8 @@ bool matches_around_options(const PrefixRule& rule, const Words& words) {
     return true;
 }
 
-// May the path in front stand for its bare name? A listed path must lead to what has that name, is
-// listed or is trusted.
+// Returns true if the path may replace its bare name. The file behind a listed path must have that
+// name, be listed or be trusted.
 bool is_allowed_path(const RuleSet& rules, const Part& part, const ProgramTrust& trust) {
     const std::string& path = part.command.words.front();
     const std::string_view name = base_name(path);
@@ -94,7 +94,7 @@ bool matches_to_the_letter(const PrefixRule& rule, const Part& part, const RuleS
     return matches(rule, by_name);
 }
 
-// Stricter, or as strict and longer.
+// Returns true if the rule is stricter, or equally strict and longer.
 bool is_better(const PrefixRule& rule, const PrefixRule* best) {
     if (!best) return true;
     if (rule.decision != best->decision) return rule.decision > best->decision;
@@ -109,11 +109,11 @@ void add_git_without_options(std::vector<Words>& all) {
     }
 }
 
-// What a part runs.
+// The commands that a part runs.
 struct Readings {
-    std::vector<Words> commands; // itself, and what it starts as far as that is written
-    std::vector<Words> possible; // what it may start if a program has options that we do not know
-    bool has_alias = false;      // git's subcommands may mean something else
+    std::vector<Words> commands; // the command itself, and the commands that it visibly starts
+    std::vector<Words> possible; // commands that it may start if it has unknown options
+    bool has_alias = false;      // git subcommands may be redefined
 };
 
 Readings readings_of(const Part& part) {
@@ -144,7 +144,7 @@ bool is_about_aliased_git(const PrefixRule& rule, const Readings& readings) {
                        [](const Words& words) { return base_name(words.front()) == "git"; });
 }
 
-// xargs and parallel put words behind these, or in place of {}.
+// xargs and parallel append words to the command, or replace {} by them.
 bool could_be_completed(const PrefixRule& rule, const Words& words) {
     if (words.empty() || !is_same_program(rule.prefix.front(), words.front())) return false;
     for (std::size_t i = 1; i < rule.prefix.size() && i < words.size(); ++i) {
@@ -171,7 +171,7 @@ bool can_match_possibly(const PrefixRule& rule, const Part& part, const Readings
     const auto& has_glob = part.command.has_glob;
     const bool has_pattern = std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end();
     return std::any_of(commands.begin(), commands.end(), [&](const Words& words) {
-        // Of git it is known which words are its options, and it is here without them too.
+        // The options of git are known, so its words are also examined without them.
         const bool is_read_without =
             git_without_options(words).size() < words.size() && !git_without_options(words).empty();
         return (!is_read_without && matches_around_options(rule, words)) ||

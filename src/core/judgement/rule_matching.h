@@ -1,6 +1,6 @@
-// Which rules hold for one command. Rules that make things stricter are matched generously: through
-// paths, through what the command would start, and where a pattern could become their words. Rules
-// that allow are matched to the letter.
+// Finds the rules that apply to one command. Rules that make a decision stricter match broadly:
+// through paths, for commands that the command would start, and where a pattern could expand to
+// their words. Allow rules match exactly.
 #pragma once
 
 #include "core/judgement/dissection.h"
@@ -9,9 +9,9 @@
 namespace ew::core {
 
 struct RuleMatches {
-    const PrefixRule* strict = nullptr; // the longest of the strictest prompt or ban
-    bool is_possible_only = false;      // `strict` would match with other words in other places
-    const PrefixRule* allow = nullptr;  // the longest
+    const PrefixRule* strict = nullptr; // the longest of the strictest prompt or forbid rules
+    bool is_possible_only = false;     // `strict` would match only with other words in other places
+    const PrefixRule* allow = nullptr; // the longest allow rule
 };
 
 RuleMatches find_rules(const Part& part, const RuleSet& rules, const ProgramTrust& trust);

@@ -1,5 +1,5 @@
-// Rules for commands by their first words. A rule compares whole words, and of all rules that match
-// the strictest counts.
+// Rules about the first words of commands. A rule compares whole words; of all matching rules the
+// strictest counts.
 #pragma once
 
 #include "base/result.h"
@@ -11,24 +11,24 @@
 
 namespace ew::core {
 
-// Where a rule comes from. The rules of the system and of a project can only make things stricter:
-// an allow of theirs has no effect.
+// The source of a rule. System and project rules can only make decisions stricter: their allow
+// rules have no effect.
 enum class RuleLayer : std::uint8_t { system, project, user, session };
 
 using Words = std::vector<std::string>;
 
 struct PrefixRule {
-    std::vector<Words> prefix; // for each word its alternatives
+    std::vector<Words> prefix; // the alternatives for each word
     Decision decision = Decision::prompt;
     std::string justification = {};
-    std::vector<Words> match = {};     // command lines it must match
-    std::vector<Words> not_match = {}; // and must not
+    std::vector<Words> match = {};     // examples: command lines that it must match
+    std::vector<Words> not_match = {}; // examples: command lines that it must not match
     RuleLayer layer = RuleLayer::user;
-    std::string origin = {}; // for a person: "FILE:LINE", "grant 12"
-    std::int64_t grant = 0;  // of the stored grant it was made from; 0: none
+    std::string origin = {}; // the source as a text for a person: "FILE:LINE", "grant 12"
+    std::int64_t grant = 0;  // the stored grant that the rule was made from; 0 if none
 };
 
-// An absolute path that may stand for the bare name in rules that allow.
+// An absolute path that may replace the bare name in allow rules.
 struct HostExecutable {
     std::string name;
     std::vector<std::string> paths;
@@ -37,18 +37,19 @@ struct HostExecutable {
 struct RuleSet {
     std::vector<PrefixRule> rules = {};
     std::vector<HostExecutable> host_executables = {};
-    // Why rules may be missing, for a person; empty: none are. One that is missing may be about any
-    // command, so one that no rule is about and that is not known to be harmless is a question.
+    // Why rules may be missing, as a text for a person; empty if none are. A missing rule could
+    // concern any command. So a command needs a question if no rule matches it and it is not known
+    // to be harmless.
     std::string gap = {};
 };
 
-// Is the rule sound: it has words, and its examples hold.
+// Returns an error if the rule has no words, or if its examples do not hold.
 Result<void> check(const PrefixRule& rule);
 
-// Does `argv` begin with the words of the rule?
+// Returns true if `argv` begins with the words of the rule.
 bool matches(const PrefixRule& rule, const Words& argv);
 
-// The first alternative of each word, for a person: "git push".
+// Returns the first alternative of each word for a person: "git push".
 std::string shown(const PrefixRule& rule);
 
 } // namespace ew::core

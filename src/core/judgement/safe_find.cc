@@ -1,4 +1,5 @@
-// find: its words are a language of their own. Accepted are places, tests and what prints.
+// find: its words are a language of their own. Start directories, tests and printing actions are
+// accepted.
 #include "core/judgement/safe_find.h"
 
 #include "core/judgement/program_options.h"
@@ -20,7 +21,7 @@ constexpr std::string_view with_value =
     "-perm -regex -samefile -size -type -uid -used -user -wholename -xtype -context -printf "
     "-files0-from";
 
-// -newerXY: a time of each file against a time of another or a date.
+// -newerXY compares a time of each file with a time of another file, or with a date.
 bool is_newer(std::string_view word) {
     constexpr std::string_view times = "aBcmt";
     return word.size() == 8 && word.starts_with("-newer") && times.find(word[6]) < 4 &&
@@ -38,7 +39,7 @@ bool is_safe_expression(const ShellCommand& command, std::size_t first) {
         if (command.has_glob[i]) return false;
         if (is_listed(without_value, words[i])) continue;
         if (!is_listed(with_value, words[i]) && !is_newer(words[i])) return false;
-        ++i; // its value, whatever that looks like
+        ++i; // the value, whatever it looks like
         if (i >= words.size() || command.has_glob[i]) return false;
     }
     return true;

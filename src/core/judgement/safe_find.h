@@ -1,4 +1,4 @@
-// The command lines of find that only read. The function expects "find" as the first word.
+// Recognises the command lines of find that only read. The first word must be "find".
 #pragma once
 
 #include "core/judgement/shell_words.h"

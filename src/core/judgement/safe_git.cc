@@ -1,6 +1,6 @@
-// git: the subcommands that read, with the options that keep them reading. A repository's settings
-// can still start programs (core.fsmonitor, hooks, diff drivers): what runs because of this list
-// needs the environment described in docs/command-safety.md.
+// git: the subcommands and options that only read. A repository's settings can still start programs
+// (core.fsmonitor, hooks, diff drivers), so a command that runs because of this list needs the
+// environment described in docs/command-safety.md.
 #include "core/judgement/safe_git.h"
 
 #include "core/judgement/command_safety.h"
@@ -14,11 +14,11 @@ namespace ew::core {
 
 namespace {
 
-// What the operands of a subcommand may be.
+// The permitted operands of a subcommand.
 enum class Operands : std::uint8_t {
     any,
     none,
-    patterns, // names to make, unless an option says that they are patterns to list
+    patterns, // names to create, unless an option makes them patterns to list
 };
 
 struct Subcommand {
@@ -27,13 +27,13 @@ struct Subcommand {
     std::string_view longs;
     std::string_view more_longs = {};
     Operands operands = Operands::any;
-    std::string_view lists = {}; // options that make operands patterns
+    std::string_view lists = {}; // options that turn operands into patterns
 };
 
-// Options by the manuals of git 2.39. An optional value that git takes from the next word too
-// (--merged) counts as none: all words behind it are patterns then. Left out is what writes
-// (--output), starts programs (--ext-diff, --textconv, --show-signature, -O of grep,
-// --open-files-in-pager) or looks into submodules.
+// Options from the manuals of git 2.39. An optional value that git also takes from the next word
+// (--merged) is listed as no value: all words behind it are patterns then. Options are missing if
+// they write (--output), start programs (--ext-diff, --textconv, --show-signature, -O of grep,
+// --open-files-in-pager) or look into submodules.
 constexpr std::string_view diff_longs =
     "patch no-patch unified? raw patch-with-raw patch-with-stat indent-heuristic "
     "no-indent-heuristic minimal patience histogram anchored= diff-algorithm= stat? "
@@ -119,7 +119,7 @@ constexpr std::array subcommands = {
     Subcommand{"version", "", "build-options", {}, Operands::none},
 };
 
-// In front of the subcommand.
+// Options before the subcommand.
 constexpr std::string_view harmless_global =
     "--no-pager -P --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
     "--icase-pathspecs --no-replace-objects";
@@ -127,8 +127,8 @@ constexpr std::string_view other_global = "-p --paginate --bare --no-lazy-fetch 
 constexpr std::string_view other_global_with_value =
     "-c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source";
 
-// %G… of a pretty format and the field "signature" of a list start the program that checks
-// signatures, and a name of its own may stand for either in the settings.
+// %G… in a pretty format and the field "signature" in a list start the program that checks
+// signatures. A user-defined format name may stand for either in the settings.
 bool is_safe_format(std::string_view name, std::string_view value) {
     if (value.find("signature") != std::string_view::npos) return false;
     for (std::size_t at = value.find('%'); at != std::string_view::npos;
@@ -145,7 +145,8 @@ bool is_safe_format(std::string_view name, std::string_view value) {
 bool has_safe_values(const ReadWords& read) {
     return std::all_of(read.options.begin(), read.options.end(), [](const auto& option) {
         const bool is_format = is_listed("pretty format sort group", option.name);
-        // --format of log is --pretty. In other subcommands it holds %, or is harmless text.
+        // --format of log is the same as --pretty. In other subcommands its value contains a %, or
+        // is harmless text.
         return !is_format ||
                is_safe_format(option.name == "format" ? "pretty" : option.name, option.value);
     });
@@ -168,7 +169,7 @@ bool is_safe_subcommand(const Subcommand& subcommand, const ShellCommand& comman
     return read && has_safe_values(*read) && has_safe_operands(subcommand, *read);
 }
 
-// The index of the first word that is no harmless option in front of the subcommand.
+// Returns the index of the first word that is not a harmless option before the subcommand.
 std::size_t skip_harmless(const ShellCommand& command) {
     std::size_t at = 1;
     while (at < command.words.size()) {

@@ -1,4 +1,4 @@
-// The command lines of git that only read. The function expects "git" as the first word.
+// Recognises the command lines of git that only read. The first word must be "git".
 #pragma once
 
 #include "core/judgement/shell_words.h"
@@ -10,8 +10,8 @@ namespace ew::core {
 
 bool is_safe_git(const ShellCommand& command);
 
-// git's words without the options in front of the subcommand, if all of them are known: "git -C sub
-// push" is {"git", "push"}. Otherwise empty.
+// Returns git's words without the options before the subcommand: "git -C sub push" gives {"git",
+// "push"}. Returns no words if one of these options is unknown.
 std::vector<std::string> git_without_options(const std::vector<std::string>& argv);
 
 } // namespace ew::core

@@ -21,8 +21,8 @@ struct Program {
     std::size_t most_operands = any_number;
 };
 
-// Options by the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8 and
-// util-linux 2.38. Left out is what writes, starts a program or reads words from elsewhere.
+// Options from the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8 and
+// util-linux 2.38. Options that write, start a program or read words from elsewhere are missing.
 constexpr std::array programs = {
     Program{"base64", {"diw:", "decode ignore-garbage wrap= help version"}},
     Program{"basename", {"as:z", "multiple suffix= zero help version", false, true}},
@@ -169,7 +169,7 @@ constexpr std::array programs = {
 constexpr KnownOptions checksum_options = {
     "bctwz", "binary check tag text zero ignore-missing quiet status strict warn help version"};
 
-// They do nothing with their words but print, compute or ignore them.
+// These programs only print, evaluate or ignore their words.
 constexpr std::string_view takes_anything = ": echo expr false true";
 constexpr std::string_view checksums = "b2sum md5sum sha1sum sha224sum sha256sum sha384sum "
                                        "sha512sum";
@@ -183,7 +183,7 @@ bool is_digits(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// The name of a program, and nothing in it that a shell could compute.
+// Returns true for a program name without anything that a shell could evaluate.
 bool is_plain_name(std::string_view word) {
     return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digits({&c, 1}) ||
@@ -195,7 +195,7 @@ bool has_plain_names(const ShellCommand& command) {
     return std::all_of(command.words.begin() + 1, command.words.end(), is_plain_name);
 }
 
-// `command -v NAME`: with other words the shell's script has an obstacle.
+// `command -v NAME`. With other words, the shell's script has an obstacle.
 bool is_safe_lookup(const ShellCommand& command) {
     return command.words.size() >= 3 && (command.words[1] == "-v" || command.words[1] == "-V") &&
            has_plain_names(command);
@@ -206,7 +206,7 @@ bool is_safe_type(const ShellCommand& command) {
     return read && has_plain_names(command);
 }
 
-// zsh and ksh compute the status, and computing runs the commands in a subscript.
+// zsh and ksh evaluate the exit status, and that runs the commands in a subscript.
 bool is_safe_exit(const ShellCommand& command) {
     return command.words.size() == 1 || (command.words.size() == 2 && is_digits(command.words[1]));
 }
@@ -236,7 +236,8 @@ bool is_line_address(std::string_view text) {
     return is_digits(text.substr(0, step)) && is_digits(text.substr(step + 1));
 }
 
-// One of these, two with a comma, or N,+M, and then p: sed(1) prints lines and does nothing else.
+// One line address, two with a comma, or N,+M, followed by p: sed(1) prints these lines and does
+// nothing else.
 bool is_print_command(std::string_view text) {
     if (!text.ends_with('p')) return false;
     text.remove_suffix(1);
@@ -279,8 +280,8 @@ bool is_safe_date(const ShellCommand& command) {
                                [&](std::size_t i) { return command.words[i].starts_with('+'); });
 }
 
-// printf of a shell assigns with -v and with %n, zsh computes what %d is given, and in both an
-// array's subscript can run commands.
+// The shell's printf assigns variables with -v and %n, and zsh evaluates the argument of %d. In
+// both, the subscript of an array can run commands.
 bool is_safe_printf(const ShellCommand& command) {
     if (command.words.size() < 2 || command.has_glob[1]) return false;
     const std::string_view format = command.words[1];

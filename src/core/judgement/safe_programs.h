@@ -1,5 +1,5 @@
-// Programs whose harmless command lines need more than a list of options. Each function expects its
-// program's name as the first word.
+// Checks programs whose harmless command lines need more than a list of options. Each function
+// expects its program's name as the first word.
 #pragma once
 
 #include "core/judgement/shell_words.h"

@@ -11,12 +11,12 @@ namespace {
 constexpr std::size_t longest_script = 65536;
 constexpr std::size_t most_commands = 4096;
 
-// Words that are grammar where a command is expected (bash(1), RESERVED WORDS).
+// Words that are grammar at the position of a command (bash(1), RESERVED WORDS).
 constexpr std::array<std::string_view, 22> reserved_words = {
     "!",   "[[",       "]]", "case", "coproc", "do",   "done", "elif",  "else",  "esac", "fi",
     "for", "function", "if", "in",   "select", "then", "time", "until", "while", "{",    "}"};
 
-// Commands of the shell itself that run text, or change what later words mean.
+// Shell builtins that run text or change the meaning of later words.
 constexpr std::array<std::string_view, 37> shell_changers = {
     ".",       "alias",   "bind",      "builtin",  "command", "compgen", "complete", "compopt",
     "declare", "dirs",    "disown",    "enable",   "eval",    "exec",    "export",   "fc",
@@ -33,21 +33,21 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-// Builtins that compute some of their words, in one shell or another (zsh computes the status of
-// exit, bash the subscript behind test -v). Computing expands once more, and runs the commands in
-// it.
+// Builtins that evaluate some of their words in at least one shell (zsh evaluates the status of
+// exit, bash the subscript behind test -v). The evaluation expands the words again and runs the
+// commands in them.
 constexpr std::array<std::string_view, 16> computing = {
     "[",    "break", "continue", "exit",  "fg",   "float", "integer", "jobs",
     "kill", "print", "return",   "shift", "test", "umask", "wait",    "whence"};
 
-// What may follow an operator so that it ends there.
+// Returns true if an operator ends before `rest`.
 bool ends_operator(std::string_view rest) {
     return rest.empty() || is_blank(rest.front()) || rest.front() == '\n' || rest.front() == ';' ||
            rest.front() == '|';
 }
 
-// The length of a redirection that changes nothing outside the process: to or from /dev/null, or
-// one of the two output streams into the other. 0: it is another one.
+// Returns the length of a redirection that changes nothing outside the process: to or from
+// /dev/null, or from one output stream into the other. Returns 0 for other redirections.
 std::size_t harmless_redirection(std::string_view rest) {
     std::size_t at = 0;
     const bool has_number = rest.front() >= '0' && rest.front() <= '2';
@@ -68,7 +68,8 @@ std::size_t harmless_redirection(std::string_view rest) {
     return ends_operator(rest.substr(at)) ? at : 0;
 }
 
-// Means the same to zsh without quotes. zsh gives a meaning to most other characters.
+// Returns true if the character means the same to zsh without quotes. Most other characters are
+// special in zsh.
 bool is_plain_in_zsh(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_./:,@%+-").find(c) != std::string_view::npos;
@@ -193,7 +194,7 @@ private:
             at_ += 2;
             return;
         }
-        // In double quotes only these lose their backslash.
+        // In double quotes, a backslash escapes only these characters.
         if (c == '\\' && std::string_view("$`\"\\").find(next()) != std::string_view::npos) ++at_;
         if (at_ < text_.size()) take(text_[at_]);
     }
@@ -201,7 +202,7 @@ private:
     void backslash() {
         if (at_ + 1 >= text_.size()) return fail("a backslash at the end");
         if (next() == '\n') {
-            at_ += 2; // the line goes on
+            at_ += 2; // the line continues
             return;
         }
         ++at_;
@@ -275,7 +276,7 @@ private:
             [](const std::string& word) { return word.find_first_of("$`") != std::string::npos; });
     }
 
-    // `command -v NAME` only tells what NAME is.
+    // `command -v NAME` only prints what NAME is.
     bool only_looks_up() const {
         const auto& words = command_.words;
         return words.size() >= 3 && words[0] == "command" && (words[1] == "-v" || words[1] == "-V");
@@ -292,14 +293,15 @@ private:
     std::size_t at_ = 0;
     Script script_;
     ShellCommand command_;
-    bool needs_command_ = false; // behind && || |
+    bool needs_command_ = false; // after && || |
     std::string word_;
-    bool in_word_ = false; // also while the word is still empty: ''
+    bool in_word_ = false; // also true for an empty word: ''
     bool has_glob_ = false;
-    std::optional<std::size_t> brace_; // where in the word the first one is
+    std::optional<std::size_t> brace_; // the offset of the first brace in the word
 };
 
-// The length of the UTF-8 sequence at the front and its code point; 0: no valid one.
+// Returns the length of the UTF-8 sequence at the front and sets `point`. Returns 0 if the sequence
+// is invalid.
 std::size_t code_point(std::string_view text, char32_t& point) {
     const auto byte = [&](std::size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -322,7 +324,7 @@ struct Span {
     char32_t last;
 };
 
-// Blanks that are not ASCII, marks without a width, marks that change the direction, tags.
+// Non-ASCII blanks, characters without a width, characters that change the direction, tags.
 constexpr std::array<Span, 17> hidden = {{{0x7f, 0xa0},
                                           {0xad, 0xad},
                                           {0x34f, 0x34f},

@@ -1,5 +1,5 @@
-// Takes the script of `bash -c` apart, where that can be done without guessing. What the shell
-// would expand, redirect or repeat is not interpreted: it is an obstacle, told in words.
+// Decomposes the script of `bash -c` where that is possible without guessing. Expansions,
+// redirections and loops are not interpreted: each is an obstacle, described by a text.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,28 @@ namespace ew::core {
 
 struct ShellCommand {
     std::vector<std::string> words; // without their quotes
-    std::vector<bool> has_glob;     // as many: the shell may replace this word by names of files
+    std::vector<bool> has_glob;     // one per word: the shell may replace the word by file names
 };
 
 struct Script {
-    std::vector<ShellCommand> commands; // with an obstacle: those in front of it
-    std::string obstacle = {};          // empty: `commands` are all that can run, in order
+    std::vector<ShellCommand> commands; // if there is an obstacle: only the commands before it
+    std::string obstacle = {}; // if empty: `commands` are all commands that can run, in order
 };
 
 enum class Dialect : std::uint8_t {
-    bash, // sh and dash too: what is accepted means the same there
+    bash, // also sh and dash: an accepted script means the same there
     zsh,  // more characters are special, so fewer are accepted
 };
 
 Script decompose(std::string_view script, Dialect dialect = Dialect::bash);
 
-// The characters before the first one that could be a pattern. All that the shell may put in place
-// of the word begins with them.
+// Returns the characters before the first one that could be a pattern. Every expansion of the word
+// begins with them.
 std::string_view literal_start(std::string_view word);
 
-// Text that no person should be shown as part of a command: control characters, blanks that are not
-// ASCII, marks that reorder text, bytes that are no UTF-8. A tab and a newline are fine.
+// Returns true if a text must not be shown to a person as part of a command: it contains control
+// characters, non-ASCII blanks, characters that reorder text, or bytes that are not UTF-8. Tabs and
+// newlines are accepted.
 bool has_hidden_text(std::string_view text);
 
 } // namespace ew::core

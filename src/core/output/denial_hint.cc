@@ -8,13 +8,13 @@ namespace ew::core {
 
 namespace {
 
-// A word with its table of where to go on after a letter that does not fit (Knuth, Morris, Pratt),
-// so that no letter is looked at twice and none has to be kept.
+// A word with its failure table (Knuth, Morris, Pratt): the search reads each letter once and
+// stores none.
 struct Word {
     static constexpr std::size_t longest = 24;
 
     std::string_view text;
-    std::array<std::uint8_t, longest> again = {}; // letters that still fit, by letters that did
+    std::array<std::uint8_t, longest> again = {}; // matches left, by letters matched
 
     constexpr explicit Word(std::string_view word) : text(word) {
         std::uint8_t fits = 0;
@@ -26,7 +26,8 @@ struct Word {
         }
     }
 
-    // How many letters fit with one letter more. All of them: the word is found.
+    // Returns the number of matched letters after one more letter. If that is the whole word, the
+    // word is found.
     constexpr std::uint8_t next(std::uint8_t fits, char letter) const {
         while (fits > 0 && text[fits] != letter)
             fits = again[fits];
@@ -74,8 +75,8 @@ public:
     }
 
 private:
-    std::array<std::uint8_t, words.size()> fits_ = {}; // letters of each word that were just seen
-    bool is_idle_ = true;                              // none of any
+    std::array<std::uint8_t, words.size()> fits_ = {}; // letters of each word matched so far
+    bool is_idle_ = true;                              // no letter of any word matches
 };
 
 } // namespace
@@ -86,7 +87,7 @@ std::optional<std::string_view> denial_hint(std::int64_t exit_code, bool is_sand
     Search search;
     for (const std::string_view piece : pieces)
         if (const auto word = search.find_in(piece)) return word;
-    constexpr std::int64_t killed_by_sigsys = 128 + 31; // a seccomp filter can do that
+    constexpr std::int64_t killed_by_sigsys = 128 + 31; // a seccomp filter can kill with SIGSYS
     if (exit_code == killed_by_sigsys) return "exit 159";
     return std::nullopt;
 }

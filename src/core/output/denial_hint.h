@@ -1,6 +1,6 @@
-// A guess from what a sandboxed program printed that the sandbox stopped it. Programs print these
-// words for other reasons too, and print others when they are stopped: what the sandbox is known to
-// have refused is told elsewhere, and this never replaces or outvotes it.
+// Guesses from the output of a sandboxed program whether the sandbox stopped it. Programs print
+// these words for other reasons too, and print other words when they are stopped. The refusals that
+// the sandbox itself reports are handled elsewhere; this guess never replaces or overrules them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace ew::core {
 
-// Absent: nothing suggests it. Else the word that was found first, in lower case, whatever its case
-// in the text, or "exit 159" (128 and SIGSYS). The pieces are one text, in order: a word may begin
-// in one and end in another.
+// Returns nullopt if nothing suggests a refusal. Otherwise returns the first word found, in lower
+// case regardless of its case in the text, or "exit 159" (128 and SIGSYS). The pieces form one
+// text, in order: a word may begin in one piece and end in another.
 std::optional<std::string_view> denial_hint(std::int64_t exit_code, bool is_sandboxed,
                                             std::span<const std::string_view> pieces);
 

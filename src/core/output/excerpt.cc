@@ -27,7 +27,7 @@ std::string_view last_bytes(std::string_view text, std::size_t budget) {
     return text.substr(begin);
 }
 
-// Pieces that a newline ends, and what follows the last one.
+// Counts the lines, including an unfinished last one.
 std::size_t count_lines(std::string_view text) {
     const auto newlines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
@@ -48,8 +48,8 @@ struct Ends {
     std::string_view right;
 };
 
-// Half of the budget for each end. What lies between must be in the cut, so that an end which is
-// shorter than its half leaves the rest of it to the other.
+// Gives half of the budget to each end. If one end is shorter than its half, the other end gets the
+// rest; for that, the text between them must be among the omitted text.
 Ends ends_of(std::string_view head, std::string_view tail, std::size_t budget) {
     const std::size_t half = budget / 2;
     if (head.size() < half) return {head, last_bytes(tail, budget - head.size())};

@@ -25,8 +25,8 @@ OutputLog::Kind kind_of(Stream stream) {
 
 OutputLog::OutputLog(OutputLimits limits)
     : limits_(limits),
-      // One chunk more than is retained, so that there is always room to read the next one into,
-      // behind what is held back.
+      // One chunk more than is retained, so that the next read always has room behind the held
+      // bytes.
       capacity_(limits.retained_bytes + limits.chunk_bytes + held_.size() * longest_unfinished) {}
 
 OutputLog::~OutputLog() {
@@ -65,7 +65,8 @@ OutputLog::Space OutputLog::space(Stream stream, std::size_t wanted) {
     return {{ring_ + begin, ring_}, {first, room - first}};
 }
 
-// How many of the last `size` bytes before `end` begin a character whose rest may still come.
+// Returns how many of the last `size` bytes before `end` begin a character that may still be
+// completed.
 std::size_t OutputLog::unfinished_before(std::uint64_t end, std::size_t size) const {
     std::array<char, longest_unfinished + 1> last = {};
     const std::size_t looked_at = std::min(size, last.size());
@@ -79,7 +80,7 @@ void OutputLog::commit(Stream stream, std::size_t count, TimePoint now) {
     Held& held = held_[index_of(stream)];
     std::size_t rest = held.size + count;
     const std::uint64_t end = end_ + rest;
-    // A whole read behind held bytes is a little more than a chunk.
+    // A full read behind held bytes is slightly longer than a chunk.
     if (rest > limits_.chunk_bytes) {
         const std::size_t tail = unfinished_before(end_ + limits_.chunk_bytes, limits_.chunk_bytes);
         append(stream, limits_.chunk_bytes - tail);

@@ -37,7 +37,7 @@ OutputView::Kept OutputView::kept(const OutputLog& log) const {
     const std::uint64_t last_half = end - std::min<std::uint64_t>(end, head_bytes);
     const std::uint64_t from = std::max({after_head, last_half, log.oldest()});
     log.copy(from, end, kept.tail);
-    // Where bytes are missing before it, it may start inside a character.
+    // If bytes before it are missing, it may start inside a character.
     std::size_t cut = 0;
     while (from > after_head && cut < longest_unfinished && cut < kept.tail.size() &&
            continues_character(kept.tail[cut]))

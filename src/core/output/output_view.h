@@ -1,6 +1,6 @@
-// What a log holds from some position on, for a text of bounded size: the beginning and the end.
-// Several views of one log do not disturb each other. The log forgets the oldest bytes, so a view
-// must be shown the log after every read.
+// The beginning and the end of a log from some position on, for a text of bounded size. Several
+// views of one log are independent. The log drops its oldest bytes, so look_at() must be called
+// after every read.
 #pragma once
 
 #include "core/output/output_log.h"
@@ -13,19 +13,20 @@ namespace ew::core {
 
 class OutputView {
 public:
-    // Half of what a log retains: the beginning is kept here, the end is still in the log.
+    // Half of the bytes that a log retains. The view copies the beginning; the end is still in the
+    // log.
     static constexpr std::size_t head_bytes = 512 << 10;
 
     struct Kept {
         std::string head;
-        std::string tail;          // empty: everything is in the head
-        std::uint64_t omitted = 0; // bytes between the two
+        std::string tail;          // empty if everything is in `head`
+        std::uint64_t omitted = 0; // number of bytes between head and tail
     };
 
     explicit OutputView(std::uint64_t begin = 0) : begin_(begin) {}
 
-    // Copies the beginning before the log loses it. At most as many bytes may have been appended
-    // since the last call as make head_bytes less than the log retains.
+    // Copies the beginning before the log drops it. Since the last call, at most the bytes that the
+    // log retains minus head_bytes may have been appended.
     void look_at(const OutputLog& log);
 
     std::uint64_t begin() const { return begin_; }
@@ -36,7 +37,7 @@ public:
 
 private:
     std::uint64_t begin_;
-    std::string head_; // empty until it has to be kept
+    std::string head_; // empty until it has to be copied
 };
 
 } // namespace ew::core

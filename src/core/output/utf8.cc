@@ -15,10 +15,11 @@ std::size_t length_announced_by(std::uint8_t lead) {
     if (lead >= 0xc2 && lead <= 0xdf) return 2;
     if (lead >= 0xe0 && lead <= 0xef) return 3;
     if (lead >= 0xf0 && lead <= 0xf4) return 4;
-    return 1; // ASCII, or no valid first byte
+    return 1; // ASCII, or not a valid first byte
 }
 
-// Some first bytes narrow the second: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Some first bytes restrict the second byte: no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 bool is_valid_second(std::uint8_t lead, std::uint8_t second) {
     if (lead == 0xe0) return second >= 0xa0 && second <= 0xbf;
     if (lead == 0xed) return second >= 0x80 && second <= 0x9f;

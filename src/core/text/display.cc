@@ -18,14 +18,14 @@ bool is_letter_or_digit(char32_t c) {
     return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c >= 0x80;
 }
 
-// Walks through a text and tells of each character whether it shows itself there.
+// Walks through a text and says for each character whether it may be shown unchanged.
 class Reader {
 public:
     explicit Reader(std::string_view text) : rest_(text) {}
 
     bool is_at_end() const { return rest_.empty(); }
 
-    // The next character: its bytes, and whether they may be shown as they are.
+    // The next character: its bytes, and whether they may be shown unchanged.
     struct Piece {
         std::string_view bytes;
         Character character;
@@ -38,14 +38,14 @@ public:
         rest_.remove_prefix(character.size);
         const bool is_one_more_mark = piece.is_shown && is_mark(character.code_point);
         marks_ = is_one_more_mark ? marks_ + 1 : 0;
-        // A mark behind an escape would be drawn onto the escape.
+        // A combining mark after an escape would be drawn onto the escape.
         carries_marks_ = piece.is_shown && is_letter_or_digit(character.code_point);
         return piece;
     }
 
 private:
     bool shows(const Character& character) const {
-        constexpr int most_marks = 4; // in a row; no writing needs more
+        constexpr int most_marks = 4; // in a row; no script needs more
         if (!character.is_valid || !is_graphic(character.code_point)) return false;
         return !is_mark(character.code_point) || (carries_marks_ && marks_ < most_marks);
     }
@@ -68,11 +68,12 @@ std::string escaped(const Reader::Piece& piece) {
     return text;
 }
 
-// As in $'…' of bash. Bytes and not \u, which means something else in another locale.
+// Quotes like $'…' of bash. It writes bytes and not \u, because \u means something else in another
+// locale.
 std::string quoted_as_bytes(const Reader::Piece& piece) {
     if (piece.is_shown) {
         if (piece.bytes == "\\" || piece.bytes == "'") return "\\" + std::string(piece.bytes);
-        if (piece.bytes != "!") return std::string(piece.bytes); // ! may recall the history
+        if (piece.bytes != "!") return std::string(piece.bytes); // ! expands the history
     }
     if (piece.bytes == "\n") return "\\n";
     if (piece.bytes == "\r") return "\\r";
@@ -98,7 +99,7 @@ bool needs_no_quotes(std::string_view word) {
     });
 }
 
-// Words that a shell reads as something other than a command's name (bash(1), reserved words).
+// Words that a shell does not read as the name of a command (bash(1), reserved words).
 bool is_reserved(std::string_view word) {
     constexpr std::array<std::string_view, 18> reserved = {
         "if",    "then", "elif", "else",  "fi", "case", "esac",     "for",    "select",
@@ -107,7 +108,7 @@ bool is_reserved(std::string_view word) {
 }
 
 std::string quoted_word(std::string_view word, bool is_first) {
-    // A first word with = is an assignment; zsh replaces =name by the path of a program.
+    // A first word with = is an assignment. zsh replaces =name by the path of a program.
     const bool has_meaning = is_first
                                  ? word.find('=') != std::string_view::npos || is_reserved(word)
                                  : word.substr(0, 1) == "=";
@@ -138,7 +139,7 @@ constexpr unsigned latin = 1;
 constexpr unsigned greek = 2;
 constexpr unsigned cyrillic = 4;
 
-// The blocks in which nearly all letters of these scripts are (Unicode's Blocks.txt).
+// The Unicode blocks that contain nearly all letters of these scripts (Unicode's Blocks.txt).
 constexpr std::array<ScriptRange, 19> scripts = {{
     {'A', 'Z', latin},          {'a', 'z', latin},          {0xc0, 0xd6, latin},
     {0xd8, 0xf6, latin},        {0xf8, 0x2af, latin},       {0x1d00, 0x1d25, latin},

@@ -1,6 +1,6 @@
-// Text for a person who decides: nothing in it can hide, move or imitate something else. What is
-// left to judge are right-to-left letters, which reorder the digits and punctuation between them,
-// and letters that look alike: see has_mixed_scripts().
+// Text for a person who makes a decision: nothing in it can hide, move or imitate other text. Two
+// problems remain: right-to-left letters, which reorder the digits and punctuation between them,
+// and letters that look alike (see has_mixed_scripts()).
 #pragma once
 
 #include <string>
@@ -9,21 +9,22 @@
 
 namespace ew::core {
 
-// `text` on one line, with everything that does not show itself as an escape: \n \r \t, other
-// controls and invalid bytes as \x1b, characters as \u{200b}. A backslash is doubled, so that the
-// text can be told from what it shows. Marks are escapes where they are drawn onto nothing that is
-// a letter or digit, or are too many.
+// Returns `text` on one line with escapes for everything that is not visible: \n \r \t, other
+// control characters and invalid bytes as \x1b, characters as \u{200b}. A backslash is doubled, so
+// that escapes are unambiguous. A combining mark becomes an escape if it does not follow a letter
+// or digit, or if there are too many.
 std::string visible(std::string_view text);
 
-// Would visible() write an escape for anything but a newline, a tab or a backslash?
+// Returns true if visible() would write an escape for anything except a newline, a tab or a
+// backslash.
 bool has_invisible(std::string_view text);
 
-// The words as bash reads them again, exactly, on one line. Words that need no more are quoted as
-// POSIX says, and those with something in them that does not show itself as $'…'.
+// Returns the words on one line, quoted so that bash reads exactly the same words. Words use the
+// quoting of POSIX if that is enough, and $'…' if they contain invisible characters.
 std::string shell_quoted(const std::vector<std::string>& argv);
 
-// Are there Latin, Greek and Cyrillic letters, at least two of the three, in one run of letters
-// and digits? Such a word is rarely meant, and may look like one of a single script.
+// Returns true if one run of letters and digits has letters from at least two of Latin, Greek and
+// Cyrillic. Such a word is rarely intended, and may look like a word of a single script.
 bool has_mixed_scripts(std::string_view text);
 
 } // namespace ew::core

@@ -1,4 +1,4 @@
-// Absolute paths as text: nothing is looked up.
+// Operations on absolute paths as text. They do not access the file system.
 #pragma once
 
 #include <optional>
@@ -7,18 +7,18 @@
 
 namespace ew::core {
 
-// "/a" + "b"; "/" + "b"; either may be empty.
+// Returns "/a/b" for "/a" and "b", and "/b" for "/" and "b". Either may be empty.
 std::string joined(std::string_view directory, std::string_view rest);
 
-std::string parent_of(std::string_view path); // of "/a" and of "/": "/"
+std::string parent_of(std::string_view path); // "/" for "/a" and for "/"
 
-// Strictly below. Nothing is below what is no path.
+// Returns true if `path` is strictly below `directory`. Returns false if one of them is not a path.
 bool is_below(std::string_view path, std::string_view directory);
 
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
-// An absolute path of a file system that cannot be looked at, without what means nothing. Absent:
-// it has a "..", which leads elsewhere behind a link, or a NUL.
+// Normalises an absolute path of a file system that cannot be accessed here. Returns nullopt if the
+// path has a "..", which leads elsewhere behind a symlink, or a NUL.
 std::optional<std::string> path_as_written(const std::string& path);
 
 } // namespace ew::core

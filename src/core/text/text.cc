@@ -8,8 +8,8 @@ namespace ew::core {
 namespace {
 
 struct Lead {
-    std::size_t size;      // of the character it begins; 0: begins none
-    std::uint8_t least;    // the second byte: no overlong forms, no surrogates,
+    std::size_t size;      // of the character that this byte begins; 0 if it begins none
+    std::uint8_t least;    // range of the second byte: no overlong forms, no surrogates,
     std::uint8_t greatest; // nothing above U+10FFFF (Unicode 15, table 3-7)
 };
 

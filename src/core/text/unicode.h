@@ -1,14 +1,15 @@
-// What a reader needs to know of the Unicode character database.
+// The properties from the Unicode character database that visible text needs.
 #pragma once
 
 namespace ew::core {
 
-// Does a font draw something for it that is neither blank nor easily taken for something else that
-// matters to a shell? The space of ASCII is graphic; what is unassigned, private, a control or a
-// format character, blank in whatever way, or laid across another character is not.
+// Returns true if a font draws something for this character that is neither blank nor easily
+// confused with a character that matters to a shell. The ASCII space is graphic. Unassigned and
+// private characters, control and format characters, all other blanks, and characters drawn across
+// another character are not.
 bool is_graphic(char32_t code_point);
 
-// A combining mark: drawn onto the character before it.
+// Returns true for a combining mark, which is drawn onto the character before it.
 bool is_mark(char32_t code_point);
 
 } // namespace ew::core

@@ -22,8 +22,8 @@ namespace ew::files {
 namespace {
 
 constexpr int most_tries = 20;
-constexpr Millis patience{10'000};              // for another patch
-constexpr std::string_view unfinished = ".new"; // at the end of a name: it may not be whole
+constexpr Millis patience{10'000};              // how long to wait for another patch
+constexpr std::string_view unfinished = ".new"; // suffix of a journal that may be incomplete
 
 std::string place_below(const std::string& state_directory) {
     return state_directory + "/patches";
@@ -33,7 +33,7 @@ void make_place(const std::string& place) {
     for (std::size_t slash = place.find('/', 1); slash != std::string::npos;
          slash = place.find('/', slash + 1))
         (void)::mkdir(place.substr(0, slash).c_str(), 0700);
-    (void)::mkdir(place.c_str(), 0700); // if that fails, opening a journal tells
+    (void)::mkdir(place.c_str(), 0700); // if this fails, opening the journal reports it
 }
 
 bool lock(int file) {
@@ -66,7 +66,7 @@ std::optional<std::string> read_whole(int file) {
     return text;
 }
 
-// Whoever was writing it is gone, and had not begun to change anything.
+// If nobody holds the lock, the writer of this journal has died before it changed anything.
 void remove_unfinished(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file && lock(file.get())) (void)::unlink(path.c_str()); // else it is found again
@@ -87,7 +87,7 @@ Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
         held.file_.reset(
             ::open(first.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
         if (!held.file_) return cannot_write(first);
-        // Somebody may take it for one that was left over, as long as it has no lock.
+        // Before the lock is taken, another process may remove the file as left over.
         struct stat status = {};
         if (lock(held.file_.get()) && ::fstat(held.file_.get(), &status) == 0 &&
             status.st_nlink > 0)
@@ -147,7 +147,7 @@ std::vector<HeldJournal> HeldJournal::left_over(const std::string& state_directo
     return found;
 }
 
-// What stays is found again as one that was left over.
+// If the journal cannot be removed, the next recovery finds it as left over.
 void HeldJournal::remove() const {
     (void)::unlink((path_ + std::string(unfinished)).c_str());
     (void)::unlink(path_.c_str());
@@ -159,7 +159,7 @@ std::vector<LeftOver> recover_left_over(const std::string& state_directory) {
     if (::access(place.c_str(), F_OK) != 0) return all; // no patch was ever applied
     const UniqueFd turn = open_turn(state_directory);
     if (!turn || !os::lock_within(turn.get(), LOCK_EX, patience))
-        return all; // one is being applied, and hangs
+        return all; // a patch is being applied and hangs
     for (const HeldJournal& journal : HeldJournal::left_over(state_directory)) {
         LeftOver left;
         left.journal = journal.path();

@@ -1,7 +1,7 @@
-// Journals of patches (patch_journal.h) on the disk: STATE_DIRECTORY/patches/TOKEN, each locked by
-// whoever lets its patch be applied. One that nobody has locked is of a patch that was interrupted.
-// A user's patches are applied one at a time, since two that change the same files would undo each
-// other in part: STATE_DIRECTORY/patches.lock is locked meanwhile.
+// Journals of patches (patch_journal.h) on disk: STATE_DIRECTORY/patches/TOKEN. The process that
+// applies the patch holds a lock on the journal; a journal without a lock belongs to an interrupted
+// patch. A user's patches are applied one at a time, because two patches that change the same files
+// would partly undo each other: STATE_DIRECTORY/patches.lock is locked meanwhile.
 #pragma once
 
 #include "base/result.h"
@@ -17,31 +17,33 @@
 
 namespace ew::files {
 
-// Locked as long as this lives. It stays on the disk unless remove() is called.
+// Holds the lock for the lifetime of this object. The journal stays on disk unless remove() is
+// called.
 class HeldJournal {
 public:
-    // A new one that says nothing yet. Its lock goes to processes that are forked, too, and lasts
-    // as long as any of them has it.
+    // Creates an empty journal. Forked processes share its lock, which lasts until the last of them
+    // has closed it.
     static Result<HeldJournal> begin(const std::string& state_directory, const std::string& token);
 
-    // Waits up to 10 s for other patches; then it is on the disk. Once, after begin(). May be
-    // called in a fork, since what it locks is locked for the one who began as well.
+    // Waits up to 10 s for other patches and then writes the journal to disk. Call it once after
+    // begin(). A fork may call it, since its locks also count for the process that called begin().
     Result<void> finish(const std::string& text) const;
 
-    // Both.
+    // Combines begin() and finish().
     static Result<HeldJournal> write(const std::string& state_directory, const Journal& journal);
 
-    // Those that nobody holds.
+    // Returns the journals that nobody has locked.
     static std::vector<HeldJournal> left_over(const std::string& state_directory);
 
     const std::string& text() const { return text_; }
 
-    // What a fork has to keep open.
+    // The descriptors that a fork must keep open.
     std::array<int, 2> descriptors() const { return {file_.get(), turn_.get()}; }
 
     const std::string& path() const { return path_; }
 
-    // The patch is applied, or undone. If it cannot be removed, it is found again, to no effect.
+    // Removes the journal after the patch was applied or undone. If that fails, a later recovery
+    // finds the journal and has nothing to do.
     void remove() const;
 
 private:
@@ -50,17 +52,17 @@ private:
 
     std::string path_ = {};
     UniqueFd file_ = {};
-    UniqueFd turn_ = {}; // of the file that is locked by whoever applies a patch
+    UniqueFd turn_ = {}; // the file that is locked while a patch is applied
     std::string text_ = {};
 };
 
 struct LeftOver {
-    std::string journal = {}; // its path
-    Failure failure = {};     // then the journal stays
+    std::string journal = {}; // the path of the journal
+    Failure failure = {};     // if set, the journal stays
     RecoveryReport report = {};
 };
 
-// Undoes or finishes all that was left over, in this process.
+// Undoes or finishes all interrupted patches, in this process.
 std::vector<LeftOver> recover_left_over(const std::string& state_directory);
 
 } // namespace ew::files

@@ -12,8 +12,8 @@ namespace ew::files {
 
 namespace {
 
-// An unnamed file shows it, and goes when it is closed. Where the file system has none (open(2)),
-// the modes have to do.
+// Creates an unnamed file as a test; it disappears when it is closed. If the file system does not
+// support unnamed files (open(2)), the access mode decides.
 bool takes_files(int directory) {
     const UniqueFd unnamed(::openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (unnamed) return true;

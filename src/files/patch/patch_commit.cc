@@ -102,7 +102,7 @@ private:
         const UniqueFd staged = open_at(at.place.directory.get(), at.staged,
                                         O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, true);
         if (!staged) return failed(shown, errno);
-        // Before it has any content: it may be for fewer eyes than a new file is.
+        // Before any content is written, because the old file may be less readable than a new one.
         if (old && !take_over(old.get(), was, staged.get()))
             return failed(Trouble::permission, shown,
                           "cannot be replaced by a file of the same owner, mode and attributes");
@@ -153,14 +153,14 @@ private:
             0)
             return is_what_was(at, at.staged);
         if (errno != EINVAL && errno != ENOSYS) return failed(at.file.shown, errno);
-        // The file system cannot exchange two names.
+        // The file system does not support the exchange of two names.
         if (::linkat(directory, name.c_str(), directory, at.old.c_str(), 0) != 0 ||
             ::renameat(directory, at.staged.c_str(), directory, name.c_str()) != 0)
             return failed(at.file.shown, errno);
         return is_what_was(at, at.old);
     }
 
-    // Somebody may have put another file there at the last moment.
+    // Another process may have put another file there at the last moment.
     static Failure is_what_was(const At& at, const std::string& name) {
         struct stat now = {};
         if (::fstatat(at.place.directory.get(), name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 &&

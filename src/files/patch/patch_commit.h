@@ -1,4 +1,4 @@
-// A planned patch carried out: staged, looked at again, exchanged.
+// Carries out a planned patch: stages the new files, checks the old ones again, and exchanges them.
 #pragma once
 
 #include "files/outcome.h"
@@ -7,7 +7,7 @@
 
 namespace ew::files {
 
-// All steps of the journal, or none.
+// Carries out all steps of the journal, or none.
 Failure carry_out(const PatchPlan& plan, const Journal& journal);
 
 } // namespace ew::files

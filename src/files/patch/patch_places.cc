@@ -16,7 +16,7 @@ namespace {
 
 constexpr int on_the_way = O_PATH | O_DIRECTORY;
 
-// Without "." and doubled slashes; ".." stays, since what it means depends on links.
+// Removes "." and doubled slashes. ".." stays, because its meaning depends on symlinks.
 std::string without_dots(std::string_view path) {
     std::string plain;
     while (!path.empty()) {
@@ -37,7 +37,7 @@ bool is_same_directory(int one, int other) {
            left.st_ino == right.st_ino;
 }
 
-// Empty: there is no telling.
+// Returns an empty string if the path is unknown.
 std::string canonical(int directory) {
     std::string path = link_text(AT_FDCWD, "/proc/self/fd/" + std::to_string(directory));
     if (!path.starts_with('/')) return {};
@@ -51,7 +51,7 @@ bool is_link(const EntryRef& place, struct stat& status) {
            S_ISLNK(status.st_mode);
 }
 
-// A failure of `path`, as the patch calls it.
+// Turns a failure of `path` into one that names the path as in the patch.
 Failed named(const Failed& failure, const std::string& path, const std::string& shown) {
     std::string_view words = failure.message;
     if (words.starts_with(path + ": ")) words.remove_prefix(path.size() + 2);
@@ -68,7 +68,7 @@ Failure name_directory(const std::string& shown, int directory, std::string& pat
     return failed(Trouble::other, shown, "there is no telling where its directory is");
 }
 
-// Directories are missing on the way to where the file is to be added.
+// Directories are missing on the path of the file to add.
 Failure locate_missing(const std::string& path, const std::string& shown, Located& located) {
     std::vector<std::string> names = {path.substr(path.rfind('/') + 1)};
     std::string above = core::parent_of(path);
@@ -90,7 +90,7 @@ Failure locate_missing(const std::string& path, const std::string& shown, Locate
         located.path = core::joined(located.path, name);
         located.made.push_back(located.path);
     }
-    located.made.pop_back(); // the file
+    located.made.pop_back(); // removes the file itself
     return {};
 }
 

@@ -31,7 +31,7 @@ Failed unfit(Error error) {
     return {trouble, std::move(error.message), std::move(error.hint)};
 }
 
-// How many lines of a diff say so, behind its two names.
+// Counts the added and removed lines of a diff, behind its two names.
 void count_lines(PatchedFile& file) {
     std::string_view rest = file.diff;
     for (int line = 0; !rest.empty(); ++line) {
@@ -129,7 +129,7 @@ private:
         return unfit(std::move(error));
     }
 
-    // Finds and reads. Each file may be named once, whatever it is called.
+    // Finds and reads a file. A file may be named only once, whichever path leads to it.
     Failure look(const std::string& shown, Wanted wanted, std::string& path,
                  PlannedFile*& planned) {
         const std::string whole = shown.starts_with('/') ? shown : order_.base + "/" + shown;
@@ -213,7 +213,7 @@ private:
         return {};
     }
 
-    // A directory that only holds a place in the sandbox counts as missing.
+    // A directory that is only a placeholder in the sandbox counts as missing.
     void add_stand_ins() {
         for (const std::string& place : order_.stand_ins)
             if (std::ranges::any_of(plan_.files, [&place](const auto& entry) {
@@ -222,7 +222,7 @@ private:
                 plan_.report.directories.push_back(place);
     }
 
-    // What is a file cannot be a directory as well.
+    // A file cannot also be a directory.
     Failure check_above(const std::string& path, const PlannedFile& file) const {
         for (std::string above = core::parent_of(path); above != "/";
              above = core::parent_of(above)) {
@@ -239,7 +239,7 @@ private:
     StandIns stand_ins_;
     std::map<std::pair<dev_t, ino_t>, std::string> known_ = {};
     std::size_t bytes_ = 0;
-    std::size_t shown_ = 0; // bytes of diffs
+    std::size_t shown_ = 0; // bytes of diffs so far
 };
 
 } // namespace

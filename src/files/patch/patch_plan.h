@@ -1,5 +1,5 @@
-// What a patch comes to on this disk: where each of its files really is, what is there now, and
-// what is to be there. Nothing is changed.
+// Plans a patch on this disk: the real path of each file, its present content, and its new content.
+// Changes nothing.
 #pragma once
 
 #include "files/outcome.h"
@@ -15,21 +15,21 @@
 namespace ew::files {
 
 struct PlannedFile {
-    std::string shown = {};                    // as the patch has it
-    std::optional<struct stat> before = {};    // absent: no file is there
-    std::string old_bytes = {};                // as they were read
-    std::string moved_from = {};               // canonical; its mode and the like come along
-    std::optional<std::string> new_bytes = {}; // absent: none is to be there
+    std::string shown = {};                    // the path as written in the patch
+    std::optional<struct stat> before = {};    // nullopt: there is no file
+    std::string old_bytes = {};                // the bytes that were read
+    std::string moved_from = {};               // canonical; its mode and attributes are kept
+    std::optional<std::string> new_bytes = {}; // nullopt: there must be no file
 };
 
 struct PatchPlan {
     PatchReport report = {};
-    std::map<std::string, PlannedFile> files = {}; // by canonical path
+    std::map<std::string, PlannedFile> files = {}; // keyed by canonical path
 };
 
 Failure plan_patch(const PatchOrder& order, PatchPlan& plan);
 
-// At most patch::largest_file bytes of an open file.
+// Reads at most patch::largest_file bytes of an open file.
 Failure read_bounded(const std::string& path, int file, std::string& bytes);
 
 } // namespace ew::files

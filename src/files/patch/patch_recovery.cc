@@ -20,7 +20,7 @@ namespace ew::files {
 
 namespace {
 
-// What has a name: nothing (empty), a file (its digest), or anything else ("-").
+// The content of a name: nothing (empty), a file (its digest), or anything else ("-").
 using Content = std::string;
 
 constexpr const char* something_else = "-";
@@ -29,10 +29,10 @@ enum class State { before, after, foreign };
 
 struct Found {
     State state = State::before;
-    std::string held = {};              // the name of what was there before, if it is not there now
-    bool is_held_old = false;           // it is what the patch expected to replace
-    std::vector<std::string> left = {}; // names beside it that are in use
-    bool is_gone = false;               // the directory
+    std::string held = {};    // the name of the old file, if it is not in its place now
+    bool is_held_old = false; // the held file is the one that the patch expected to replace
+    std::vector<std::string> left = {}; // other names that are in use next to it
+    bool is_gone = false;               // the directory is gone
 };
 
 std::string path_of(const Step& step) {
@@ -66,7 +66,7 @@ bool is_missing(int error_number) {
     return error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP;
 }
 
-// The step with its directory open, for as long as something is done to it.
+// A step with its directory open while it is undone or finished.
 class Spot {
 public:
     Spot(const Journal& journal, std::size_t number)
@@ -92,10 +92,11 @@ public:
         found.state = state_of(step_, target);
         if (!staged.empty()) found.left.push_back(staged_);
         if (!old.empty()) found.left.push_back(old_);
-        // What was to be put there still lies beside it, so what is there is somebody else's.
+        // The new file is still next to it, so another process created the file in its place.
         if (step_.kind == StepKind::make && !staged.empty()) found.state = State::before;
         if (step_.kind == StepKind::make || found.state == State::before) return {};
-        // What lies there and is not new was exchanged, even if it is not what was expected.
+        // A staged file that is not the new one is the result of an exchange, even if it is not the
+        // expected file.
         if (!old.empty())
             found.held = old_;
         else if (staged == step_.old_digest ||
@@ -128,7 +129,7 @@ private:
         if (!found.held.empty()) file.kept = core::joined(step_.directory, found.held);
     }
 
-    // False, with errno.
+    // Returns false and sets errno on failure.
     bool put_back(const Found& found, RecoveredFile& file) const {
         const int directory = directory_.get();
         if (step_.kind == StepKind::make)
@@ -157,15 +158,15 @@ private:
     UniqueFd directory_ = {};
 };
 
-// Old contents are removed only when all had been exchanged.
+// Old files are removed only after all exchanges, so a removed old file means: go forward.
 Direction direction_of(const Journal& journal, const std::vector<Found>& found) {
     bool has_before = false;
     bool has_foreign = false;
-    bool has_lost = false; // of what was removed, nothing is left: somebody may have removed it
+    bool has_lost = false; // nothing is left of a removed file: another process may have removed it
     for (std::size_t i = 0; i < found.size(); ++i) {
         const bool is_after = found[i].state == State::after;
         const bool is_let_go = is_after && found[i].held.empty() && found[i].left.empty();
-        // Only the patch makes this very content, so what it replaced has been let go.
+        // Only the patch creates exactly this content, so it has already removed the old file.
         if (is_let_go && journal.steps[i].kind == StepKind::replace) return Direction::to_the_end;
         has_lost = has_lost || (is_let_go && journal.steps[i].kind == StepKind::remove);
         has_before = has_before || found[i].state == State::before;
@@ -178,7 +179,7 @@ Direction direction_of(const Journal& journal, const std::vector<Found>& found) 
 void remove_made(const Journal& journal) {
     for (auto made = journal.directories.rbegin(); made != journal.directories.rend(); ++made) {
         const UniqueFd above = open_canonical(core::parent_of(*made), O_PATH);
-        // One with something in it is somebody's by now.
+        // A directory that is not empty is used by others now, so it stays.
         if (above)
             (void)::unlinkat(above.get(), made->c_str() + made->rfind('/') + 1, AT_REMOVEDIR);
     }
@@ -193,7 +194,7 @@ void keep_first(Failure& first, Failure next) {
 bool rename_to_free(int directory, const std::string& from, const std::string& to) {
     if (::renameat2(directory, from.c_str(), directory, to.c_str(), RENAME_NOREPLACE) == 0)
         return true;
-    if (errno != EINVAL && errno != ENOSYS) return false; // not known to the file system
+    if (errno != EINVAL && errno != ENOSYS) return false; // not supported by the file system
     return ::linkat(directory, from.c_str(), directory, to.c_str(), 0) == 0 &&
            ::unlinkat(directory, from.c_str(), 0) == 0;
 }
@@ -229,7 +230,7 @@ Failure sync_directories(const Journal& journal) {
         paths.insert(core::parent_of(made));
     for (const std::string& path : paths) {
         const UniqueFd directory = open_canonical(path, O_RDONLY);
-        if (!directory) continue; // not there any more, or not to be listed, which this needs
+        if (!directory) continue; // the directory is gone, or cannot be read, which this needs
         if (::fsync(directory.get()) != 0 && errno != EINVAL && errno != EROFS)
             return failed(path, errno);
     }

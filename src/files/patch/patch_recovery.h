@@ -1,5 +1,5 @@
-// The way back, or to the end, of a patch that is somewhere in between. What is there decides, by
-// its bytes alone; it may stop anywhere and be done again.
+// Undoes or finishes a patch that was interrupted. Only the bytes on disk decide. It may be
+// interrupted and repeated at any point.
 #pragma once
 
 #include "files/outcome.h"
@@ -11,19 +11,19 @@
 namespace ew::files {
 
 enum class Direction {
-    by_what_is_there, // to the end if everything had been exchanged, else back
+    by_what_is_there, // forward if everything had been exchanged, else back
     back,
     to_the_end,
 };
 
-// Everything that can be done is done, whatever fails, once the direction is known; the first
-// failure is returned.
+// Once the direction is known, does everything that is possible in spite of failures. Returns the
+// first failure.
 Failure settle(const Journal& journal, Direction direction, RecoveryReport& report);
 
-// Writes what directories say to the disk.
+// Writes directory entries to disk (fsync(2)).
 Failure sync_directories(const Journal& journal);
 
-// From one name to another that is free, in one directory. False, with errno.
+// Renames within a directory, to a name that must be free. Returns false and sets errno on failure.
 bool rename_to_free(int directory, const std::string& from, const std::string& to);
 
 } // namespace ew::files

@@ -12,7 +12,7 @@ namespace {
 using patch::ChunkMatch;
 using patch::MatchLevel;
 
-constexpr std::size_t most_files = 2000; // twice what a patch may have
+constexpr std::size_t most_files = 2000; // twice the maximum of a patch
 
 void put_matches(std::string& out, const std::vector<ChunkMatch>& matches) {
     put(out, static_cast<std::uint32_t>(matches.size()));
@@ -35,7 +35,7 @@ bool take_matches(Taker& taker, std::vector<ChunkMatch>& matches) {
     return taker.is_good();
 }
 
-// What says what is changed.
+// Encodes the members that identify the change.
 void put_change(std::string& out, const PatchedFile& file) {
     put(out, static_cast<std::uint8_t>(file.kind));
     for (const std::string* text :
@@ -60,7 +60,7 @@ bool is_digest(std::string_view text) {
                             text.find_first_not_of("0123456789abcdef") == std::string_view::npos);
 }
 
-// Absolute, and nothing in it leads back.
+// Returns true if the path is absolute and has no ".." components.
 bool is_plain(std::string_view path) {
     if (!path.starts_with('/') || path.ends_with('/')) return false;
     while (!path.empty()) {
@@ -72,7 +72,7 @@ bool is_plain(std::string_view path) {
     return true;
 }
 
-// What comes from a file process that reads what others wrote is not taken on trust.
+// The report comes from a file process that reads untrusted data, so it is checked.
 bool is_sound(const PatchedFile& file) {
     const bool moves = file.kind == PatchedKind::move;
     return is_plain(file.path) && (moves ? is_plain(file.destination) : file.destination.empty()) &&

@@ -20,8 +20,8 @@ Failure check_patch(const PatchOrder& order, PatchReport& report) {
 Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchReport& report) {
     if (!is_token(ticket.token)) return failed(Trouble::other, ticket.token, "is no token");
     PatchPlan plan;
-    // Why it does not fit any more is not told: names may lead elsewhere now, to what whoever asks
-    // must not know.
+    // The answer does not say why the patch no longer fits: names may now lead to files that the
+    // caller must not know about.
     if (plan_patch(order, plan) || plan.report.digest != ticket.expected)
         return Failed{Trouble::changed, "what the patch changes has changed since it was looked at",
                       "look at it again"};

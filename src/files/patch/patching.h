@@ -1,7 +1,7 @@
-// Patches that are applied as a whole or not at all. All new content is written beside what it is
-// to replace, everything is looked at again, and then one name after the other is exchanged; an
-// error before the last of them undoes the others. What is killed in between is undone or finished
-// by recover_patch(), for which a journal has to be written first (patch_journal.h).
+// Applies a patch completely or not at all. All new content is written next to the old files,
+// everything is checked again, and then the names are exchanged one by one. An error before the
+// last exchange undoes the others. If the process is killed in between, recover_patch() undoes or
+// finishes the patch; for this, a journal must be written first (patch_journal.h).
 #pragma once
 
 #include "files/outcome.h"
@@ -13,32 +13,32 @@
 
 namespace ew::files {
 
-constexpr std::size_t most_patched_bytes = 128U << 20; // of all files, old and new
+constexpr std::size_t most_patched_bytes = 128U << 20; // all files, old and new
 
 struct PatchOrder {
-    std::string base = {};  // absolute: what relative paths are relative to
-    std::string patch = {}; // the text
-    // Canonical directories, in one of which all has to lie that is changed, links resolved. None:
-    // it may lie anywhere.
+    std::string base = {};  // absolute: the directory that relative paths start from
+    std::string patch = {}; // the text of the patch
+    // Canonical directories; every changed file, with symlinks resolved, must be in one of them.
+    // Without roots, files may be anywhere.
     std::vector<std::string> roots = {};
     std::vector<std::string> stand_ins = {}; // as in Request
 };
 
-// What the patch would change. Changes nothing.
+// Reports what the patch would change. Changes nothing.
 Failure check_patch(const PatchOrder& order, PatchReport& report);
 
-// How the change is known while it goes on.
+// Identifies the change while it is carried out.
 struct PatchTicket {
-    std::string token = {};    // of the journal that has been written
-    std::string expected = {}; // the digest of the report that the journal is of
+    std::string token = {};    // the token of the journal
+    std::string expected = {}; // the digest of the report that the journal was made from
 };
 
-// Everything is changed, or nothing; the journal is done with, unless the failure is
-// Trouble::not_undone. Trouble::changed: the report is another by now.
+// Changes everything or nothing. The journal is no longer needed, unless the failure is
+// Trouble::not_undone. Fails with Trouble::changed if the report differs from the expected one.
 Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchReport& report);
 
-// Undoes or finishes what an apply_patch() that was killed has left. May be killed itself, and done
-// again. The journal is done with if it returns no failure.
+// Undoes or finishes the work of an apply_patch() that was killed. It may be killed itself and
+// repeated. If it returns no failure, the journal is no longer needed.
 Failure recover_patch(std::string_view journal, RecoveryReport& report);
 
 } // namespace ew::files

@@ -1,6 +1,6 @@
 #include "files/verbs/contents.h"
 
-// What is read from files, and written into open ones.
+// Reading files, and writing to open files.
 
 #include "files/entry_ref.h"
 #include "files/stand_ins.h"
@@ -19,7 +19,7 @@ namespace ew::files {
 
 namespace {
 
-// A multiple of three, so that the base64 of the pieces is the base64 of the whole.
+// A multiple of three, so that the concatenated base64 of the pieces is the base64 of the whole.
 constexpr std::size_t piece_size = 144 << 10;
 static_assert(piece_size % 3 == 0 && json::base64_size(piece_size) <= usual_frame);
 constexpr std::size_t base64_slack = 4; // see encode_base64
@@ -31,7 +31,7 @@ void add_base64(Answer& answer, std::string_view bytes) {
     answer.add(FrameKind::text, text);
 }
 
-// Up to `size` bytes; fewer only at the end. -1: errno.
+// Reads up to `size` bytes, and fewer only at the end. Returns -1 and sets errno on failure.
 ssize_t read_up_to(int file, char* to, std::size_t size, off_t offset) {
     std::size_t done = 0;
     while (done < size) {
@@ -45,7 +45,7 @@ ssize_t read_up_to(int file, char* to, std::size_t size, off_t offset) {
     return static_cast<ssize_t>(done);
 }
 
-// The server may not know the path of what was opened.
+// The server may not know the path of an opened file.
 std::string_view name_of(const Request& request) {
     return request.path.empty() ? "the file" : std::string_view(request.path);
 }
@@ -56,7 +56,7 @@ Failed too_large(const std::string& path) {
                       " bytes: read it in pieces, with fs/open and fs/readBlock");
 }
 
-// Whatever the name becomes meanwhile: not waited for, and nothing but a regular file.
+// Does not wait and opens only a regular file, even if the name changes its meaning meanwhile.
 Failure open_for_reading(const Request& request, bool follows_links, UniqueFd& file) {
     EntryRef place;
     if (Failure failure = find_entry(request.path, follows_links, place)) return failure;

@@ -1,4 +1,4 @@
-// Verbs that read and write the contents of files. Each answers once (files/wire.h).
+// Verbs that read and write the contents of files. Each sends one answer (files/wire.h).
 #pragma once
 
 #include "files/answer.h"

@@ -1,6 +1,6 @@
 #include "files/verbs/listing.h"
 
-// What there is, and of which kind.
+// Lists names and their kinds.
 
 #include "core/text/paths.h"
 #include "files/entry_ref.h"
@@ -58,7 +58,7 @@ private:
 
 struct Kind {
     bool is_link = false;
-    mode_t mode = 0; // of what a link leads to; 0: it leads nowhere
+    mode_t mode = 0; // of the symlink's target; 0 if that does not exist
     dev_t device = 0;
     ino_t inode = 0;
 };
@@ -108,7 +108,7 @@ public:
 
 private:
     struct Directory {
-        std::string path; // from the root; "." for itself
+        std::string path; // relative to the root, which is "."
         std::uint64_t depth;
     };
 
@@ -133,7 +133,7 @@ private:
         }
     }
 
-    // A directory that several links lead to is visited once, and a loop ends.
+    // Visits a directory only once if several symlinks lead to it, which also ends loops.
     bool is_new(int fd) {
         if (!options_.follows_directory_links) return true;
         struct stat status = {};
@@ -141,7 +141,7 @@ private:
     }
 
     void visit(const Directory& directory) {
-        // Without links on the way, whatever has been exchanged for one since it was found.
+        // Follows no symlinks, even if a directory was replaced by a symlink after it was found.
         const UniqueFd fd = open_at(root_.get(), directory.path, O_RDONLY | O_DIRECTORY,
                                     options_.follows_directory_links);
         if (!fd) return note_problem(directory.path, errno);
@@ -153,8 +153,8 @@ private:
         }
     }
 
-    // What is to be told of a directory, in the order of names; no more than there is room for, and
-    // one.
+    // Returns the entries to report of a directory, sorted by name. Keeps at most one more than
+    // there is room for.
     std::vector<Found> first_in(int fd, const std::string& path) {
         const os::Directory listing = list(fd);
         if (!listing) {

@@ -1,4 +1,4 @@
-// Verbs that look at what is there. Each answers once (files/wire.h).
+// Verbs that examine files and directories. Each sends one answer (files/wire.h).
 #pragma once
 
 #include "files/answer.h"

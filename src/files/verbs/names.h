@@ -1,4 +1,4 @@
-// The names in an open directory, one after the other, so that a large one takes no memory.
+// Iterates over the names in an open directory, so that a large directory needs no memory.
 #pragma once
 
 #include "os/directory.h"
@@ -11,7 +11,8 @@
 
 namespace ew::files {
 
-// From its beginning; `directory` is borrowed. Null, with errno: it cannot be read.
+// Starts at the first name; `directory` is borrowed. Returns null and sets errno if it cannot be
+// read.
 inline os::Directory list(int directory) {
     const int own = ::fcntl(directory, F_DUPFD_CLOEXEC, 3);
     if (own < 0) return {};
@@ -26,7 +27,7 @@ inline os::Directory list(int directory) {
     return listing;
 }
 
-// The next but "." and "..". Null: the end, or errno is not 0.
+// Returns the next entry except "." and "..". Returns null at the end, or if errno is not 0.
 inline const dirent* next_entry(DIR* listing) {
     for (;;) {
         errno = 0;

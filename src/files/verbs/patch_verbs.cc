@@ -1,6 +1,6 @@
 #include "files/verbs/patch_verbs.h"
 
-// Patches as requests to a file process.
+// Carries out the patch requests to a file process.
 
 #include "files/patch/patch_access.h"
 #include "files/patch/patching.h"

@@ -1,4 +1,4 @@
-// Verbs of patches: check, and apply. Each answers once (files/wire.h).
+// Verbs of patches: check and apply. Each sends one answer (files/wire.h).
 #pragma once
 
 #include "files/answer.h"

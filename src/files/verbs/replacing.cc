@@ -1,6 +1,6 @@
 #include "files/verbs/replacing.h"
 
-// Operations that put new content in the place of old.
+// Operations that replace the content of a file.
 
 #include "core/text/paths.h"
 #include "files/entry_ref.h"
@@ -23,8 +23,8 @@ namespace ew::files {
 
 namespace {
 
-// What commit() needs, as the text of Done::path: the name and the temporary name, each with a '/'
-// behind, which is in neither.
+// The state that commit() needs, sent as the text of Done::path: the name and the temporary name,
+// each followed by a '/', which neither contains.
 std::string token_of(const Replacement& replacement, const std::string& path) {
     return replacement.name + '/' + replacement.temporary + '/' + path;
 }
@@ -44,7 +44,7 @@ UniqueFd duplicate(int fd) {
     return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
 }
 
-// Where new content is to go; what `path` leads to may be missing.
+// Finds the place of the new content. The target of `path` may be missing.
 Failure find_target(const std::string& path, bool follows_links, const StandIns& stand_ins,
                     EntryRef& place) {
     if (Failure failure = find_end(path, follows_links, place)) return failure;
@@ -73,7 +73,8 @@ Failure copy_content(int from, int to, const std::string& path) {
             return failed(path, errno);
         break;
     }
-    // Whatever is left: other file systems, and files of /proc, which seem empty to the above.
+    // Handles the remaining cases: other file systems, and files of /proc, which seem empty to the
+    // calls above.
     std::array<char, 128 << 10> block;
     for (;;) {
         const ssize_t count = ::read(from, block.data(), block.size());
@@ -92,7 +93,7 @@ bool is_same(int file, int other) {
            one.st_ino == two.st_ino;
 }
 
-// A regular file, open, to where the name is.
+// Copies an open regular file to the place.
 Failure copy_file(int from, EntryRef place, const std::string& to) {
     struct stat source = {};
     if (::fstat(from, &source) != 0) return failed(to, errno);
@@ -117,7 +118,7 @@ Failure copy_link(const EntryRef& from, const EntryRef& to, const std::string& p
     return put_link(path, target, to);
 }
 
-// A tree, with what holds places in a sandbox left out. `source` and `target` are for failures.
+// Copies a tree without the sandbox's placeholders. `source` and `target` are for failures.
 class TreeCopy {
 public:
     explicit TreeCopy(const StandIns& unseen) : unseen_(unseen) {}
@@ -152,7 +153,7 @@ public:
     }
 
 private:
-    static constexpr int deepest = 200; // of which each level takes stack and three descriptors
+    static constexpr int deepest = 200; // levels; each needs stack and three descriptors
     static constexpr int into_directory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 
     Failure copy_one(const EntryRef& from, const EntryRef& to, const std::string& source,
@@ -177,7 +178,7 @@ private:
     int depth_ = 0;
 };
 
-// Is `inner` the directory `outer`, or somewhere in it? By what they are, not by their names.
+// Returns true if `inner` is the directory `outer`, or is below it. Compares inodes, not names.
 bool lies_in(const EntryRef& inner, int outer) {
     struct stat wanted = {};
     if (::fstat(outer, &wanted) != 0) return false;
@@ -234,7 +235,7 @@ void write_file(const Request& request, Answer& answer) {
     Replacement replacement;
     Failure failure = begin(request, request.follows_links, replacement);
     if (failure) return answer.finish(*failure);
-    // A name that is there already has to go again, or to become the right one.
+    // A temporary name must be removed or renamed in the end, so SIGTERM must wait.
     std::optional<Untorn> untorn;
     if (!replacement.temporary.empty()) untorn.emplace();
     failure = write_all(replacement.content.get(), request.data, request.path);

@@ -1,5 +1,4 @@
-// Verbs that put new contents in the place of a file: all or nothing. Each answers once
-// (files/wire.h).
+// Verbs that replace the contents of a file: all or nothing. Each sends one answer (files/wire.h).
 #pragma once
 
 #include "files/answer.h"

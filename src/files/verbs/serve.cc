@@ -28,7 +28,7 @@ struct Received {
     std::vector<UniqueFd> descriptors = {};
 };
 
-// False: the end.
+// Returns false at the end.
 bool receive(int socket, std::string& buffer, std::vector<UniqueFd>& descriptors) {
     ssize_t count = 0;
     do {
@@ -37,8 +37,9 @@ bool receive(int socket, std::string& buffer, std::vector<UniqueFd>& descriptors
     return count > 0;
 }
 
-// The server sends the next request when it has the answer to the last, so nothing is left over.
-// Absent: the end, or nothing that it would have sent; `is_clean` tells which.
+// The server sends the next request only after the answer to the last, so no bytes are left over.
+// Returns nullopt at the end of the socket (`is_clean` is true), or for an invalid or incomplete
+// request.
 std::optional<Received> next_request(int socket, bool& is_clean) {
     Received received;
     std::string buffer;
@@ -51,7 +52,7 @@ std::optional<Received> next_request(int socket, bool& is_clean) {
             received.request = std::move(*request);
             return received;
         }
-        if (size) return std::nullopt; // longer than any
+        if (size) return std::nullopt; // longer than any request
         if (!receive(socket, buffer, received.descriptors)) return std::nullopt;
     }
 }

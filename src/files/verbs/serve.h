@@ -1,10 +1,10 @@
-// The file process: requests of wire.h, one after the other.
+// The file process: serves the requests of wire.h one after the other.
 #pragma once
 
 namespace ew::files {
 
-// Serves what arrives at `socket` until it ends; only one request if `is_single`. Returns an exit
-// status: 0, or 1 after what is no request.
+// Serves the requests from `socket` until it ends, or only one if `is_single`. Returns an exit
+// status: 0, or 1 after an invalid request.
 int serve(int socket, bool is_single);
 
 } // namespace ew::files

@@ -1,7 +1,7 @@
 #include "files/verbs/tree.h"
 
-// Directories: made, and removed with what they hold. Trees are walked by descriptors and names,
-// never by a path from the root, so that nothing that is exchanged meanwhile leads elsewhere.
+// Creates directories, and removes trees. Trees are walked by descriptors and names and never by a
+// path from the root, so an entry that is replaced meanwhile cannot lead elsewhere.
 
 #include "core/text/paths.h"
 #include "files/entry_ref.h"
@@ -49,7 +49,7 @@ Failure make_all(const Request& request) {
         rest.remove_prefix(place.name.size());
         if (place.name.empty()) continue;
         done += '/' + place.name;
-        // Looked for first: a parent that is there need not be writable.
+        // Looks for the directory first: an existing parent need not be writable.
         UniqueFd next =
             open_at(place.directory.get(), place.name, O_PATH | O_DIRECTORY, follows_links);
         if (!next) {
@@ -65,19 +65,19 @@ Failure make_all(const Request& request) {
 
 // ---------------------------------------------------------------- removing
 
-constexpr std::size_t most_names = 1024; // that are remembered of one directory
+constexpr std::size_t most_names = 1024; // remembered per directory
 
-// The directory that is being emptied, and names in it. Its parent is found again by "..", compared
-// with what it was: descriptors do not suffice for any depth.
+// A directory that is being emptied, and names in it. Its parent is reached by ".." and compared
+// with its earlier identity, because the tree may be deeper than the number of descriptors.
 struct Emptied {
     std::string name = {};
     std::vector<std::string> left = {};
-    bool holds_more = false; // than what is left
+    bool holds_more = false; // it has more names than `left`
     dev_t device = 0;
     ino_t inode = 0;
 };
 
-// What somebody else removes meanwhile is as good as removed.
+// Entries that another process removes meanwhile count as removed.
 class Removal {
 public:
     explicit Removal(std::string path) : path_(std::move(path)) {}
@@ -107,7 +107,7 @@ private:
         return path;
     }
 
-    // Reads names from the beginning: those that were there before are gone.
+    // Reads names from the beginning, because the earlier ones have been removed.
     Failure look(int directory, Emptied& entry) const {
         entry.holds_more = false;
         const os::Directory listing = list(directory);
@@ -173,12 +173,12 @@ private:
     }
 
     std::string path_;
-    Emptied top_ = {}; // the directory that holds it all
+    Emptied top_ = {}; // the directory that contains the tree
     UniqueFd at_ = {};
     std::vector<Emptied> stack_ = {};
 };
 
-// `is_missing`: it was not there to begin with.
+// Sets `is_missing` if the file did not exist.
 Failure remove_any(const Request& request, bool& is_missing) {
     if (request.path == "/") return failed(Trouble::wrong_kind, "/", "is not removed");
     EntryRef place;
@@ -190,7 +190,8 @@ Failure remove_any(const Request& request, bool& is_missing) {
     const bool is_there =
         ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!is_there && errno != ENOENT) return failed(request.path, errno);
-    // As rm(1): what is named by way of its inside would take its parent along.
+    // As in rm(1): "." and ".." are refused, because removing them would affect the parent
+    // directory.
     if (place.name == "." || place.name == "..")
         return failed(Trouble::wrong_kind, request.path, "is not removed by this name");
     struct stat root = {};
@@ -199,7 +200,8 @@ Failure remove_any(const Request& request, bool& is_missing) {
         return failed(Trouble::wrong_kind, request.path, "is the root, and is not removed");
     is_missing = !is_there || StandIns(request.stand_ins).contain(status);
     if (is_missing) return failed(request.path, ENOENT);
-    // Tried first: what holds nothing need not be readable, and what may not go is not emptied.
+    // Tries this first: an empty directory need not be readable, and a directory that may not be
+    // removed must not be emptied.
     const bool is_directory = S_ISDIR(status.st_mode);
     const int flags = is_directory ? AT_REMOVEDIR : 0;
     if (::unlinkat(place.directory.get(), place.name.c_str(), flags) == 0) return {};

@@ -1,4 +1,4 @@
-// Verbs that make and remove names in a tree. Each answers once (files/wire.h).
+// Verbs that create and remove names in a tree. Each sends one answer (files/wire.h).
 #pragma once
 
 #include "files/answer.h"

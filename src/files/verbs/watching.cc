@@ -1,6 +1,6 @@
 #include "files/verbs/watching.h"
 
-// Where something would have to happen for a missing path to appear.
+// Finds the places to watch for a missing path to appear.
 
 #include "files/entry_ref.h"
 #include "files/stand_ins.h"
@@ -29,8 +29,8 @@ bool exists(const std::string& path, const StandIns& stand_ins) {
     return ::stat(path.c_str(), &status) == 0 && !stand_ins.contain(status);
 }
 
-// Follows paths as the kernel does, and watches each directory on the way: any part of the way may
-// be exchanged for one on which the path exists.
+// Follows paths as the kernel does, and watches each directory on the way: any part of the path may
+// be replaced so that the path exists.
 class Watching {
 public:
     explicit Watching(int inotify) : inotify_(inotify) {}
@@ -51,7 +51,7 @@ public:
             }
             at = open_at(at.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW, true);
         }
-        return {}; // the rest is missing, or nobody may look
+        return {}; // the rest is missing or cannot be accessed
     }
 
     const std::vector<WatchedPlace>& places() const { return places_; }
@@ -76,12 +76,12 @@ private:
         if (errno == ENOSPC)
             return failed(Trouble::limit, path,
                           "no more places can be watched: raise fs.inotify.max_user_watches");
-        return {}; // what happens in a directory that cannot be read is not ours to see
+        return {}; // events in an unreadable directory cannot be watched
     }
 
     int inotify_;
     std::vector<WatchedPlace> places_;
-    std::set<std::pair<int, std::string>> known_; // the same, to be found
+    std::set<std::pair<int, std::string>> known_; // the same as a set
 };
 
 } // namespace
@@ -96,7 +96,7 @@ void watch_missing(const Request& request, int inotify, Answer& answer) {
         });
     };
     done.exists = one_exists();
-    // Parents may appear between two looks, so places are added until nothing new is found.
+    // Parents may appear between two passes, so places are added until a pass finds no new one.
     for (std::size_t before = 0; !done.exists;) {
         for (const std::string& path : request.paths)
             if (Failure failure = watching.watch(path)) return answer.finish(*failure);
@@ -104,7 +104,7 @@ void watch_missing(const Request& request, int inotify, Answer& answer) {
         if (watching.places().size() == before) break;
         before = watching.places().size();
     }
-    done.places = watching.places(); // also of no use: they are to be forgotten
+    done.places = watching.places(); // no longer needed, so the caller removes them
     if (encode_done(done).size() > longest_frame)
         return answer.finish(
             failed(Trouble::limit, "the paths", "lead through too many directories"));

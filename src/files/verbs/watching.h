@@ -1,4 +1,4 @@
-// The verb that waits for a file to appear. Each answers once (files/wire.h).
+// The verb that waits for a file to appear. It sends one answer per request (files/wire.h).
 #pragma once
 
 #include "files/answer.h"
