@@ -125,7 +125,7 @@ Result<core::RuleSet> rules_in_force(const Arguments& arguments, const std::stri
 }
 
 core::JudgedCommand judged_command(const Arguments& arguments, const config::Config& config,
-                           const std::string& directory) {
+                                   const std::string& directory) {
     const auto policy =
         config::value_named<core::ApprovalPolicy>(arguments.value("approval-policy").value_or(""));
     const auto mode =

@@ -678,19 +678,20 @@ TEST_CASE("the limits have the values that the schema names") {
     CHECK(protocol.limit("chunk size") == output.chunk_bytes);
     CHECK(protocol.limit("hold of an unfinished UTF-8 character") ==
           static_cast<std::uint64_t>(output.utf8_hold.count()));
-    CHECK(protocol.limit("queued input of a process") == std::size_t{ProcessService::input_queue});
-    CHECK(protocol.limit("held writes of a process") == std::size_t{ProcessService::input_held});
+    CHECK(protocol.limit("queued input of a process") ==
+          std::size_t{ew::server::InputQueue::most_queued});
+    CHECK(protocol.limit("held writes of a process") ==
+          std::size_t{ew::server::InputQueue::most_held});
     CHECK(protocol.limit("length of a processId, callId or writeId") == longest_name);
     CHECK(protocol.limit("output of an answer of exec/*") == most_output_tokens);
     CHECK(protocol.limit("remembered writeIds of a process") ==
-          std::size_t{ProcessService::remembered_write_ids});
+          std::size_t{ew::server::InputQueue::remembered_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==
           static_cast<std::uint64_t>(ew::server::Worker::ending_time.count()));
 }
 
 TEST_CASE("the limits of files have the values that the schema names") {
     Protocol protocol;
-    using ew::server::FileService;
     namespace files = ew::files;
 
     CHECK(protocol.limit("content of a file in one message") == files::longest_content);
@@ -704,14 +705,15 @@ TEST_CASE("the limits of files have the values that the schema names") {
     CHECK(protocol.limit("length of a handleId") == longest_name);
     CHECK(protocol.limit("unanswered patches") ==
           std::size_t{ew::server::PatchService::most_calls});
-    CHECK(protocol.limit("open handles") == std::size_t{FileService::most_handles});
+    CHECK(protocol.limit("open handles") == std::size_t{ew::server::FileHandles::most});
     CHECK(protocol.limit("watches") == std::size_t{ew::server::FileWatches::most});
-    CHECK(protocol.limit("unanswered requests of fs/*") == std::size_t{FileService::most_tasks});
+    CHECK(protocol.limit("unanswered requests of fs/*") ==
+          std::size_t{ew::server::FileTasks::most});
     CHECK(protocol.limit("content of unanswered requests of fs/*") ==
-          std::size_t{FileService::most_task_bytes});
-    CHECK(protocol.limit("file processes at once") == std::size_t{FileService::most_processes});
+          std::size_t{ew::server::FileTasks::most_bytes});
+    CHECK(protocol.limit("file processes at once") == std::size_t{ew::server::FileProcesses::most});
     CHECK(protocol.limit("file processes in sandboxes at once") ==
-          std::size_t{FileService::most_confined});
+          std::size_t{ew::server::FileProcesses::most_confined});
 }
 
 TEST_SUITE_END();

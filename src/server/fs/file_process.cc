@@ -99,7 +99,16 @@ void FileProcess::expect(bool answers) {
 void FileProcess::leave_poller() {
     if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
     if (is_starting()) poller_.unwatch(launch_->status());
-    if (clearing_) poller_.unwatch(clearing_->fd());
+}
+
+void FileProcess::take(std::uint64_t task, TimePoint now) {
+    task_ = task;
+    since_ = now;
+}
+
+std::optional<std::uint64_t> FileProcess::release(TimePoint now) {
+    since_ = now;
+    return std::exchange(task_, std::nullopt);
 }
 
 bool FileProcess::end(TimePoint now) {
@@ -118,11 +127,11 @@ bool FileProcess::end(TimePoint now) {
 bool FileProcess::clear(TimePoint now) {
     channel_.reset();
     if (!launch_) return true;
-    clearing_ = begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
+    std::optional<os::Errand> clearing =
+        begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
     launch_.reset();
-    if (!clearing_) return true;
-    (void)poller_.watch(clearing_->fd(), token_of(Source::file_clearing, serial_),
-                        os::Interest::read);
+    if (!clearing) return true;
+    clearing_.emplace(std::move(*clearing), poller_, token_of(Source::file_clearing, serial_));
     return false;
 }
 
@@ -134,9 +143,7 @@ bool FileProcess::go_on_ending(TimePoint now) {
         return clear(now);
     }
     if (!clearing_) return true;
-    const bool is_late = clearing_->deadline() <= now;
-    if (!is_late && !clearing_->take_result()) return false;
-    poller_.unwatch(clearing_->fd());
+    if (!clearing_->take_result(now)) return false;
     clearing_.reset();
     return true;
 }

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "os/companion.h"
-#include "os/errand.h"
 #include "os/poller.h"
+#include "os/watched_errand.h"
 #include "sandbox/launch/launch.h"
 #include "server/confine/sandbox_host.h"
 #include "server/fs/file_channel.h"
@@ -73,9 +73,18 @@ public:
 
     pid_t clearing_process() const { return clearing_ ? clearing_->pid() : 0; }
 
-    std::optional<std::uint64_t> task = {}; // serial of what it works on
-    TimePoint task_since = {};              // when it was handed the last one
-    TimePoint idle_since = {};
+    // It works on this task from now on, or on none any more. release() returns the task.
+    void take(std::uint64_t task, TimePoint now);
+    std::optional<std::uint64_t> release(TimePoint now);
+
+    // Serial of the task it works on.
+    const std::optional<std::uint64_t>& task() const { return task_; }
+
+    // It can take a task. One in a sandbox serves the task it was begun for.
+    bool is_idle() const { return !is_confined_ && !task_; }
+
+    // Since when it has worked on its task, or has had none.
+    TimePoint since() const { return since_; }
 
 private:
     FileProcess(std::uint64_t serial, os::Poller& poller) : serial_(serial), poller_(poller) {}
@@ -85,6 +94,8 @@ private:
 
     std::uint64_t serial_;
     os::Poller& poller_;
+    std::optional<std::uint64_t> task_;
+    TimePoint since_;
     bool is_confined_ = false;
     std::optional<os::Companion> companion_;
     std::unique_ptr<sandbox::Launch> launch_;
@@ -98,7 +109,7 @@ private:
     std::string journal_;
     bool is_at_rest_ = false;
     std::optional<TimePoint> ending_deadline_; // until when the sandbox's processes are waited for
-    std::optional<os::Errand> clearing_;
+    std::optional<os::WatchedErrand> clearing_;
 };
 
 } // namespace ew::server

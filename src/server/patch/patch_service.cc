@@ -1,124 +1,86 @@
-// The way of a patch, from its request to its answer. What is asked is in patch_questions.
 #include "server/patch/patch_service.h"
 
+#include "base/check.h"
 #include "base/log.h"
 #include "core/text/paths.h"
 #include "files/patch/held_journal.h"
-#include "files/patch/patch_journal.h"
-#include "files/patch/patching.h"
 #include "patch/parse.h"
 #include "sandbox/policy/policy.h"
 #include "server/connection/notify.h"
 #include "server/connection/source.h"
-#include "server/exec/exec_results.h"
+#include "server/patch/patch_answers.h"
+#include "server/patch/patch_question.h"
 #include "server/request/sandbox_request.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace ew::server {
 
+namespace effect = core::patch_call::effect;
+namespace event = core::patch_call::event;
+namespace state = core::patch_call::state;
+using core::patch_call::Purpose;
+using core::patch_call::Settlement;
+
 namespace {
 
-constexpr Millis journal_time{15'000};  // to write one
-constexpr Millis recovery_time{60'000}; // to undo or finish what a patch has begun
-constexpr std::string_view good = "done";
-constexpr std::string_view undone = "undone";
-constexpr std::string_view settled = "settled"; // before
+constexpr Millis recovery_time{60'000}; // of all that was left over
 
-// Takes what only the client gets.
-protocol::PatchedFile shown(files::PatchedFile& file) {
-    protocol::PatchedFile result;
-    result.path = file.path;
-    result.change = static_cast<protocol::PatchChange>(file.kind);
-    if (!file.destination.empty()) result.destination = file.destination;
-    result.added_lines = file.added;
-    result.removed_lines = file.removed;
-    for (const patch::ChunkMatch& match : file.matches)
-        result.matches.push_back({match.line, static_cast<protocol::PatchLevel>(match.level)});
-    result.diff = std::move(file.diff);
-    return result;
+void warn_if_unclear(const PendingPatch& patch, const core::patch_call::Event& news) {
+    const auto* const settled = std::get_if<event::Settled>(&news);
+    if (settled != nullptr && settled->settlement == Settlement::unclear)
+        log::warning("patch", "{}: {}", patch.call_id, settled->reason);
 }
 
-Error no_journal(const Error& why) {
-    return {ErrorKind::store_unavailable,
-            fmt::format("the patch was not applied: no journal can be kept: {}", why.message),
-            "make room in the state directory, and let it be written; see execward doctor"};
+core::patch_call::Event applied(PatchFileReport& answer) {
+    if (answer.report) return event::Applied{};
+    return event::ApplyFailed{answer.report.error(), answer.is_settled};
 }
 
-// In a process of its own. What is not `good`, all files are as after the patch, or `undone`, as
-// before it, is a message.
-std::string undo_or_finish(const files::HeldJournal& journal, const std::string& text) {
-    files::RecoveryReport report;
-    if (files::Failure failure = files::recover_patch(text, report)) return failure->message;
-    journal.remove();
-    bool is_finished = true;
-    for (const files::RecoveredFile& file : report.files) {
-        if (file.outcome == files::Recovery::left_alone)
-            return fmt::format("'{}' was changed by somebody else and is left as it is", file.path);
-        is_finished = is_finished && file.outcome == files::Recovery::finished;
-    }
-    return std::string(is_finished && !report.files.empty() ? good : undone);
+// For its directory and its confinement; nothing is run.
+Result<ExecPlan> plan_for(const protocol::PatchApplyParams& params, const PatchParts& parts) {
+    protocol::ExecCommandParams command;
+    command.argv = {"apply_patch"};
+    command.workdir = params.workdir;
+    const Session& session = parts.session;
+    return plan_exec(command, {session.settings(), parts.gate.login_shell(), session.tag(),
+                               hidden_places(session.setup().paths, session.database())});
 }
 
 } // namespace
 
-PatchService::Call* PatchService::find(std::uint64_t serial) {
-    const auto found = calls_.find(serial);
-    return found == calls_.end() ? nullptr : &found->second;
-}
-
-void PatchService::audit(const Call& call, std::string_view event, std::string detail) {
-    store::AuditRow row;
-    row.call = call.call_id;
-    row.event = event;
-    row.argv = R"(["apply_patch"])";
-    row.directory = call.workdir;
-    row.decided_by = call.decided_by;
-    row.rule = call.rule;
-    row.detail = std::move(detail);
-    parts_.records.audit(std::move(row));
-}
-
-protocol::Confinement PatchService::confinement_of(const Call& call) const {
-    protocol::Confinement confinement;
-    if (call.sandbox) confinement.type = protocol::SandboxType::linux_seccomp;
-    return confinement;
-}
-
-// ---------------------------------------------------------------- looking
+// ---------------------------------------------------------------- requests
 
 void PatchService::handle(Reply reply, protocol::PatchCheckParams params) {
-    Call call = {std::move(reply)};
-    call.is_check = true;
-    call.params.patch = std::move(params.patch);
-    call.params.workdir = std::move(params.workdir);
-    begin(std::move(call));
+    PendingPatch patch = {std::move(reply), Purpose::check};
+    patch.params.patch = std::move(params.patch);
+    patch.params.workdir = std::move(params.workdir);
+    begin(std::move(patch));
 }
 
 void PatchService::handle(Reply reply, protocol::PatchApplyParams params) {
-    Call call = {std::move(reply)};
-    call.params = std::move(params);
-    begin(std::move(call));
+    PendingPatch patch = {std::move(reply)};
+    patch.params = std::move(params);
+    begin(std::move(patch));
 }
 
 void PatchService::handle(Reply reply, const protocol::ExecCommandParams& params,
                           patch::PatchCall patch_call, const WaitTerms& terms) {
-    Call call = {std::move(reply)};
-    call.command = terms;
-    call.params.patch = std::move(patch_call.patch);
-    call.params.workdir = params.workdir;
+    PendingPatch patch = {std::move(reply)};
+    patch.command = terms;
+    patch.params.patch = std::move(patch_call.patch);
+    patch.params.workdir = params.workdir;
     if (!patch_call.directory.empty())
-        call.params.workdir =
+        patch.params.workdir =
             patch_call.directory.starts_with('/') || !params.workdir || params.workdir->empty()
                 ? patch_call.directory
                 : core::joined(*params.workdir, patch_call.directory);
-    call.params.justification = params.justification;
-    call.params.call_id = params.call_id;
-    begin(std::move(call));
+    patch.params.justification = params.justification;
+    patch.params.call_id = params.call_id;
+    begin(std::move(patch));
 }
 
 Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandParams& params) {
@@ -127,247 +89,246 @@ Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandPara
     return std::optional<patch::PatchCall>();
 }
 
-// For its directory and its confinement; nothing is run.
-Result<ExecPlan> PatchService::plan_for(const protocol::PatchApplyParams& params) {
-    protocol::ExecCommandParams command;
-    command.argv = {"apply_patch"};
-    command.workdir = params.workdir;
-    const Session& session = parts_.session;
-    return plan_exec(command, {session.settings(), parts_.gate.login_shell(), session.tag(),
-                               hidden_places(session.setup().paths, session.database())});
+void PatchService::begin(PendingPatch patch) {
+    if (patches_.size() >= most_calls)
+        return patch.reply.fail(
+            {ErrorKind::limit, fmt::format("{} patches wait for their answer already", most_calls),
+             "wait for answers, or cancel calls"});
+    if (patch.params.patch.size() > patch::longest_patch)
+        return patch.reply.fail({ErrorKind::limit,
+                                 fmt::format("a patch has at most {} bytes", patch::longest_patch),
+                                 "send several"});
+    Result<ExecPlan> plan = plan_for(patch.params, parts_);
+    if (!plan) return patch.reply.fail(plan.error());
+    if (Result<void> allowed = parts_.files.allows(plan->policy.has_value()); !allowed)
+        return patch.reply.fail(allowed.error());
+    patch.began_at = now_;
+    patch.call_id = patch.params.call_id.value_or(patch.reply.call_id());
+    patch.workdir = std::move(plan->workdir);
+    if (plan->policy) {
+        patch.sandbox = SandboxOrder{std::move(*plan->policy), std::move(plan->context)};
+        fit_for_files(patch.sandbox->policy);
+    }
+    const std::uint64_t serial = ++last_serial_;
+    PendingPatch& pending = patches_.emplace(serial, std::move(patch)).first->second;
+    (void)follow(serial, pending, core::patch_call::begin(pending.purpose)); // it has no news
+    if (ending_) deliver(serial, event::Ending{*ending_});
 }
 
-void PatchService::begin(Call call) {
-    if (calls_.size() >= most_calls)
-        return call.reply.fail({ErrorKind::limit,
-                                fmt::format("{} patches wait for their answer already", most_calls),
-                                "wait for answers, or cancel calls"});
-    if (call.params.patch.size() > patch::longest_patch)
-        return call.reply.fail({ErrorKind::limit,
-                                fmt::format("a patch has at most {} bytes", patch::longest_patch),
-                                "send several"});
-    Result<ExecPlan> plan = plan_for(call.params);
-    if (!plan) return call.reply.fail(plan.error());
-    if (Result<void> allowed = parts_.files.allows(plan->policy.has_value()); !allowed)
-        return call.reply.fail(allowed.error());
-    const std::uint64_t serial = ++last_serial_;
-    call.began_at = now_;
-    call.call_id = call.params.call_id.value_or(call.reply.call_id());
-    call.workdir = std::move(plan->workdir);
-    if (plan->policy) {
-        call.sandbox = SandboxOrder{std::move(*plan->policy), std::move(plan->context)};
-        fit_for_files(call.sandbox->policy);
+// ---------------------------------------------------------------- events
+
+PendingPatch* PatchService::find(std::uint64_t serial) {
+    const auto found = patches_.find(serial);
+    return found == patches_.end() ? nullptr : &found->second;
+}
+
+void PatchService::deliver(std::uint64_t serial, Event event) {
+    News next = std::move(event);
+    while (next) {
+        PendingPatch* const patch = find(serial);
+        if (patch == nullptr) return;
+        warn_if_unclear(*patch, *next);
+        next = follow(serial, *patch, core::patch_call::on(patch->state, *next));
     }
-    files::Request request;
-    request.verb = files::Verb::patch_check;
-    request.path = call.workdir;
-    request.data = call.params.patch;
-    parts_.files.begin_for(serial, std::move(request), call.sandbox);
-    calls_.emplace(serial, std::move(call));
+}
+
+PatchService::News PatchService::follow(std::uint64_t serial, PendingPatch& patch,
+                                        core::patch_call::Step step) {
+    patch.state = std::move(step.next);
+    News news;
+    for (const core::patch_call::Effect& effect : step.effects)
+        news = std::visit([&](const auto& what) { return carry_out(serial, patch, what); }, effect);
+    if (std::holds_alternative<state::Answered>(patch.state)) patches_.erase(serial);
+    return news;
+}
+
+void PatchService::deliver_to_all(const Event& event) {
+    std::vector<std::uint64_t> serials;
+    for (const auto& entry : patches_)
+        serials.push_back(entry.first);
+    for (const std::uint64_t serial : serials)
+        deliver(serial, event);
 }
 
 void PatchService::on_news() {
-    for (FileService::PatchAnswer& answer : parts_.files.take_reports()) {
-        Call* const call = find(answer.patch);
-        if (call == nullptr) continue;
-        if (call->stage == Stage::checking) {
-            take_check(answer.patch, *call, std::move(answer.report));
-        } else if (call->stage == Stage::applying) {
-            if (answer.report)
-                call->failure.reset(); // it was too late to cancel it
-            else if (!call->failure)
-                call->failure = answer.report.error();
-            call->is_settled = answer.is_settled;
-            tidy(answer.patch, *call);
-        }
+    for (PatchFileReport& answer : parts_.files.take_reports()) {
+        PendingPatch* const patch = find(answer.patch);
+        if (patch == nullptr) continue;
+        const bool is_checking = std::holds_alternative<state::Checking>(patch->state);
+        deliver(answer.patch, is_checking ? checked(*patch, answer.report) : applied(answer));
     }
 }
 
-void PatchService::take_check(std::uint64_t serial, Call& call, Result<std::string> report) {
-    if (call.failure) return fail(serial, *call.failure);
-    if (!report) return fail(serial, report.error());
+PatchService::Event PatchService::checked(PendingPatch& patch, Result<std::string>& report) {
+    if (!report) return event::CheckFailed{report.error()};
     std::optional<files::PatchReport> decoded = files::decode_report(*report);
     if (!decoded)
-        return fail(serial, {ErrorKind::internal, "the report on the patch could not be read"});
-    call.report = std::move(*decoded);
-    for (files::PatchedFile& file : call.report.files)
-        call.shown.push_back(shown(file));
-    const Verdict verdict = verdict_on(call);
-    if (!call.is_check) return act_on(serial, call, verdict);
-    protocol::PatchCheckResult result;
-    result.files = std::move(call.shown);
-    result.decision = verdict.decision;
-    result.reason = verdict.reason;
-    result.sandbox = confinement_of(call);
-    call.reply.send(result);
-    calls_.erase(serial);
-}
-
-// ---------------------------------------------------------------- changing
-
-Result<void> PatchService::begin_errand(std::uint64_t serial, Call& call,
-                                        const std::function<std::string()>& body) {
-    const Millis time = call.stage == Stage::tidying ? recovery_time : journal_time;
-    call.errand = TRY(os::Errand::begin(body, call.journal->descriptors(), now_ + time));
-    (void)parts_.poller.watch(call.errand->fd(), token_of(Source::patch, serial),
-                              os::Interest::read);
-    return {};
-}
-
-void PatchService::end_errand(Call& call) {
-    if (!call.errand) return;
-    parts_.poller.unwatch(call.errand->fd());
-    call.errand.reset();
-}
-
-void PatchService::note(std::uint64_t serial, Call& call) {
-    if (ending_) return fail(serial, *ending_);
-    call.stage = Stage::noting;
-    call.token = files::new_token();
-    call.journal_text = encode(files::journal_of(call.report, call.token));
-    Result<files::HeldJournal> journal =
-        files::HeldJournal::begin(parts_.session.setup().paths.state_directory, call.token);
-    if (!journal) return fail(serial, no_journal(journal.error()));
-    call.journal = std::move(*journal);
-    const auto body = [&call] {
-        Result<void> written = call.journal->finish(call.journal_text);
-        return written ? std::string(good) : written.error().message;
-    };
-    Result<void> begun = begin_errand(serial, call, body);
-    if (begun) return;
-    call.failure = no_journal(begun.error());
-    call.journal->remove();
-    finish(serial, call);
-}
-
-void PatchService::apply(std::uint64_t serial, Call& call) {
-    call.stage = Stage::applying;
-    call.is_begun = true;
-    notify(parts_.outbox, "patch/begin",
-           protocol::PatchBeginEvent{call.call_id, call.workdir, call.decided_by, call.shown});
-    audit(call, "start", fmt::format("{} files", call.report.files.size()));
-    files::Request request;
-    request.verb = files::Verb::patch_apply;
-    request.path = call.workdir;
-    request.data = call.params.patch;
-    request.token = call.token;
-    request.expected = call.report.digest;
-    parts_.files.begin_for(serial, std::move(request), call.sandbox);
-}
-
-// A file process that has answered has undone what it did, or has done all. If it was ended, the
-// journal and what is there tell what became of the patch.
-void PatchService::tidy(std::uint64_t serial, Call& call) {
-    const bool is_settled = call.is_settled || call.stage != Stage::applying;
-    call.stage = Stage::tidying;
-    const auto body = [&call, is_settled] {
-        if (!is_settled) return undo_or_finish(*call.journal, call.journal_text);
-        call.journal->remove();
-        return std::string(settled);
-    };
-    if (begin_errand(serial, call, body)) return;
-    if (is_settled)
-        call.journal->remove();
-    else
-        conclude(call, "no process could be started");
-    finish(serial, call);
-}
-
-void PatchService::on_recovery() {
-    if (!recovery_) return;
-    if (!recovery_->take_result() && recovery_->deadline() > now_) return;
-    parts_.poller.unwatch(recovery_->fd());
-    recovery_.reset();
+        return event::CheckFailed{
+            {ErrorKind::internal, "the report on the patch could not be read"}};
+    patch.report = std::move(*decoded);
+    patch.shown = take_shown(patch.report);
+    const PatchInQuestion in_question = {patch.report, patch.workdir, patch.sandbox.has_value(),
+                                         patch.purpose == Purpose::check,
+                                         static_cast<bool>(parts_.files.allows(false))};
+    patch.ruling = rule_on(in_question, parts_.session, parts_.gate);
+    return event::Checked{verdict_of(patch.ruling, parts_.session)};
 }
 
 void PatchService::on_errand(std::uint64_t serial) {
-    if (serial == 0) return on_recovery();
-    Call* const call = find(serial);
-    if (call == nullptr || !call->errand) return;
-    const bool is_late = call->errand->deadline() <= now_;
-    const std::optional<std::string> result = call->errand->take_result();
-    if (!result && !is_late) return;
-    end_errand(*call);
-    const std::string message = result ? *result : "it took too long";
-    if (call->stage == Stage::noting) {
-        if (message == good && !call->failure) return apply(serial, *call);
-        if (!call->failure) call->failure = no_journal({ErrorKind::store_unavailable, message});
-        return tidy(serial, *call);
-    }
-    conclude(*call, message);
-    finish(serial, *call);
-}
-
-void PatchService::answer(Call& call) const {
-    if (call.command)
-        return answer_as_command(call, "The patch was applied:\n" + summary_of(call.report) + "\n",
-                                 0);
-    protocol::PatchApplyResult result;
-    result.call_id = call.call_id;
-    result.files = std::move(call.shown);
-    result.decided_by = call.decided_by;
-    result.sandbox = confinement_of(call);
-    result.approval_ms = call.approval_ms;
-    call.reply.send(result);
-}
-
-void PatchService::answer_as_command(Call& call, const std::string& output, int exit_code) const {
-    const TimePoint::duration wall = now_ - call.began_at;
-    protocol::ExecResult result = make_answer(call.call_id, output, exit_code, *call.command);
-    result.wall_time_ms = millis(wall);
-    result.timings.approval_ms = call.approval_ms;
-    result.sandbox = confinement_of(call);
-    result.notice = "it was applied as a patch, and no shell was run; patch/apply does the same";
-    add_model_text(result, *call.command, wall);
-    call.reply.send(result);
-}
-
-// What a program would print and end with is an answer; that it did not come to that is an error.
-void PatchService::refuse_call(Call& call, const Error& error) const {
-    const bool is_error = error.kind == ErrorKind::denied || error.kind == ErrorKind::cancelled ||
-                          error.kind == ErrorKind::shutting_down ||
-                          error.kind == ErrorKind::sandbox_unavailable;
-    if (!call.command || is_error) return call.reply.fail(error);
-    const std::string hint = error.hint.empty() ? "" : fmt::format("\n{}", error.hint);
-    answer_as_command(call, fmt::format("The patch was not applied: {}{}\n", error.message, hint),
-                      1);
-}
-
-// What the journal's errand found decides, if the process that applied the patch was ended.
-void PatchService::conclude(Call& call, const std::string& message) {
-    if (message == settled) return;
-    if (message == good) return call.failure.reset();
-    if (!call.failure) call.failure = {ErrorKind::io_failed, "the patch was interrupted"};
-    if (message == undone) {
-        call.failure->message += "; no file was changed";
+    if (serial == 0) {
+        if (recovery_ && recovery_->take_result(now_)) recovery_.reset();
         return;
     }
-    log::warning("patch", "{}: {}", call.call_id, message);
-    call.failure->message += fmt::format("; some files may be changed and others not: {}", message);
-    call.failure->hint = "execward patch recover finishes or undoes it";
+    PendingPatch* const patch = find(serial);
+    if (patch == nullptr || !patch->journal) return;
+    if (News news = patch->journal->take_news(now_)) deliver(serial, std::move(*news));
 }
 
-void PatchService::finish(std::uint64_t serial, Call& call) {
-    if (call.failure) return fail(serial, *call.failure);
+bool PatchService::cancel(const json::Id& id) {
+    const auto found = std::ranges::find_if(
+        patches_, [&id](const auto& entry) { return entry.second.reply.id() == id; });
+    if (found == patches_.end()) return false;
+    deliver(found->first, event::Cancelled{});
+    return true;
+}
+
+void PatchService::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+    const PendingPatch* const patch = find(question.calls.front());
+    CHECK(patch != nullptr); // it leaves its question before it ends
+    keep_answer(*patch, question, answer, parts_.records);
+}
+
+void PatchService::approve(const Question& question, const protocol::ApprovalAnswer&) {
+    const std::uint64_t serial = question.calls.front();
+    PendingPatch* const patch = find(serial);
+    CHECK(patch != nullptr);
+    patch->approval_ms += millis(now_ - *patch->asked_at);
+    patch->ruling.decided_by = "client";
+    deliver(serial, event::Approved{});
+}
+
+void PatchService::refuse(const Question& question, const Error& error) {
+    deliver(question.calls.front(), event::Refused{error});
+}
+
+void PatchService::refuse_all(const Error& error) {
+    ending_ = error;
+    deliver_to_all(event::Ending{error});
+}
+
+void PatchService::abandon(const Error& error) {
+    deliver_to_all(event::Abandoned{error});
+}
+
+// ---------------------------------------------------------------- effects
+
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch& patch,
+                                           const effect::Check&) {
+    files::Request request;
+    request.verb = files::Verb::patch_check;
+    request.path = patch.workdir;
+    request.data = patch.params.patch;
+    parts_.files.begin_for(serial, std::move(request), patch.sandbox);
+    return std::nullopt;
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch&,
+                                           const effect::CallOff&) {
+    parts_.files.call_off_patch(serial);
+    return std::nullopt;
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch& patch,
+                                           const effect::Ask&) {
+    patch.asked_at = now_;
+    audit(patch, "question", "patch");
+    Question question;
+    question.request = question_about(patch);
+    Result<void> asked = parts_.questions.ask(*this, serial, std::move(question), now_);
+    if (!asked) return event::Refused{asked.error()};
+    return std::nullopt;
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch&,
+                                           const effect::WithdrawQuestion&) {
+    parts_.questions.leave(*this, serial);
+    return std::nullopt;
+}
+
+// What the sandbox does not let be written was approved.
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch& patch,
+                                           const effect::Note&) {
+    if (find_unwritable(patch.report) != nullptr) patch.sandbox.reset();
+    patch.journal = std::make_unique<JournalKeeper>(parts_.session.setup().paths.state_directory,
+                                                    parts_.poller, token_of(Source::patch, serial));
+    return patch.journal->write(patch.report, now_);
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch& patch,
+                                           const effect::Apply&) {
+    notify(parts_.outbox, "patch/begin",
+           protocol::PatchBeginEvent{patch.call_id, patch.workdir, patch.ruling.decided_by,
+                                     patch.shown});
+    audit(patch, "start", fmt::format("{} files", patch.report.files.size()));
+    files::Request request;
+    request.verb = files::Verb::patch_apply;
+    request.path = patch.workdir;
+    request.data = patch.params.patch;
+    request.token = patch.journal->patch_token();
+    request.expected = patch.report.digest;
+    parts_.files.begin_for(serial, std::move(request), patch.sandbox);
+    return std::nullopt;
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t, PendingPatch& patch,
+                                           const effect::Settle&) {
+    return patch.journal->settle(now_);
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t, PendingPatch& patch,
+                                           const effect::RemoveJournal&) {
+    return patch.journal->remove(now_);
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t, PendingPatch& patch,
+                                           const effect::AnswerChecked&) {
+    answer_checked(patch);
+    return std::nullopt;
+}
+
+PatchService::News PatchService::carry_out(std::uint64_t, PendingPatch& patch,
+                                           const effect::AnswerApplied&) {
     notify(parts_.outbox, "patch/end",
-           protocol::PatchEndEvent{call.call_id, protocol::PatchOutcome::applied, {}});
-    audit(call, "end", "applied");
-    answer(call);
-    calls_.erase(serial);
+           protocol::PatchEndEvent{patch.call_id, protocol::PatchOutcome::applied, {}});
+    audit(patch, "end", "applied");
+    answer_applied(patch, now_);
+    return std::nullopt;
 }
 
-void PatchService::fail(std::uint64_t serial, const Error& error) {
-    Call* const call = find(serial);
-    if (call == nullptr) return;
-    if (call->is_begun)
-        notify(
-            parts_.outbox, "patch/end",
-            protocol::PatchEndEvent{call->call_id, protocol::PatchOutcome::failed, error.message});
-    if (!call->is_check) audit(*call, "failure", error.message);
-    end_errand(*call);
-    refuse_call(*call, error);
-    calls_.erase(serial);
+PatchService::News PatchService::carry_out(std::uint64_t, PendingPatch& patch,
+                                           const effect::AnswerFailed& failed) {
+    if (failed.was_begun)
+        notify(parts_.outbox, "patch/end",
+               protocol::PatchEndEvent{patch.call_id, protocol::PatchOutcome::failed,
+                                       failed.error.message});
+    if (patch.purpose == Purpose::apply) audit(patch, "failure", failed.error.message);
+    answer_failed(patch, failed.error, now_);
+    return std::nullopt;
 }
+
+void PatchService::audit(const PendingPatch& patch, std::string_view event, std::string detail) {
+    store::AuditRow row;
+    row.call = patch.call_id;
+    row.event = event;
+    row.argv = R"(["apply_patch"])";
+    row.directory = patch.workdir;
+    row.decided_by = patch.ruling.decided_by;
+    row.rule = patch.ruling.rule;
+    row.detail = std::move(detail);
+    parts_.records.audit(std::move(row));
+}
+
+// ---------------------------------------------------------------- time
 
 void PatchService::recover_left_over() {
     if (parts_.session.setup().paths.state_directory.empty()) return;
@@ -375,75 +336,37 @@ void PatchService::recover_left_over() {
         [state = parts_.session.setup().paths.state_directory] {
             (void)files::recover_left_over(
                 state); // what it tells, the journal that stays tells again
-            return std::string(good);
+            return std::string("done");
         },
         {}, now_ + recovery_time);
     if (!errand) return log::warning("patch", "{}", errand.error().message);
-    recovery_ = std::move(*errand);
-    (void)parts_.poller.watch(recovery_->fd(), token_of(Source::patch), os::Interest::read);
-}
-
-// ---------------------------------------------------------------- ends
-
-bool PatchService::cancel(const json::Id& id) {
-    const auto found = std::ranges::find_if(
-        calls_, [&id](const auto& entry) { return entry.second.reply.id() == id; });
-    if (found == calls_.end()) return false;
-    const auto& [serial, ignored] = *found;
-    Call& call = found->second;
-    Error cancelled = {ErrorKind::cancelled, "the patch was cancelled"};
-    if (call.stage != Stage::applying) cancelled.message += "; no file was changed";
-    switch (call.stage) {
-    case Stage::checking:
-        call.failure = cancelled;
-        parts_.files.call_off_patch(serial);
-        break;
-    case Stage::asking:
-        parts_.questions.leave(*this, serial);
-        fail(serial, cancelled);
-        break;
-    case Stage::noting: call.failure = cancelled; break;
-    case Stage::applying:
-        call.failure = cancelled;
-        parts_.files.call_off_patch(serial);
-        break;
-    case Stage::tidying: break; // it is all done, or undone
-    }
-    return true;
+    recovery_.emplace(std::move(*errand), parts_.poller, token_of(Source::patch));
 }
 
 void PatchService::on_time() {
     std::vector<std::uint64_t> late;
-    for (const auto& [serial, call] : calls_)
-        if (call.errand && call.errand->deadline() <= now_) late.push_back(serial);
+    for (const auto& [serial, patch] : patches_)
+        if (patch.journal && is_due(patch.journal->deadline(), now_)) late.push_back(serial);
     for (const std::uint64_t serial : late)
         on_errand(serial);
-    if (recovery_ && recovery_->deadline() <= now_) on_recovery();
+    if (recovery_ && recovery_->deadline() <= now_) on_errand(0);
 }
 
 std::optional<TimePoint> PatchService::next_deadline() const {
     std::optional<TimePoint> next;
     if (recovery_) next = earlier(next, recovery_->deadline());
-    for (const auto& entry : calls_)
-        if (entry.second.errand) next = earlier(next, entry.second.errand->deadline());
+    for (const auto& entry : patches_)
+        if (entry.second.journal) next = earlier(next, entry.second.journal->deadline());
     return next;
-}
-
-void PatchService::refuse_all(const Error& error) {
-    ending_ = error;
 }
 
 std::vector<pid_t> PatchService::errands() const {
     std::vector<pid_t> pids;
-    for (const auto& entry : calls_)
-        if (entry.second.errand) pids.push_back(entry.second.errand->pid());
+    for (const auto& entry : patches_)
+        if (const auto& journal = entry.second.journal; journal && journal->errand() != 0)
+            pids.push_back(journal->errand());
     if (recovery_) pids.push_back(recovery_->pid());
     return pids;
-}
-
-void PatchService::abandon(const Error& error) {
-    while (!calls_.empty())
-        fail(calls_.begin()->first, error);
 }
 
 } // namespace ew::server

@@ -1,16 +1,13 @@
-// The methods patch/*: changes of several files, made together or not at all. A file process, in
-// the sandbox that a command of the session would get, looks what a patch means; then it is decided
-// whether a person is asked; a journal is written, and a file process makes the changes. What is
-// approved is what was shown: the digests of all files go along.
-//
-//   checking ──▶ asking ──▶ noting ──▶ applying ──▶ tidying ──▶ answered
+// The methods patch/*: changes of several files, made together or not at all. The way of a patch is
+// in core/patch_call; here is done what it says: file processes check and apply, in the sandbox
+// that a command of the session would get; a person is asked; a journal is kept. What is approved
+// is what was shown: the digests of all files go along.
 #pragma once
 
 #include "base/clock.h"
-#include "files/patch/held_journal.h"
-#include "files/patch/patch_report.h"
-#include "os/errand.h"
+#include "core/patch_call.h"
 #include "os/poller.h"
+#include "os/watched_errand.h"
 #include "patch/recognise.h"
 #include "protocol/envelope.h"
 #include "protocol/patch.h"
@@ -21,14 +18,15 @@
 #include "server/connection/reply.h"
 #include "server/exec/wait_terms.h"
 #include "server/fs/file_service.h"
+#include "server/patch/pending_patch.h"
 #include "server/request/exec_request.h"
 #include "server/session/session.h"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::server {
@@ -45,8 +43,7 @@ struct PatchParts {
 
 class PatchService final : public Asker {
 public:
-    static constexpr std::size_t most_calls = 64;      // that are not answered
-    static constexpr std::size_t most_remembered = 50; // files of a patch that is approved for more
+    static constexpr std::size_t most_calls = 64; // that are not answered
 
     explicit PatchService(PatchParts parts)
         : Asker("patch", "the patch was not applied"), parts_(parts) {}
@@ -61,8 +58,8 @@ public:
     // What was interrupted when a server of the same user ended is finished or undone.
     void recover_left_over();
 
-    // The request is answered with "cancelled", once all files are as they were. False: it does
-    // not wait here.
+    // The request is answered with "cancelled", once all files are as they were. Returns false if
+    // it does not wait here.
     bool cancel(const json::Id& id);
 
     // Asker
@@ -81,90 +78,58 @@ public:
     void on_time();
     std::optional<TimePoint> next_deadline() const;
 
-    bool has_work() const { return !calls_.empty(); }
+    bool has_work() const { return !patches_.empty(); }
 
     std::vector<pid_t> errands() const;
 
     // No patch is begun any more.
     void refuse_all(const Error& error);
-    // Answers whoever still waits: nothing will happen any more.
+    // Answers all requests that still wait: nothing will happen any more.
     void abandon(const Error& error);
 
 private:
-    enum class Stage : std::uint8_t { checking, asking, noting, applying, tidying };
+    using Event = core::patch_call::Event;
+    using News = std::optional<Event>; // that an effect had at once
 
-    struct Call {
-        Reply reply;
-        bool is_check = false;
-        std::optional<WaitTerms> command = {}; // it came as exec/command
-        TimePoint began_at = {};
-        protocol::PatchApplyParams params = {};
-        std::string call_id = {};
-        std::string workdir = {}; // absolute, symlinks resolved
-        Stage stage = Stage::checking;
-        std::optional<SandboxOrder> sandbox = {};
-        files::PatchReport report = {};
-        std::vector<protocol::PatchedFile> shown = {}; // the same for the client
-        std::string decided_by = {};
-        std::string rule = {};
-        std::string token = {};
-        std::optional<files::HeldJournal> journal = {}; // as long as the patch is under way
-        std::string journal_text = {};
-        bool is_settled = false; // FileService::PatchAnswer
-        std::optional<os::Errand> errand = {};
-        std::optional<TimePoint> asked_at = {};
-        std::uint64_t approval_ms = 0;
-        bool is_begun = false; // patch/begin has been sent
-        std::optional<Error> failure = {};
-    };
+    void begin(PendingPatch patch);
+    Event checked(PendingPatch& patch, Result<std::string>& report);
 
-    struct Verdict {
-        core::Decision decision = core::Decision::prompt;
-        std::string reason = {};
-        std::string decided_by = {};
-        std::string rule = {};
-    };
+    PendingPatch* find(std::uint64_t serial);
+    void deliver(std::uint64_t serial, Event event);
+    void deliver_to_all(const Event& event);
+    News follow(std::uint64_t serial, PendingPatch& patch, core::patch_call::Step step);
 
-    void begin(Call call);
-    void answer(Call& call) const;
-    void answer_as_command(Call& call, const std::string& output, int exit_code) const;
-    void refuse_call(Call& call, const Error& error) const;
-    Result<ExecPlan> plan_for(const protocol::PatchApplyParams& params);
-    void take_check(std::uint64_t serial, Call& call, Result<std::string> report);
-    Verdict verdict_on(const Call& call);
-    Verdict verdict_of_policy(std::string reason) const;
-    std::string approved_before(const Call& call);
-    static const files::PatchedFile* outside(const Call& call);
-    void act_on(std::uint64_t serial, Call& call, const Verdict& verdict);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::Check&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::CallOff&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch, const core::patch_call::effect::Ask&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::WithdrawQuestion&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::Note&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::Apply&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::Settle&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::RemoveJournal&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::AnswerChecked&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::AnswerApplied&);
+    News carry_out(std::uint64_t serial, PendingPatch& patch,
+                   const core::patch_call::effect::AnswerFailed& failed);
 
-    void ask(std::uint64_t serial, Call& call, const std::string& reason);
-    protocol::ApprovalRequest request_for(const Call& call, const std::string& reason) const;
-
-    void note(std::uint64_t serial, Call& call);
-    void apply(std::uint64_t serial, Call& call);
-    void tidy(std::uint64_t serial, Call& call);
-    static void conclude(Call& call, const std::string& message);
-    void finish(std::uint64_t serial, Call& call);
-    void fail(std::uint64_t serial, const Error& error);
-    void end_errand(Call& call);
-    Result<void> begin_errand(std::uint64_t serial, Call& call,
-                              const std::function<std::string()>& body);
-    void on_recovery();
-
-    protocol::Confinement confinement_of(const Call& call) const;
-    void audit(const Call& call, std::string_view event, std::string detail);
-    Call* find(std::uint64_t serial);
+    void audit(const PendingPatch& patch, std::string_view event, std::string detail);
 
     PatchParts parts_;
     TimePoint now_ = clock_now();
-    std::map<std::uint64_t, Call> calls_; // by serial
+    std::map<std::uint64_t, PendingPatch> patches_; // by serial
     std::uint64_t last_serial_ = 0;
-    std::optional<os::Errand> recovery_;
-    std::optional<Error> ending_; // nothing is begun any more
+    std::optional<os::WatchedErrand> recovery_; // of what was left over
+    std::optional<Error> ending_;               // nothing is begun any more
 };
-
-// A line for each file: A, M, D or R, and its path; safe to show.
-std::string summary_of(const files::PatchReport& report);
 
 // The patch that a command is, if it is one and nothing else. Errors: see patch::recognise.
 Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandParams& params);

@@ -100,8 +100,8 @@ os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_
 std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
 // A digest of what a remembered approval has to agree in: what runs, with what input and extras,
-// how confined, with which extra permissions. The directory is not part of it: the scope of the approval says
-// where it counts.
+// how confined, with which extra permissions. The directory is not part of it: the scope of the
+// approval says where it counts.
 std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                          const ExtraPermissions& extra);
 
