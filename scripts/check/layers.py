@@ -44,8 +44,9 @@ MAP = {
     "server/request": "server/session sandbox config core protocol json os base",
     "server/session": "config store core protocol os base",
     "server/connection": "protocol transcript json os base",
-    "sandbox/trial": "sandbox/supervise sandbox/launch sandbox/plan sandbox/policy sandbox/init"
-                     " core json os base",
+    "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
+                     " os base",
+    "sandbox/run": "sandbox/supervise sandbox/launch sandbox/policy os base",
     "sandbox/supervise": "sandbox/launch sandbox/plan sandbox/policy core os base",
     "sandbox/launch": "sandbox/plan sandbox/policy sandbox/init core os base",
     "sandbox/plan": "sandbox/policy sandbox/init core os base",

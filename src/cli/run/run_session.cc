@@ -4,8 +4,8 @@
 #include "cli/run/run_report.h"
 #include "cli/run/run_signals.h"
 #include "cli/run/terminal_relay.h"
-#include "sandbox/supervise/supervision.h"
-#include "sandbox/supervise/supervisor.h"
+#include "sandbox/launch/placeholders.h"
+#include "sandbox/run/confined_run.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -78,7 +78,6 @@ private:
     void pass_size();
 
     void on_outcome();
-    Result<void> start_supervisor();
     void open_flows();
     void relay(const Polled& polled, TimePoint now);
     bool may_read_input(TimePoint now);
@@ -93,11 +92,9 @@ private:
     std::unique_ptr<CallerTerminal> terminal_; // absent: stdin is none
     RunSignals signals_;
     CallerStreams streams_;
-    std::unique_ptr<sandbox::Launch> launch_;
+    std::optional<sandbox::ConfinedRun> run_;
     std::string journal_; // of placeholders
-    sandbox::SupervisorSettings supervision_;
-    std::unique_ptr<sandbox::Supervisor> supervisor_;
-    UniqueFd master_; // of the command's terminal; absent: it has pipes
+    UniqueFd master_;     // of the command's terminal; absent: it has pipes
     Flow input_;
     Flow output_;
     Flow errors_;
@@ -114,7 +111,6 @@ private:
 };
 
 int Session::run(sandbox::LaunchOrder order) {
-    supervision_ = sandbox::supervision_of(order.policy, order.context, order.machine);
     journal_ = order.journal;
     if (Result<void> begun = begin(std::move(order)); !begun) {
         terminal_.reset();
@@ -127,10 +123,10 @@ int Session::run(sandbox::LaunchOrder order) {
 
 Result<void> Session::begin(sandbox::LaunchOrder order) {
     TRY(take_stdio(order.request));
-    launch_ = TRY(sandbox::Launch::begin(std::move(order), ::getpid()));
+    run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
     if (!has_terminal_) return {};
     // The command's terminal works like the caller's: the same keys erase and interrupt.
-    master_ = UniqueFd(::fcntl(launch_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
+    master_ = UniqueFd(::fcntl(run_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
     if (!master_) return os::system_error("dup", errno);
     if (terminal_->settings()) // else, and if it does not take them, it has the usual ones
         (void)::tcsetattr(master_.get(), TCSANOW, &*terminal_->settings());
@@ -176,8 +172,8 @@ Session::Polled Session::polled(TimePoint now) const {
     for (pollfd& one : polled)
         one = {-1, POLLIN, 0};
     polled[signals].fd = signals_.get();
-    if (!runs_ && !failure_) polled[status].fd = launch_->status();
-    if (supervisor_ && !sandbox_status_) polled[supervisor].fd = supervisor_->fd();
+    if (!runs_ && !failure_) polled[status].fd = run_->status();
+    if (!sandbox_status_) polled[supervisor].fd = run_->supervisor_fd();
     polled[input] = input_.source();
     polled[input + 1] = input_.target();
     if (input_paused_until_ && now < *input_paused_until_) polled[input].fd = -1;
@@ -190,7 +186,7 @@ Session::Polled Session::polled(TimePoint now) const {
 
 int Session::wait_millis(TimePoint now) const {
     std::optional<TimePoint> next = earlier(kill_at_, end_of_patience());
-    if (supervisor_) next = earlier(next, supervisor_->next_deadline());
+    next = earlier(next, run_->next_deadline());
     if (input_paused_until_ && now < *input_paused_until_)
         next = earlier(next, input_paused_until_);
     if (!next) return -1;
@@ -201,8 +197,8 @@ int Session::wait_millis(TimePoint now) const {
 void Session::handle(Polled& polled, TimePoint now) {
     if (polled[signals].revents != 0) on_signals(now);
     if (polled[status].revents != 0) on_outcome();
-    if (supervisor_ && polled[supervisor].revents != 0) supervisor_->on_ready(now);
-    if (supervisor_) supervisor_->on_time(now);
+    if (polled[supervisor].revents != 0) run_->on_supervisor(now);
+    run_->on_time(now);
     if (is_due(kill_at_, now)) {
         kill_sandbox();
         kill_at_.reset();
@@ -248,7 +244,7 @@ void Session::reap() {
     end_group();
     int wait_status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-        if (pid != launch_->spawned().pid) continue; // an errand's
+        if (pid != run_->spawned().pid) continue; // an errand's
         sandbox_status_ = status_of(wait_status);
         kill_at_.reset();
         give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
@@ -260,9 +256,9 @@ void Session::reap() {
 // On a machine without namespaces the command is the process that we have started, and what it
 // leaves in its group has to be ended. Until it is reaped, the group's number cannot be another's.
 void Session::end_group() const {
-    const pid_t command = launch_->spawned().pid;
+    const pid_t command = run_->spawned().pid;
     siginfo_t info = {};
-    if (sandbox_status_ || launch_->leader() != command) return;
+    if (sandbox_status_ || run_->leader() != command) return;
     if (::waitid(P_PID, static_cast<id_t>(command), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
     if (info.si_pid == command) (void)::kill(-command, SIGKILL); // nobody may be left in it
@@ -297,7 +293,7 @@ void Session::pass_size() {
 
 void Session::on_outcome() {
     if (runs_ || failure_) return; // the end of the process has brought us here before
-    const std::optional<sandbox::Launch::Outcome> outcome = launch_->outcome();
+    const std::optional<sandbox::Launch::Outcome> outcome = run_->outcome();
     if (!outcome && !sandbox_status_) return;
     failure_ = outcome ? outcome->failure
                        : Error{ErrorKind::sandbox_unavailable,
@@ -307,8 +303,8 @@ void Session::on_outcome() {
         return;
     }
     runs_ = true;
-    if (!is_quiet_) report_missing(launch_->missing(), launch_->notes());
-    if (Result<void> supervised = start_supervisor(); !supervised) {
+    if (!is_quiet_) report_missing(run_->missing(), run_->notes());
+    if (Result<void> supervised = run_->supervise(); !supervised) {
         failure_ = std::move(supervised.error());
         kill_sandbox();
         return;
@@ -318,15 +314,8 @@ void Session::on_outcome() {
     if (ended_by_ != 0) signal_command(ended_by_);
 }
 
-Result<void> Session::start_supervisor() {
-    UniqueFd listener = launch_->take_listener();
-    if (!listener) return {};
-    supervisor_ = TRY(sandbox::Supervisor::start(std::move(listener), supervision_));
-    return {};
-}
-
 void Session::open_flows() {
-    os::Spawned& spawned = launch_->spawned();
+    os::Spawned& spawned = run_->spawned();
     UniqueFd to_command = has_terminal_ ? UniqueFd(::fcntl(master_.get(), F_DUPFD_CLOEXEC, 3))
                                         : std::move(spawned.input);
     if (!sandbox_status_) input_ = Flow(std::move(*streams_.input), std::move(to_command));
@@ -363,7 +352,7 @@ void Session::relay(const Polled& polled, TimePoint now) {
 
 // To the command's process group and, in a terminal, to the one in its foreground.
 void Session::signal_command(int signal) const {
-    const pid_t leader = launch_->leader();
+    const pid_t leader = run_->leader();
     if (sandbox_status_ || leader <= 0) return;
     (void)::kill(-leader, signal); // it may just have ended
     if (master_) signal_foreground(master_.get(), leader, signal);
@@ -375,25 +364,19 @@ void Session::signal_command(int signal) const {
 void Session::kill_sandbox() const {
     if (sandbox_status_) return;
     signal_command(SIGKILL);
-    const pid_t started = launch_->spawned().pid; // not reaped yet, so it is this process
-    (void)::kill(-started, SIGKILL);              // there may be no such group yet
+    const pid_t started = run_->spawned().pid; // not reaped yet, so it is this process
+    (void)::kill(-started, SIGKILL);           // there may be no such group yet
     (void)::kill(started, SIGKILL);
 }
 
-// Inner ones first: they were made after the outer ones.
 void Session::release_placeholders() {
-    std::vector<sandbox::Placeholder> placeholders = launch_->take_placeholders();
-    while (!placeholders.empty()) {
-        sandbox::release(std::move(placeholders.back()), journal_);
-        placeholders.pop_back();
-    }
+    sandbox::release_all(run_->end_with_placeholders(clock_now()), journal_);
     // Who was killed while making them may not have told us of all.
     if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
 }
 
 int Session::conclude() {
-    if (supervisor_) supervisor_->on_ready(clock_now());
-    const std::optional<int> told = launch_->wait_status();
+    const std::optional<int> told = run_->wait_status();
     const int write_error =
         output_.write_error() != 0 ? output_.write_error() : errors_.write_error();
     for (Flow* const flow : {&input_, &output_, &errors_})
@@ -408,7 +391,7 @@ int Session::conclude() {
     }
     if (write_error != 0)
         report_error(os::system_error("cannot pass the command's output on", write_error));
-    if (supervisor_ && !is_quiet_) report_denials(supervisor_->denials());
+    if (!is_quiet_) report_denials(run_->denials());
     return told ? status_of(*told) : *sandbox_status_;
 }
 

@@ -400,6 +400,13 @@ void release(Placeholder placeholder, const std::string& journal) {
     }
 }
 
+void release_all(std::vector<Placeholder> placeholders, const std::string& journal) {
+    while (!placeholders.empty()) {
+        release(std::move(placeholders.back()), journal);
+        placeholders.pop_back();
+    }
+}
+
 void sweep(const std::string& journal) {
     const os::Directory directory = os::open_directory(journal);
     if (!directory) return;

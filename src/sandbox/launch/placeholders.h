@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 
 #include <string>
+#include <vector>
 
 namespace ew::sandbox {
 
@@ -36,6 +37,9 @@ Result<Placeholder> hold_file(const std::string& path, const std::string& conten
 // outer ones that were released before it. Without a lock: what is at the path, which a start that
 // was killed may have made.
 void release(Placeholder placeholder, const std::string& journal);
+
+// Releases inner ones first: they were made after the outer ones.
+void release_all(std::vector<Placeholder> placeholders, const std::string& journal);
 
 // Removes what servers that were killed have left. Looks at no more than most_swept; errors are
 // skipped, and what is still held stays.

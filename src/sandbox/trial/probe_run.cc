@@ -3,10 +3,9 @@
 #include "os/io.h"
 #include "os/pidfd.h"
 #include "os/proc.h"
-#include "sandbox/launch/launch.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/supervise/supervisor.h"
+#include "sandbox/run/confined_run.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -17,7 +16,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -31,24 +29,17 @@ constexpr Millis without_pidfd{20};      // between two looks, before Linux 5.3
 
 class Run {
 public:
-    Run(std::unique_ptr<Launch> launch, const Machine& machine, const Scratch& scratch,
-        Network network)
+    explicit Run(ConfinedRun run)
         : children_(os::children_of(::getpid())),
-          launch_(std::move(launch)),
-          pid_(launch_->spawned().pid),
-          pidfd_(os::open_pidfd(pid_)) {
-        settings_.is_network_off = network == Network::restricted;
-        settings_.has_own_network =
-            settings_.is_network_off && machine.has_mounts && machine.has_network_namespace;
-        settings_.has_mounts = machine.has_mounts;
-        settings_.writable = {scratch.inside()};
-    }
+          run_(std::move(run)),
+          pid_(run_->spawned().pid),
+          pidfd_(os::open_pidfd(pid_)) {}
 
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
     ~Run() {
-        supervisor_.reset(); // ends its errands
+        run_.reset(); // ends the errands of its supervisor
         end();
         reap_errands();
     }
@@ -70,58 +61,43 @@ public:
     const std::string& output() const { return output_; }
 
 private:
-    bool is_over() const { return is_reaped_ && !has_output_ && is_decided_; }
+    bool is_over() const { return is_reaped_ && !has_output_ && !run_->is_starting(); }
 
     void wait(TimePoint now, TimePoint deadline) {
-        if (supervisor_) deadline = std::min(deadline, next_of_supervisor(deadline));
+        deadline = std::min(deadline, run_->next_deadline().value_or(deadline));
         if (!pidfd_ && !is_reaped_) deadline = std::min(deadline, now + without_pidfd);
         std::array<pollfd, 4> fds = {{
-            {is_decided_ ? -1 : launch_->status(), POLLIN, 0},
-            {has_output_ && is_decided_ ? launch_->spawned().output.get() : -1, POLLIN, 0},
-            {supervisor_ ? supervisor_->fd() : -1, POLLIN, 0},
+            {run_->is_starting() ? run_->status() : -1, POLLIN, 0},
+            {has_output_ && !run_->is_starting() ? run_->spawned().output.get() : -1, POLLIN, 0},
+            {run_->supervisor_fd(), POLLIN, 0},
             {is_reaped_ ? -1 : pidfd_.get(), POLLIN, 0},
         }};
         const auto rest = std::chrono::ceil<Millis>(deadline - now).count();
         (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(rest, 0)));
     }
 
-    TimePoint next_of_supervisor(TimePoint otherwise) const {
-        return supervisor_->next_deadline().value_or(otherwise);
-    }
-
     void look() {
-        if (!is_decided_) decide();
-        if (is_decided_ && has_output_) read_output();
-        if (supervisor_) {
-            supervisor_->on_ready(clock_now());
-            supervisor_->on_time(clock_now());
-        }
+        if (run_->is_starting()) take_outcome();
+        if (!run_->is_starting() && has_output_) read_output();
+        run_->on_supervisor(clock_now());
+        run_->on_time(clock_now());
         reap();
     }
 
-    void decide() {
-        std::optional<Launch::Outcome> outcome = launch_->outcome();
+    void take_outcome() {
+        const std::optional<Launch::Outcome> outcome = run_->outcome();
         if (!outcome) return;
-        is_decided_ = true;
-        if (outcome->failure) {
+        if (outcome->failure)
             failure_ = outcome->failure->message;
-            return;
-        }
-        UniqueFd listener = launch_->take_listener();
-        if (!listener) return;
-        Result<std::unique_ptr<Supervisor>> started =
-            Supervisor::start(std::move(listener), settings_);
-        if (started)
-            supervisor_ = std::move(*started);
-        else
-            failure_ = started.error().message;
+        else if (Result<void> supervised = run_->supervise(); !supervised)
+            failure_ = supervised.error().message;
     }
 
     void read_output() {
         std::array<char, 4096> bytes;
         for (;;) {
             const os::IoResult result =
-                os::read_some(launch_->spawned().output.get(), bytes.data(), bytes.size());
+                os::read_some(run_->spawned().output.get(), bytes.data(), bytes.size());
             if (result.state == os::IoState::end) has_output_ = false;
             if (result.state != os::IoState::progress) return;
             if (output_.size() < longest_output) output_.append(bytes.data(), result.count);
@@ -164,16 +140,13 @@ private:
     }
 
     std::vector<pid_t> children_; // of this process before
-    std::unique_ptr<Launch> launch_;
+    std::optional<ConfinedRun> run_;
     pid_t pid_ = 0;
     UniqueFd pidfd_;
-    SupervisorSettings settings_;
-    std::unique_ptr<Supervisor> supervisor_;
     std::string output_;
     std::string failure_;
     int status_ = 0;
-    bool is_decided_ = false; // whether the program runs
-    bool has_output_ = true;  // more may come
+    bool has_output_ = true; // more may come
     bool is_reaped_ = false;
 };
 
@@ -211,13 +184,12 @@ std::string what_does_not_work(const std::vector<Finding>& findings) {
 ProbeRun run_probes(const Machine& machine, const Scratch& scratch, Network network,
                     TimePoint deadline) {
     ProbeRun result;
-    Result<std::unique_ptr<Launch>> launch =
-        Launch::begin(order_for(machine, scratch, network), ::getpid());
-    if (!launch) {
-        result.failure = launch.error().message;
+    Result<ConfinedRun> begun = ConfinedRun::begin(order_for(machine, scratch, network));
+    if (!begun) {
+        result.failure = begun.error().message;
         return result;
     }
-    Run run(std::move(*launch), machine, scratch, network);
+    Run run(std::move(*begun));
     result.failure = run.until(deadline);
     result.findings = findings_in(run.output());
     if (result.failure.empty()) result.failure = what_does_not_work(result.findings);

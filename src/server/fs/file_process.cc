@@ -1,14 +1,12 @@
 #include "server/fs/file_process.h"
 
+#include "base/log.h"
 #include "os/io.h"
 #include "os/pidfd.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"
-#include "server/confine/placeholder_cleanup.h"
 #include "server/connection/source.h"
-
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -40,15 +38,13 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
                     "files", "once"};
     request.directory = "/";
     request.socket_stdin = true;
-    process->launch_ = TRY(sandbox::Launch::begin(
-        {request, order.policy, order.context, *host.machine(), journal, host.guarded()},
-        ::getpid()));
-    process->sandbox_ = os::open_pidfd(process->launch_->spawned().pid);
+    process->run_ = TRY(sandbox::ConfinedRun::begin(
+        {request, order.policy, order.context, *host.machine(), journal, host.guarded()}));
+    process->sandbox_ = os::open_pidfd(process->run_->spawned().pid);
     if (!process->sandbox_) return os::system_error("pidfd_open", errno);
     process->is_confined_ = true;
-    process->journal_ = journal;
     process->host_ = &host;
-    (void)poller.watch(process->launch_->status(), token_of(Source::file_start, serial),
+    (void)poller.watch(process->run_->status(), token_of(Source::file_start, serial),
                        os::Interest::read);
     return process;
 }
@@ -60,22 +56,21 @@ FileProcess::~FileProcess() {
 
 void FileProcess::on_start_report() {
     if (!is_starting()) return;
-    const std::optional<sandbox::Launch::Outcome> outcome = launch_->outcome();
+    const std::optional<sandbox::Launch::Outcome> outcome = run_->outcome();
     if (!outcome) return;
-    poller_.unwatch(launch_->status());
+    poller_.unwatch(run_->status());
     if (outcome->failure) {
         if (outcome->contradicts_machine) host_->doubt();
         failure_ = outcome->failure;
         is_failure_passing_ = outcome->is_passing;
         return;
     }
-    if (UniqueFd guarded = launch_->take_guarded()) host_->keep_guarded(std::move(guarded));
-    is_in_force_ = true;
-    channel_.emplace(std::move(launch_->spawned().output));
+    if (UniqueFd guarded = run_->take_guarded()) host_->keep_guarded(std::move(guarded));
+    channel_.emplace(std::move(run_->spawned().output));
 }
 
 std::vector<std::string> FileProcess::stand_ins() const {
-    return launch_ ? launch_->stand_ins() : std::vector<std::string>();
+    return run_ ? run_->stand_ins() : std::vector<std::string>();
 }
 
 void FileProcess::expect(bool answers) {
@@ -98,7 +93,8 @@ void FileProcess::expect(bool answers) {
 
 void FileProcess::leave_poller() {
     if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
-    if (is_starting()) poller_.unwatch(launch_->status());
+    if (is_starting()) poller_.unwatch(run_->status());
+    if (is_cleaning_up()) poller_.unwatch(run_->cleanup_fd());
 }
 
 void FileProcess::take(std::uint64_t task, TimePoint now) {
@@ -112,7 +108,7 @@ std::optional<std::uint64_t> FileProcess::release(TimePoint now) {
 }
 
 bool FileProcess::end(TimePoint now) {
-    const bool is_at_work = launch_ && channel_ && !is_at_rest_;
+    const bool is_at_work = run_ && channel_ && !is_at_rest_;
     leave_poller();
     companion_.reset();
     if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
@@ -126,12 +122,13 @@ bool FileProcess::end(TimePoint now) {
 
 bool FileProcess::clear(TimePoint now) {
     channel_.reset();
-    if (!launch_) return true;
-    std::optional<os::Errand> clearing =
-        begin_placeholder_cleanup(launch_->take_placeholders(), journal_, now);
-    launch_.reset();
-    if (!clearing) return true;
-    clearing_.emplace(std::move(*clearing), poller_, token_of(Source::file_clearing, serial_));
+    if (!run_) return true;
+    if (Result<void> ended = run_->end(now); !ended)
+        log::warning("sandbox", "what held places stays until the next start: {}",
+                     ended.error().message);
+    if (!is_cleaning_up()) return true;
+    (void)poller_.watch(run_->cleanup_fd(), token_of(Source::file_clearing, serial_),
+                        os::Interest::read);
     return false;
 }
 
@@ -142,15 +139,15 @@ bool FileProcess::go_on_ending(TimePoint now) {
         ending_deadline_.reset();
         return clear(now);
     }
-    if (!clearing_) return true;
-    if (!clearing_->take_result(now)) return false;
-    clearing_.reset();
+    if (!is_cleaning_up()) return true;
+    if (!run_->is_cleanup_over(now)) return false;
+    poller_.unwatch(run_->cleanup_fd());
+    run_->drop_cleanup();
     return true;
 }
 
 std::optional<TimePoint> FileProcess::ending_deadline() const {
-    if (clearing_) return clearing_->deadline();
-    return ending_deadline_;
+    return is_cleaning_up() ? run_->next_deadline() : ending_deadline_;
 }
 
 } // namespace ew::server

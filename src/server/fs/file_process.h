@@ -5,8 +5,7 @@
 #include "base/result.h"
 #include "os/companion.h"
 #include "os/poller.h"
-#include "os/watched_errand.h"
-#include "sandbox/launch/launch.h"
+#include "sandbox/run/confined_run.h"
 #include "server/confine/sandbox_host.h"
 #include "server/fs/file_channel.h"
 #include "server/request/sandbox_request.h"
@@ -36,7 +35,7 @@ public:
 
     bool is_confined() const { return is_confined_; }
 
-    bool is_starting() const { return launch_ && !is_in_force_ && !failure_; }
+    bool is_starting() const { return run_ && run_->is_starting(); }
 
     // The sandbox is in force, or none was wanted, and it has not been ended.
     bool is_ready() const { return channel_.has_value() && !ending_deadline_; }
@@ -69,9 +68,9 @@ public:
     bool go_on_ending(TimePoint now);
     std::optional<TimePoint> ending_deadline() const;
 
-    bool is_ending() const { return ending_deadline_ || clearing_; }
+    bool is_ending() const { return ending_deadline_ || is_cleaning_up(); }
 
-    pid_t clearing_process() const { return clearing_ ? clearing_->pid() : 0; }
+    pid_t clearing_process() const { return is_cleaning_up() ? run_->cleanup_process() : 0; }
 
     // It works on this task from now on, or on none any more. release() returns the task.
     void take(std::uint64_t task, TimePoint now);
@@ -92,24 +91,23 @@ private:
     void leave_poller();
     bool clear(TimePoint now);
 
+    bool is_cleaning_up() const { return run_ && run_->is_cleaning_up(); }
+
     std::uint64_t serial_;
     os::Poller& poller_;
     std::optional<std::uint64_t> task_;
     TimePoint since_;
     bool is_confined_ = false;
     std::optional<os::Companion> companion_;
-    std::unique_ptr<sandbox::Launch> launch_;
+    std::optional<sandbox::ConfinedRun> run_;
     UniqueFd sandbox_; // pidfd of bubblewrap
     SandboxHost* host_ = nullptr;
-    bool is_in_force_ = false;
     std::optional<Error> failure_;
     bool is_failure_passing_ = false;
     std::optional<FileChannel> channel_;
     std::optional<os::Interest> interest_; // what the poller reports of the channel
-    std::string journal_;
     bool is_at_rest_ = false;
     std::optional<TimePoint> ending_deadline_; // until when the sandbox's processes are waited for
-    std::optional<os::WatchedErrand> clearing_;
 };
 
 } // namespace ew::server

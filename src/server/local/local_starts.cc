@@ -78,8 +78,8 @@ Result<void> LocalStarts::launch_confined(Process& process) {
             sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
         !begun)
         return not_startable(process, std::move(begun.error()));
-    process.local->pid = sandbox.spawned().pid;
-    (void)poller_.watch(sandbox.start_report(), token_of(Source::start, process.serial),
+    process.local->pid = sandbox.run().spawned().pid;
+    (void)poller_.watch(sandbox.run().status(), token_of(Source::start, process.serial),
                         os::Interest::read);
     return {};
 }
@@ -92,7 +92,7 @@ void LocalStarts::look_at(Process& process) {
         return;
     }
     if (!local.sandbox->is_launched() || local.start_failure) return;
-    if (const std::optional<sandbox::Launch::Outcome> outcome = local.sandbox->outcome())
+    if (const std::optional<sandbox::Launch::Outcome> outcome = local.sandbox->run().outcome())
         finish_confined(process, *outcome);
 }
 
@@ -109,7 +109,7 @@ void LocalStarts::finish_plain(Process& process, const os::StartFailure& failure
 void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outcome& outcome) {
     LocalProcess& local = *process.local;
     ProcessSandbox& sandbox = *local.sandbox;
-    poller_.unwatch(sandbox.start_report());
+    poller_.unwatch(sandbox.run().status());
     if (outcome.failure) {
         if (outcome.contradicts_machine && !process.start.is_cancelled) host_.doubt();
         local.start_failure = outcome.failure;
@@ -119,8 +119,8 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
         return;
     }
     sandbox.begin(poller_, process.serial);
-    if (UniqueFd guarded = sandbox.take_guarded()) host_.keep_guarded(std::move(guarded));
-    take_over(process, std::move(sandbox.spawned()));
+    if (UniqueFd guarded = sandbox.run().take_guarded()) host_.keep_guarded(std::move(guarded));
+    take_over(process, std::move(sandbox.run().spawned()));
 }
 
 // It runs.

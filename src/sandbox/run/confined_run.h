@@ -1,0 +1,107 @@
+// One program in a sandbox, from its launch to the removal of its placeholders. Owns the launch,
+// the supervisor that answers the program's calls, and the errand that cleans up. It never waits:
+// the owner watches the descriptors that it names, and calls it at its deadlines.
+#pragma once
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "os/errand.h"
+#include "os/spawn.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/policy/guarantees.h"
+#include "sandbox/supervise/supervisor.h"
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::sandbox {
+
+class ConfinedRun {
+public:
+    // The parent of the program is this process. Errors: as Launch::begin.
+    static Result<ConfinedRun> begin(LaunchOrder order);
+
+    // outcome() is not known yet, and end() has not been called.
+    bool is_starting() const { return launch_ && !is_decided_; }
+
+    // Readable, while it is starting, when outcome() has something to do.
+    int status() const { return launch_->status(); }
+
+    // Returns nullopt if it is not known yet. Not after end().
+    std::optional<Launch::Outcome> outcome();
+
+    // Answers the program's calls from now on. After a successful outcome. Errors: no more
+    // descriptors; the program's connects then fail with ENOSYS (seccomp_unotify(2)).
+    Result<void> supervise();
+
+    // The process that is waited for (bubblewrap), and our ends of the program's descriptors. Not
+    // after end().
+    os::Spawned& spawned() { return launch_->spawned(); }
+
+    // See Launch::take_guarded().
+    UniqueFd take_guarded() { return launch_ ? launch_->take_guarded() : UniqueFd(); }
+
+    // Of the program, as we see it, and of its group. 0 before a successful outcome.
+    pid_t leader() const { return leader_; }
+
+    GuaranteeSet missing() const { return launch_ ? launch_->missing() : missing_; }
+
+    const std::vector<std::string>& notes() const { return launch_ ? launch_->notes() : notes_; }
+
+    // See Launch::stand_ins(). Empty after end().
+    std::vector<std::string> stand_ins() const;
+
+    // How the program ended (wait(2)). Returns nullopt if it has not told, or after end().
+    std::optional<int> wait_status();
+
+    // Returns -1 if no calls are answered.
+    int supervisor_fd() const { return supervisor_ ? supervisor_->fd() : -1; }
+
+    void on_supervisor(TimePoint now);
+
+    const DenialLog& denials() const { return supervisor_ ? supervisor_->denials() : denials_; }
+
+    // All processes in the sandbox have ended, or none has begun. Drops everything that they needed
+    // and begins to remove the placeholders. Errors: the placeholders stay until sweep() finds
+    // them.
+    Result<void> end(TimePoint now);
+
+    // The same for an owner that may wait: it gets the placeholders and removes them itself.
+    std::vector<Placeholder> end_with_placeholders(TimePoint now);
+
+    bool is_cleaning_up() const { return cleanup_.has_value(); }
+
+    // The next four only while it is cleaning up. The descriptor becomes readable at the end.
+    int cleanup_fd() const { return cleanup_->fd(); }
+
+    pid_t cleanup_process() const { return cleanup_->pid(); }
+
+    // It is done, or has taken too long.
+    bool is_cleanup_over(TimePoint now);
+
+    void drop_cleanup() { cleanup_.reset(); }
+
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+private:
+    ConfinedRun() = default;
+
+    std::unique_ptr<Launch> launch_;         // null after end()
+    std::unique_ptr<Supervisor> supervisor_; // null: no calls are answered
+    std::optional<os::Errand> cleanup_;
+    SupervisorSettings supervision_;
+    std::string journal_;
+    bool is_decided_ = false; // outcome() is known
+    pid_t leader_ = 0;
+    // What is told after end().
+    GuaranteeSet missing_;
+    std::vector<std::string> notes_;
+    DenialLog denials_;
+};
+
+} // namespace ew::sandbox
