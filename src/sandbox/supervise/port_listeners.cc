@@ -1,6 +1,6 @@
 #include "sandbox/supervise/port_listeners.h"
 
-#include "sandbox/supervise/socket_file.h"
+#include "sandbox/supervise/notifications.h"
 #include "sandbox/supervise/socket_owners.h"
 
 #include <arpa/inet.h>

@@ -5,6 +5,7 @@
 #include "os/io.h"
 #include "os/proc.h"
 #include "sandbox/plan/resolved_path.h"
+#include "sandbox/supervise/notifications.h"
 #include "sandbox/supervise/socket_owners.h"
 
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
-#include <linux/seccomp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -290,10 +289,6 @@ ConnectResult decode_connect_result(std::string_view text) {
     result.refusal = static_cast<Refusal>(refusal);
     result.path.assign(second.ptr + 1, end);
     return result;
-}
-
-bool is_waiting(int listener, std::uint64_t id) {
-    return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 } // namespace ew::sandbox

@@ -51,7 +51,4 @@ ConnectResult connect_for_caller(const ConnectOrder& order);
 std::string encode(const ConnectResult& result);
 ConnectResult decode_connect_result(std::string_view text);
 
-// Is the call with this id still waiting for an answer?
-bool is_waiting(int listener, std::uint64_t id);
-
 } // namespace ew::sandbox

@@ -1,4 +1,5 @@
 #include "os/proc.h"
+#include "sandbox/supervise/refusals.h"
 #include "sandbox/supervise/socket_file.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
@@ -17,8 +18,8 @@ namespace {
 
 using namespace ew;
 using namespace ew::test;
+using sandbox::CallErrands;
 using sandbox::DenialKind;
-using sandbox::Supervisor;
 using sandbox::SupervisorSettings;
 
 // "open" may be written, "closed" may not; each has a listener of the machine's.
@@ -435,7 +436,7 @@ TEST_CASE("more waiting calls than errands are answered one after the other") {
     ConfinedChild child(settings, [&] {
         std::atomic<int> timed_out = 0;
         std::vector<std::thread> threads;
-        for (std::size_t i = 0; i < Supervisor::most_errands + more; ++i)
+        for (std::size_t i = 0; i < CallErrands::most + more; ++i)
             threads.emplace_back([&] {
                 if (try_file(places.path("open/busy")) == ETIMEDOUT) ++timed_out;
             });
@@ -445,13 +446,13 @@ TEST_CASE("more waiting calls than errands are answered one after the other") {
     });
     REQUIRE(child.is_running());
     const sandbox::Supervisor& supervisor = child.supervisor();
-    REQUIRE(child.drive([&] { return supervisor.errands() == Supervisor::most_errands; }));
+    REQUIRE(child.drive([&] { return supervisor.errands() == CallErrands::most; }));
 
     child.pass(settings.patience);
 
     REQUIRE(child.drive([&] { return supervisor.errands() == more; }));
     child.pass(settings.patience);
-    CHECK(child.result() == std::to_string(Supervisor::most_errands + more) + " connected");
+    CHECK(child.result() == std::to_string(CallErrands::most + more) + " connected");
 }
 
 TEST_CASE("a caller that is killed is forgotten at once") {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace ew;
 using namespace ew::test;
-using sandbox::Supervisor;
+using sandbox::PendingConnects;
 using sandbox::SupervisorSettings;
 
 SupervisorSettings network_on() {
@@ -267,7 +267,7 @@ TEST_CASE("one connection too many to wait for fails, and all are forgotten with
     ConfinedChild child(network_on(), [&] {
         std::atomic<int> refused = 0;
         std::vector<std::thread> threads;
-        for (std::size_t i = 0; i < Supervisor::most_connecting + 3; ++i)
+        for (std::size_t i = 0; i < PendingConnects::most + 3; ++i)
             threads.emplace_back([&] {
                 if (try_address(busy.address()) == EAGAIN) ++refused;
                 if (refused == 3) ::_exit(0); // the others would wait
@@ -281,7 +281,7 @@ TEST_CASE("one connection too many to wait for fails, and all are forgotten with
 
     REQUIRE(child.drive([&] {
         most = std::max(most, child.supervisor().connecting());
-        return most == Supervisor::most_connecting && child.supervisor().connecting() == 0;
+        return most == PendingConnects::most && child.supervisor().connecting() == 0;
     }));
 
     CHECK(child.result().empty());

@@ -1,0 +1,79 @@
+#include "sandbox/supervise/call_errands.h"
+
+#include "os/pidfd.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+namespace ew::sandbox {
+
+using Source = EventQueue::Source;
+
+void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
+    const pid_t process = call.caller.process;
+    Result<os::Errand> errand = os::Errand::begin(task.body, task.kept, now + patience_);
+    if (!errand) return notifications_.answer(call.id, EAGAIN); // as with any resource
+    const std::uint64_t serial = next_serial_++;
+    std::string program = program_of(call.caller);
+    UniqueFd pidfd = os::open_pidfd(process);
+    const auto at =
+        running_
+            .emplace(serial, Running{std::move(call), std::move(program), std::move(pidfd),
+                                     std::move(*errand), std::move(task.look_ups)})
+            .first;
+    const Running& running = at->second;
+    if (!events_.add(running.errand.fd(), Source::errand_result, serial, EPOLLIN)) {
+        notifications_.answer(running.call.id, EAGAIN);
+        (void)end(at);
+        return;
+    }
+    if (running.caller) // else its end is noticed later
+        (void)events_.add(running.caller.get(), Source::errand_caller, serial, EPOLLIN);
+}
+
+std::optional<CallErrands::Finished> CallErrands::take_result(std::uint64_t serial) {
+    const auto at = running_.find(serial);
+    if (at == running_.end()) return std::nullopt; // it has ended in this turn
+    Running& running = at->second;
+    std::optional<std::string> result = running.errand.take_result();
+    if (!result) return std::nullopt;
+    Finished finished{std::move(running.call), std::move(running.program),
+                      std::move(running.look_ups), std::move(*result)};
+    (void)end(at);
+    return finished;
+}
+
+// A thread alone may have ended, or the process have begun another program: then the errand goes on
+// to its end, and its answer finds nobody.
+void CallErrands::on_caller(std::uint64_t serial) {
+    const auto at = running_.find(serial);
+    if (at == running_.end()) return;
+    events_.remove(at->second.caller.get());
+    if (!notifications_.is_waiting(at->second.call.id)) (void)end(at);
+}
+
+CallErrands::Map::iterator CallErrands::end(Map::iterator at) {
+    events_.remove(at->second.errand.fd());
+    if (at->second.caller) events_.remove(at->second.caller.get());
+    return running_.erase(at);
+}
+
+void CallErrands::on_time(TimePoint now) {
+    for (auto at = running_.begin(); at != running_.end();) {
+        const bool is_late = at->second.errand.deadline() <= now;
+        if (is_late) notifications_.answer(at->second.call.id, ETIMEDOUT);
+        at = is_late ? end(at) : std::next(at);
+    }
+}
+
+std::optional<TimePoint> CallErrands::next_deadline() const {
+    std::optional<TimePoint> next;
+    for (const auto& entry : running_)
+        next = earlier(next, entry.second.errand.deadline());
+    return next;
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,78 @@
+// Disposable processes (os/errand.h), each of which does for one waiting call what may wait.
+#pragma once
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "os/errand.h"
+#include "sandbox/supervise/event_queue.h"
+#include "sandbox/supervise/notifications.h"
+#include "sandbox/supervise/waiting_call.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ew::sandbox {
+
+class CallErrands {
+public:
+    static constexpr std::size_t most = 16; // at once
+
+    struct Task {
+        std::function<std::string()> body;
+        std::vector<int> kept = {}; // descriptors that it uses
+        UniqueFd look_ups = {};     // of a task about a port: they come through here; else empty
+    };
+
+    // What came of one. Its call has not been answered.
+    struct Finished {
+        WaitingCall call;
+        std::string program; // of the caller, when it was begun
+        UniqueFd look_ups;
+        std::string result;
+    };
+
+    // The first two are borrowed. `patience`: for one errand; then its call fails with ETIMEDOUT.
+    CallErrands(Notifications& notifications, EventQueue& events, Millis patience)
+        : notifications_(notifications), events_(events), patience_(patience) {}
+
+    std::size_t size() const { return running_.size(); }
+
+    bool is_full() const { return running_.size() >= most; }
+
+    // If no errand can be made, the call fails with EAGAIN.
+    void begin(WaitingCall call, Task task, TimePoint now);
+
+    // The queue reports a result. Returns nullopt if it is not whole yet.
+    std::optional<Finished> take_result(std::uint64_t serial);
+
+    // The queue reports the end of a caller.
+    void on_caller(std::uint64_t serial);
+
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+private:
+    struct Running {
+        WaitingCall call;
+        std::string program;
+        UniqueFd caller; // pidfd: readable when the caller has ended
+        os::Errand errand;
+        UniqueFd look_ups;
+    };
+
+    using Map = std::map<std::uint64_t, Running>; // by a serial that is never used twice
+
+    Map::iterator end(Map::iterator at);
+
+    Notifications& notifications_;
+    EventQueue& events_;
+    Millis patience_;
+    Map running_;
+    std::uint64_t next_serial_ = 1;
+};
+
+} // namespace ew::sandbox

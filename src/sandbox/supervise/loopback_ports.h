@@ -1,0 +1,31 @@
+// Whose is a port of loopback? Without a network a program reaches the services of its sandbox, and
+// not those of the machine. Keeps the means to ask the kernel, once an errand has made them.
+#pragma once
+
+#include "sandbox/supervise/call_errands.h"
+#include "sandbox/supervise/port_listeners.h"
+#include "sandbox/supervise/waiting_call.h"
+
+#include <optional>
+
+namespace ew::sandbox {
+
+class LoopbackPorts {
+public:
+    // Does the call want a service of the machine? Returns nullopt if an errand has to find out.
+    std::optional<bool> wants_machine(const WaitingCall& call);
+
+    // Finds out. `listener`: of the notifications, borrowed. Returns nullopt if there are no more
+    // descriptors.
+    std::optional<CallErrands::Task> task(const WaitingCall& call, int listener) const;
+
+    // What the errand has found out; keeps the means that it has made.
+    bool wants_machine(const CallErrands::Finished& errand);
+
+    void forget() { look_ups_ = {}; }
+
+private:
+    PortLookUps look_ups_; // empty until an errand has made them
+};
+
+} // namespace ew::sandbox

@@ -1,0 +1,113 @@
+#include "sandbox/supervise/pending_connects.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr Millis longest_look{5}; // in one turn of the loop
+
+// Between two looks at those who wait for a connection: whether they have gone, or a signal has
+// come. The kernel tells neither.
+constexpr Millis pause_between_looks{200};
+
+// What the kernel makes of a call that a signal has cut short, before it runs the handler: begun
+// anew, or EINTR, as the handler asks for (sigaction(2), SA_RESTART). In none of its headers for
+// programs.
+constexpr int begin_anew = 512; // ERESTARTSYS
+
+bool is_under_way(int error) {
+    return error == EINPROGRESS || error == EALREADY;
+}
+
+} // namespace
+
+// The copy is closed before the caller is answered: its own close is to be the last.
+void PendingConnects::connect(WaitingCall call, TimePoint now) {
+    UniqueFd copy = copy_of(call.caller, call.fd);
+    const int why = copy ? 0 : errno;
+    std::optional<SharedSocket> socket(std::move(copy));
+    if (!notifications_.is_waiting(call.id)) return; // the copy may be of another's
+    if (why != 0) return notifications_.answer(call.id, why == EBADF ? EBADF : EACCES);
+    const bool is_blocking = socket->is_blocking();
+    if (is_blocking && pending_.size() >= most) forget_gone();
+    const bool has_room = !is_blocking || pending_.size() < most;
+    const int error = has_room ? socket->connect(call.address.bytes) : EAGAIN;
+    if (is_blocking && is_under_way(error)) return keep(std::move(call), std::move(*socket), now);
+    socket.reset();
+    notifications_.answer(call.id, error);
+}
+
+void PendingConnects::keep(WaitingCall call, SharedSocket socket, TimePoint now) {
+    std::optional<TimePoint> deadline;
+    if (const std::optional<Millis> longest = socket.longest_connect()) deadline = now + *longest;
+    const std::uint64_t serial = next_serial_++;
+    const auto at =
+        pending_.emplace(serial, Pending{std::move(call), std::move(socket), deadline}).first;
+    // By edge: an event after which the connection is still under way is not told again.
+    const bool is_watched = events_.add(at->second.socket.get(), EventQueue::Source::socket, serial,
+                                        EPOLLOUT | EPOLLET);
+    if (!is_watched) (void)end(at, EAGAIN);
+    if (!next_look_ && is_watched) next_look_ = now + pause_between_looks;
+}
+
+// A caller that waits for a connection that another thread has waited for as well is told the same.
+void PendingConnects::on_socket(std::uint64_t serial) {
+    const auto at = pending_.find(serial);
+    if (at == pending_.end()) return; // it has ended in this turn
+    const int error = at->second.socket.connect(at->second.call.address.bytes);
+    if (!is_under_way(error)) (void)end(at, error == EISCONN ? 0 : error);
+}
+
+// The caller's own copy would keep the socket in the queue.
+PendingConnects::Map::iterator PendingConnects::end(Map::iterator at, int error) {
+    const std::uint64_t id = at->second.call.id;
+    events_.remove(at->second.socket.get());
+    const auto next = pending_.erase(at);
+    notifications_.answer(id, error);
+    return next;
+}
+
+void PendingConnects::on_time(TimePoint now) {
+    for (auto at = pending_.begin(); at != pending_.end();)
+        at = is_due(at->second.deadline, now) ? end(at, EINPROGRESS) : std::next(at);
+    if (is_due(next_look_, now)) look_after(now);
+}
+
+std::optional<TimePoint> PendingConnects::next_deadline() const {
+    std::optional<TimePoint> next = next_look_;
+    for (const auto& entry : pending_)
+        next = earlier(next, entry.second.deadline);
+    return next;
+}
+
+void PendingConnects::forget_gone() {
+    for (auto at = pending_.begin(); at != pending_.end();) {
+        const bool is_gone = !notifications_.is_waiting(at->second.call.id);
+        at = is_gone ? end(at, EINTR) : std::next(at);
+    }
+}
+
+// A call with a time limit of its own is not begun anew after a signal (socket(7), SO_SNDTIMEO).
+// To find out whether there is a signal, a file is read for each: when the time of a turn is over,
+// the next look goes on from there.
+void PendingConnects::look_after(TimePoint now) {
+    forget_gone();
+    const TimePoint stop = clock_now() + longest_look;
+    auto at = pending_.lower_bound(look_from_);
+    while (at != pending_.end() && clock_now() < stop) {
+        const int error = at->second.deadline ? EINTR : begin_anew;
+        at = has_signal(at->second.call.caller) ? end(at, error) : std::next(at);
+    }
+    const bool is_done = at == pending_.end();
+    look_from_ = is_done ? 0 : at->first;
+    next_look_.reset();
+    if (!pending_.empty()) next_look_ = now + (is_done ? pause_between_looks : Millis(1));
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,61 @@
+// Connects that are carried out on copies of the callers' sockets, and those of them that wait for
+// the other side. A caller is answered when its connect is done, when its own time limit is over,
+// or when a signal is to end its call.
+#pragma once
+
+#include "base/clock.h"
+#include "sandbox/supervise/event_queue.h"
+#include "sandbox/supervise/notifications.h"
+#include "sandbox/supervise/shared_socket.h"
+#include "sandbox/supervise/waiting_call.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace ew::sandbox {
+
+class PendingConnects {
+public:
+    static constexpr std::size_t most = 256; // at once; one more fails with EAGAIN
+
+    // Both are borrowed.
+    PendingConnects(Notifications& notifications, EventQueue& events)
+        : notifications_(notifications), events_(events) {}
+
+    std::size_t size() const { return pending_.size(); }
+
+    // Answers the call, now or later.
+    void connect(WaitingCall call, TimePoint now);
+
+    // The queue reports a socket.
+    void on_socket(std::uint64_t serial);
+
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+    // Answers the calls of callers that have gone or have a signal.
+    void look_after(TimePoint now);
+
+private:
+    struct Pending {
+        WaitingCall call;
+        SharedSocket socket;
+        std::optional<TimePoint> deadline; // that the caller has set itself
+    };
+
+    using Map = std::map<std::uint64_t, Pending>; // by a serial that is never used twice
+
+    void keep(WaitingCall call, SharedSocket socket, TimePoint now);
+    Map::iterator end(Map::iterator at, int error);
+    void forget_gone();
+
+    Notifications& notifications_;
+    EventQueue& events_;
+    Map pending_;
+    std::uint64_t next_serial_ = 1;
+    std::optional<TimePoint> next_look_; // after those who wait; nullopt: nobody does
+    std::uint64_t look_from_ = 0;        // the serial with which it goes on
+};
+
+} // namespace ew::sandbox

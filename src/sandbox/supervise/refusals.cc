@@ -1,0 +1,111 @@
+#include "sandbox/supervise/refusals.h"
+
+#include "core/text/display.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+using Refusal = ConnectResult::Refusal;
+
+Denial connect_denial(DenialKind kind, const Caller& caller, std::string target) {
+    Denial denial;
+    denial.kind = kind;
+    denial.operation = "connect";
+    denial.target = std::move(target);
+    denial.pid = caller.process;
+    return denial;
+}
+
+// The one line for the configuration and, in parentheses, for the command line. It is there to be
+// copied, and the path is the program's choice: quoted for either, and none is offered that a
+// person could not see for what it is.
+std::string allowing_write_to(std::string_view directory) {
+    if (directory.empty()) directory = "/";
+    const bool is_plain = directory.find_first_of("\n\t") == std::string_view::npos;
+    if (!is_plain || core::has_invisible(directory)) return {};
+    std::string quoted;
+    for (const char letter : directory) {
+        if (letter == '"' || letter == '\\') quoted += '\\';
+        quoted += letter;
+    }
+    return fmt::format("writableRoots = [\"{}\"] (--writable {})", quoted,
+                       core::shell_quoted({std::string(directory)}));
+}
+
+} // namespace
+
+Denial internet_denial(const WaitingCall& call) {
+    Denial denial = connect_denial(DenialKind::network, call.caller, call.address.text());
+    denial.program = program_of(call.caller);
+    denial.rule = "network: restricted";
+    denial.allow = "networkAccess = true (--network)";
+    return denial;
+}
+
+Denial abstract_socket_denial(const WaitingCall& call) {
+    Denial denial = connect_denial(DenialKind::socket, call.caller, call.address.text());
+    denial.program = program_of(call.caller);
+    denial.rule = "abstract sockets: none of the machine's network";
+    return denial;
+}
+
+std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
+                                    const ConnectResult& result) {
+    const WaitingCall& call = errand.call;
+    const std::string& path = result.path.empty() ? call.address.name : result.path;
+    if (result.refusal == Refusal::none || is_tried_in_passing(path) ||
+        is_tried_in_passing(call.address.name))
+        return std::nullopt;
+    SocketAddress shown = call.address;
+    shown.name = path;
+    Denial denial = connect_denial(DenialKind::socket, call.caller, shown.text());
+    denial.program = errand.program;
+    switch (result.refusal) {
+    case Refusal::not_writable:
+        denial.rule = "socket files: only those in writable directories";
+        denial.allow = allowing_write_to(denial.target.substr(0, denial.target.rfind('/')));
+        break;
+    case Refusal::foreign:
+        denial.rule = "socket files: in shared temporary directories only the sandbox's own";
+        break;
+    case Refusal::none:
+    case Refusal::unreachable: denial.rule = "socket files: none by way of /proc"; break;
+    }
+    return denial;
+}
+
+Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict) {
+    Denial denial;
+    denial.kind = DenialKind::file;
+    denial.operation = change.operation;
+    denial.target = path;
+    denial.rule = "file system: read-only here";
+    if (verdict == FileVerdict::outside)
+        denial.allow = allowing_write_to(path.substr(0, path.rfind('/')));
+    return denial;
+}
+
+bool is_tried_in_passing(std::string_view path) {
+    // Users, groups and hosts: the name service caches nscd and sssd, systemd's userdb and
+    // resolved, mDNS. Bound in /run, which /var/run leads to.
+    static constexpr std::array<std::string_view, 8> places = {"/run/nscd/",
+                                                               "/run/avahi-daemon/",
+                                                               "/run/systemd/userdb/",
+                                                               "/run/systemd/resolve",
+                                                               "/run/systemd/journal/",
+                                                               "/var/lib/sss/pipes/",
+                                                               "/run/unscd/",
+                                                               "/run/nslcd/"};
+    if (path.starts_with("/var/run/")) path.remove_prefix(std::string_view("/var").size());
+    return std::any_of(places.begin(), places.end(),
+                       [&](std::string_view place) { return path.starts_with(place); });
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,31 @@
+// What a supervisor refuses, as denials: the rule that refuses it, and the one line that would
+// allow it.
+#pragma once
+
+#include "sandbox/supervise/call_errands.h"
+#include "sandbox/supervise/denials.h"
+#include "sandbox/supervise/file_changes.h"
+#include "sandbox/supervise/socket_file.h"
+#include "sandbox/supervise/waiting_call.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ew::sandbox {
+
+Denial internet_denial(const WaitingCall& call);
+Denial abstract_socket_denial(const WaitingCall& call);
+
+// Returns nullopt if nothing was refused, or what is_tried_in_passing().
+std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
+                                    const ConnectResult& result);
+
+// Without pid and program.
+Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict);
+
+// Socket files that the C library and others try on the way to something else, and do without:
+// refused without a denial.
+bool is_tried_in_passing(std::string_view path);
+
+} // namespace ew::sandbox
