@@ -9,6 +9,7 @@
 #include "sandbox/launch/devices.h"
 #include "sandbox/launch/filter.h"
 #include "sandbox/launch/init_place.h"
+#include "sandbox/launch/planned_placeholders.h"
 #include "sandbox/launch/report.h"
 #include "sandbox/launch/unconfined.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
@@ -39,15 +40,6 @@ namespace ew::sandbox {
 namespace {
 
 constexpr int arguments_fd = 7;
-
-[[noreturn]] void refuse(const Error& error) {
-    wire::Record record;
-    record.kind = wire::RecordKind::refused;
-    record.value = static_cast<std::int64_t>(error.kind);
-    send(record,
-         fmt::format("{}{}{}{}{}{}", error.message, '\0', error.hint, '\0', error.path, '\0'));
-    leave();
-}
 
 // Everything else that the server has open is closed, before anything here can take time.
 void take_descriptors(const ChildDescriptors& descriptors) {
@@ -106,80 +98,6 @@ void put_at(int place, const std::string& content, bool is_sealed) {
     }
     if (::dup2(fd, place) < 0) refuse(os::system_error("the sandbox's orders", errno));
     ::close(fd);
-}
-
-Error not_held(Error error) {
-    if (error.kind != ErrorKind::internal) return error;
-    return {ErrorKind::sandbox_unavailable,
-            fmt::format("the command was not run: what protects its workspace cannot be made, or "
-                        "cannot be noted in the state directory: {}",
-                        error.message),
-            "see that both are writable and not full; XDG_STATE_HOME names another state "
-            "directory"};
-}
-
-// Told before it is made: who is killed before the hand-over leaves it to the server all the same.
-void announce(const std::string& path) {
-    wire::Record record;
-    record.kind = wire::RecordKind::placeholder;
-    send(record, path);
-}
-
-// The server keeps it locked from now on, and takes it away when all has ended.
-Result<void> hand_over(Result<Placeholder> placeholder) {
-    if (!placeholder) return not_held(std::move(placeholder.error()));
-    if (!placeholder->lock) return {};
-    wire::Record record;
-    record.kind = wire::RecordKind::placeholder;
-    send(record, placeholder->path, placeholder->lock.get());
-    return {};
-}
-
-bool is_there(const std::string& path) {
-    return static_cast<bool>(open_without_links(path, O_PATH));
-}
-
-// What is there already cannot be noted then, and need not be.
-void do_without_journal(const Plan& plan) {
-    const bool is_complete =
-        std::ranges::all_of(plan.placeholders, is_there) &&
-        std::ranges::all_of(plan.placeholder_files,
-                            [](const PlaceholderFile& file) { return is_there(file.path); });
-    if (is_complete) return;
-    refuse({ErrorKind::sandbox_unavailable,
-            "the command was not run: what protects its workspace has to be noted in a state "
-            "directory, and there is none",
-            "set HOME or XDG_STATE_HOME"});
-}
-
-// Each is a descriptor of the server while the command runs.
-void limit_placeholders(const Plan& plan) {
-    constexpr std::size_t most = 128;
-    const std::size_t count = plan.placeholders.size() + plan.placeholder_files.size();
-    if (count <= most) return;
-    refuse({ErrorKind::sandbox_unavailable,
-            fmt::format("the command was not run: {} places that are missing would have to be "
-                        "kept from being made, and {} can be",
-                        count, most),
-            "name fewer or narrower writable roots, or make what is missing: .git, .agents, .codex "
-            "and .execward in each root, and hooks and commondir in each repository"});
-}
-
-Result<void> make_placeholders(const Plan& plan, const std::string& journal) {
-    limit_placeholders(plan);
-    if (journal.empty()) {
-        do_without_journal(plan);
-        return {};
-    }
-    for (const std::string& path : plan.placeholders) {
-        announce(path);
-        TRY(hand_over(hold(path, journal)));
-    }
-    for (const PlaceholderFile& file : plan.placeholder_files) {
-        announce(file.path);
-        TRY(hand_over(hold_file(file.path, file.content, journal)));
-    }
-    return {};
 }
 
 void tell(const Plan& plan) {
@@ -266,7 +184,7 @@ Result<void> find_mount_points(const Plan& plan) {
     for (const Mount& mount : plan.mounts) {
         const bool is_made = !plan.reads_root || (!own.empty() && is_below(mount.path, own));
         const bool is_link = mount.kind == Mount::Kind::link;
-        if (!is_made && !is_link && !is_known(mount) && !is_there(mount.path))
+        if (!is_made && !is_link && !is_known(mount) && !exists_without_links(mount.path))
             return Error{
                 ErrorKind::sandbox_unavailable,
                 fmt::format("the command was not run: '{}' is gone", core::shortened(mount.path)),

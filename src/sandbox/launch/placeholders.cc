@@ -5,6 +5,7 @@
 #include "os/directory.h"
 #include "os/file_lock.h"
 #include "os/io.h"
+#include "sandbox/launch/placeholder_journal.h"
 #include "sandbox/plan/resolved_path.h"
 
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -27,105 +27,8 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::size_t longest_content = 64; // bytes of a file that stands in
-constexpr std::size_t longest_record = 8192;
-constexpr Millis patience{5000};  // for a lock, which others hold for a moment only
-constexpr int most_tries = 200;   // to lock an entry that others remove
-constexpr int most_exchanges = 8; // of a place by others while it is being locked
-
-// What the journal says of one path: "device inode\n", the path, a NUL, and for a file an '=' and
-// its content.
-struct Record {
-    dev_t device = 0;
-    ino_t inode = 0;
-    std::string path = {};
-    std::optional<std::string> content = {}; // absent: a directory
-
-    bool is(const struct stat& status) const {
-        return status.st_dev == device && status.st_ino == inode &&
-               (content ? S_ISREG(status.st_mode) : S_ISDIR(status.st_mode));
-    }
-};
-
-std::string encode(const Record& record) {
-    std::string text = fmt::format("{} {}\n{}", record.device, record.inode, record.path);
-    text.push_back('\0');
-    if (record.content) text.append("=").append(*record.content);
-    return text;
-}
-
-std::optional<Record> decode(std::string_view text) {
-    Record record;
-    const char* const end = text.data() + text.size();
-    const auto device = std::from_chars(text.data(), end, record.device);
-    if (device.ec != std::errc() || device.ptr == end || *device.ptr != ' ') return std::nullopt;
-    const auto inode = std::from_chars(device.ptr + 1, end, record.inode);
-    if (inode.ec != std::errc() || inode.ptr == end || *inode.ptr != '\n') return std::nullopt;
-    const std::string_view rest(inode.ptr + 1, static_cast<std::size_t>(end - inode.ptr - 1));
-    const std::size_t zero = rest.find('\0');
-    if (zero == std::string_view::npos || !rest.starts_with('/')) return std::nullopt;
-    record.path = rest.substr(0, zero);
-    const std::string_view after = rest.substr(zero + 1);
-    if (after.starts_with('=')) record.content = after.substr(1);
-    return record;
-}
-
-std::optional<std::string> read_all(int fd, std::size_t most) {
-    std::string text(most + 1, '\0');
-    const ssize_t count = ::pread(fd, text.data(), text.size(), 0);
-    if (count < 0 || static_cast<std::size_t>(count) > most) return std::nullopt;
-    text.resize(static_cast<std::size_t>(count));
-    return text;
-}
-
-bool is_same_file(int fd, int directory, const std::string& name) {
-    struct stat open = {};
-    struct stat there = {};
-    return ::fstat(fd, &open) == 0 &&
-           ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           open.st_dev == there.st_dev && open.st_ino == there.st_ino;
-}
-
-// One entry of the journal, locked against everybody else who works on the same path.
-class Entry {
-public:
-    static std::string name_for(const std::string& path) { return core::sha256(path); }
-
-    static Result<Entry> open(const std::string& journal, const std::string& name, int flags) {
-        Entry entry;
-        entry.path_ = journal + "/" + name;
-        for (int i = 0; i < most_tries; ++i) {
-            entry.file_.reset(
-                ::open(entry.path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
-            if (!entry.file_) return os::system_error(fmt::format("open {}", entry.path_), errno);
-            if (!os::lock_within(entry.file_.get(), LOCK_EX, patience)) break;
-            if (is_same_file(entry.file_.get(), AT_FDCWD, entry.path_)) return entry;
-        }
-        return Error{ErrorKind::sandbox_unavailable,
-                     fmt::format("the command was not run: {} is locked", entry.path_),
-                     "another program holds a lock on it"};
-    }
-
-    std::optional<Record> record() const {
-        const std::optional<std::string> text = read_all(file_.get(), longest_record);
-        return text ? decode(*text) : std::nullopt;
-    }
-
-    bool write(const Record& record) const {
-        const std::string text = encode(record);
-        // Killed between the two, it still says where something may be.
-        return text.size() <= longest_record &&
-               ::pwrite(file_.get(), text.data(), text.size(), 0) ==
-                   static_cast<ssize_t>(text.size()) &&
-               ::ftruncate(file_.get(), static_cast<off_t>(text.size())) == 0;
-    }
-
-    void remove() const { (void)::unlink(path_.c_str()); } // if it fails, a later sweep does it
-
-private:
-    Entry() = default;
-    std::string path_;
-    UniqueFd file_;
-};
+constexpr Millis patience{5000};            // for a lock, which others hold for a moment only
+constexpr int most_exchanges = 8;           // of a place by others while it is being locked
 
 // Where a place is: its directory, opened without following links, since what others may write can
 // have been exchanged for one at any time.
@@ -152,7 +55,7 @@ struct Spot {
     }
 };
 
-bool is_untouched(const Record& record, int place) {
+bool is_untouched(const PlaceholderRecord& record, int place) {
     struct stat status = {};
     if (::fstat(place, &status) != 0 || !record.is(status)) return false;
     if (!record.content) return true; // rmdir(2) removes only what is empty
@@ -160,7 +63,7 @@ bool is_untouched(const Record& record, int place) {
     return content && *content == *record.content && status.st_nlink == 1;
 }
 
-bool note(const Entry& entry, Record record, int place) {
+bool note(const JournalEntry& entry, PlaceholderRecord record, int place) {
     struct stat status = {};
     if (::fstat(place, &status) != 0) return false;
     record.device = status.st_dev;
@@ -185,7 +88,7 @@ std::string first_name(const std::string& journal, const std::string& path) {
 }
 
 // Errors: something has its name already, or it cannot have one.
-Result<void> give_name(const Record& record, const Spot& from) {
+Result<void> give_name(const PlaceholderRecord& record, const Spot& from) {
     const int directory = from.directory.get();
     const char* const old = from.name.c_str();
     const std::string name = record.path.substr(record.path.rfind('/') + 1);
@@ -200,7 +103,7 @@ Result<void> give_name(const Record& record, const Spot& from) {
     return cannot_make(record.path, error);
 }
 
-UniqueFd make_at(const Record& record, const Spot& spot) {
+UniqueFd make_at(const PlaceholderRecord& record, const Spot& spot) {
     const int directory = spot.directory.get();
     if (!record.content) {
         const bool is_made = ::mkdirat(directory, spot.name.c_str(), 0755) == 0;
@@ -212,7 +115,7 @@ UniqueFd make_at(const Record& record, const Spot& spot) {
 }
 
 // Makes it under its first name, notes it, and gives it the name of its path.
-Result<UniqueFd> make_noted(const Entry& entry, const Record& record, Spot spot,
+Result<UniqueFd> make_noted(const JournalEntry& entry, const PlaceholderRecord& record, Spot spot,
                             const std::string& journal) {
     const bool is_file = record.content.has_value();
     spot.name = first_name(journal, record.path);
@@ -232,7 +135,8 @@ Result<UniqueFd> make_noted(const Entry& entry, const Record& record, Spot spot,
 
 // The file appears with its content and already noted, where the file system has files without a
 // name (open(2), O_TMPFILE). Empty: not so here.
-UniqueFd make_unnamed(const Entry& entry, const Record& record, const Spot& spot) {
+UniqueFd make_unnamed(const JournalEntry& entry, const PlaceholderRecord& record,
+                      const Spot& spot) {
     const int directory = spot.directory.get();
     const UniqueFd place(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644));
     if (!place || ::fchmod(place.get(), 0644) != 0 || !write_whole(place.get(), *record.content) ||
@@ -245,13 +149,13 @@ UniqueFd make_unnamed(const Entry& entry, const Record& record, const Spot& spot
 }
 
 // What there is, or a new one. Empty: something else is there, which is not for us.
-Result<UniqueFd> open_or_make(const Entry& entry, const Record& record,
+Result<UniqueFd> open_or_make(const JournalEntry& entry, const PlaceholderRecord& record,
                               const std::string& journal) {
     Spot spot = Spot::at(record.path);
     if (!spot.directory) return cannot_make(record.path, errno);
     struct stat status = {};
     if (::fstatat(spot.directory.get(), spot.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        const std::optional<Record> known = entry.record();
+        const std::optional<PlaceholderRecord> known = entry.record();
         if (!known || !known->is(status)) entry.remove(); // not ours
         UniqueFd place = spot.open(record.content.has_value());
         if (!place && errno == ENOENT) return cannot_make(record.path, ENOENT); // gone meanwhile
@@ -264,18 +168,11 @@ Result<UniqueFd> open_or_make(const Entry& entry, const Record& record,
     return make_noted(entry, record, std::move(spot), journal);
 }
 
-void make_journal(const std::string& journal) {
-    if (::mkdir(journal.c_str(), 0700) == 0 || errno != ENOENT) return;
-    for (std::size_t slash = journal.find('/', 1); slash != std::string::npos;
-         slash = journal.find('/', slash + 1))
-        (void)::mkdir(journal.substr(0, slash).c_str(), 0700);
-    (void)::mkdir(journal.c_str(), 0700); // if that fails, opening an entry tells
-}
-
-Result<Placeholder> hold_place(Record record, const std::string& journal) {
+Result<Placeholder> hold_place(PlaceholderRecord record, const std::string& journal) {
     make_journal(journal);
     for (int left = most_exchanges;; --left) {
-        const Entry entry = TRY(Entry::open(journal, Entry::name_for(record.path), O_CREAT));
+        const JournalEntry entry =
+            TRY(JournalEntry::open(journal, JournalEntry::name_for(record.path), O_CREAT));
         Result<UniqueFd> place = open_or_make(entry, record, journal);
         if (!place) {
             entry.remove();
@@ -311,7 +208,7 @@ bool holds_only_ours(int fd, const std::string& path, const std::string& journal
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..") continue;
-        const std::string note = Entry::name_for(joined(path, name));
+        const std::string note = JournalEntry::name_for(joined(path, name));
         if (::access(joined(journal, note).c_str(), F_OK) != 0) return false;
     }
     return true;
@@ -328,8 +225,8 @@ Spot spot_of(int place, const std::string& otherwise) {
 
 // The entry is locked. Removes the place if it is still ours and nobody holds it; keeps the entry
 // only where somebody does, or where a placeholder is in it.
-void remove_unheld(const Entry& entry, const Record& record, int place, const Spot& spot,
-                   const std::string& journal) {
+void remove_unheld(const JournalEntry& entry, const PlaceholderRecord& record, int place,
+                   const Spot& spot, const std::string& journal) {
     if (!spot.directory || !is_untouched(record, place) || !spot.has(place)) return entry.remove();
     if (::flock(place, LOCK_EX | LOCK_NB) != 0) return; // the last holder does it
     const int result = spot.remove(record.content.has_value());
@@ -340,7 +237,8 @@ void remove_unheld(const Entry& entry, const Record& record, int place, const Sp
 }
 
 // What a start that was killed was about to give its name to.
-void remove_unfinished(const Record& record, const Spot& beside, const std::string& journal) {
+void remove_unfinished(const PlaceholderRecord& record, const Spot& beside,
+                       const std::string& journal) {
     const int error = errno;
     (void)::unlinkat(beside.directory.get(), first_name(journal, record.path).c_str(),
                      record.content ? 0 : AT_REMOVEDIR);
@@ -350,9 +248,9 @@ void remove_unfinished(const Record& record, const Spot& beside, const std::stri
 // `place`: the open placeholder, or what may be it; empty: whatever is at the path of the entry.
 // Returns the directory that it was in, if that is known.
 UniqueFd clear(const std::string& journal, const std::string& name, UniqueFd place) {
-    Result<Entry> entry = Entry::open(journal, name, 0);
+    Result<JournalEntry> entry = JournalEntry::open(journal, name, 0);
     if (!entry) return {}; // not ours
-    const std::optional<Record> record = entry->record();
+    const std::optional<PlaceholderRecord> record = entry->record();
     if (!record) {
         entry->remove();
         return {};
@@ -373,7 +271,7 @@ UniqueFd clear(const std::string& journal, const std::string& name, UniqueFd pla
 } // namespace
 
 Result<Placeholder> hold(const std::string& path, const std::string& journal) {
-    Record record;
+    PlaceholderRecord record;
     record.path = path;
     return hold_place(std::move(record), journal);
 }
@@ -381,7 +279,7 @@ Result<Placeholder> hold(const std::string& path, const std::string& journal) {
 Result<Placeholder> hold_file(const std::string& path, const std::string& content,
                               const std::string& journal) {
     CHECK(content.size() <= longest_content);
-    Record record;
+    PlaceholderRecord record;
     record.path = path;
     record.content = content;
     return hold_place(std::move(record), journal);
@@ -389,10 +287,10 @@ Result<Placeholder> hold_file(const std::string& path, const std::string& conten
 
 void release(Placeholder placeholder, const std::string& journal) {
     std::string path = std::move(placeholder.path);
-    UniqueFd above = clear(journal, Entry::name_for(path), std::move(placeholder.lock));
+    UniqueFd above = clear(journal, JournalEntry::name_for(path), std::move(placeholder.lock));
     // An outer one may have been released before, when it was not empty yet.
     for (path = parent_of(path); path != "/"; path = parent_of(path)) {
-        const std::string name = Entry::name_for(path);
+        const std::string name = JournalEntry::name_for(path);
         if (::access(joined(journal, name).c_str(), F_OK) != 0) return;
         UniqueFd place;
         if (above) place.reset(::openat(above.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -416,9 +314,8 @@ void sweep(const std::string& journal) {
         if (entry->d_name[0] == '.') continue;
         const UniqueFd file(::openat(::dirfd(directory.get()), entry->d_name,
                                      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-        const std::optional<std::string> text =
-            file ? read_all(file.get(), longest_record) : std::nullopt;
-        const std::optional<Record> record = text ? decode(*text) : std::nullopt;
+        const std::optional<PlaceholderRecord> record =
+            file ? read_record(file.get()) : std::nullopt;
         found.emplace_back(record ? record->path : "", entry->d_name);
     }
     std::ranges::sort(found, std::greater<>()); // inner before outer

@@ -1,5 +1,6 @@
 #include "sandbox/launch/report.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,15 @@ namespace ew::sandbox {
 void leave() {
     constexpr int not_run = 125;
     ::_exit(not_run);
+}
+
+void refuse(const Error& error) {
+    wire::Record record;
+    record.kind = wire::RecordKind::refused;
+    record.value = static_cast<std::int64_t>(error.kind);
+    send(record,
+         fmt::format("{}{}{}{}{}{}", error.message, '\0', error.hint, '\0', error.path, '\0'));
+    leave();
 }
 
 void send(wire::Record record, std::string_view text, int descriptor) {

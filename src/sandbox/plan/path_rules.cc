@@ -1,9 +1,9 @@
 #include "sandbox/plan/path_rules.h"
 
 #include "sandbox/plan/glob_expansion.h"
+#include "sandbox/plan/imposed_rules.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -58,12 +58,7 @@ public:
             put("/", {State::write, ResolvedPath::Kind::directory});
         }
         TRY(find_workspace());
-        if (policy_.has_private_tmp) add_private_tmp();
-        if (policy_.file_system == FileSystem::restricted) add_private_run();
-        for (const std::string& path : context_.hidden)
-            TRY(hide(path));
-        for (const std::string& path : context_.read_only)
-            TRY(close(path));
+        TRY(impose_rules(rules_, policy_, context_));
         return std::move(rules_);
     }
 
@@ -177,7 +172,6 @@ private:
         rule.is_optional = entry.skip_if_missing;
         rule.is_temporary = is_temporary || is_for_temporary_files(place.path);
         put(place.path, rule);
-        return;
     }
 
     void add_special(const Entry& entry) {
@@ -193,7 +187,6 @@ private:
         case Special::slash_tmp: return add_path(joined("/tmp", entry.path), entry, true);
         case Special::unknown: return;
         }
-        return;
     }
 
     void add_tmpdir(Entry entry) {
@@ -236,13 +229,11 @@ private:
         entry.skip_if_missing = true;
         for (const std::string_view place : minimal_places)
             add_path(std::string(place), entry);
-        return;
     }
 
     void add_below(const std::vector<std::string>& roots, const Entry& entry) {
         for (const std::string& root : roots)
             add_path(joined(root, entry.path), entry);
-        return;
     }
 
     Result<void> add_glob(const Entry& entry) {
@@ -308,80 +299,6 @@ private:
             if (std::ranges::find(rules_.workspace, place.path) == rules_.workspace.end())
                 rules_.workspace.push_back(place.path);
         }
-        return {};
-    }
-
-    // What is named below it stays the machine's, as do the workspace and the directory of the
-    // command; if one of these is /tmp itself, then only where the policy grants it.
-    void add_private_tmp() {
-        const ResolvedPath tmp = locate("/tmp");
-        if (tmp.kind != ResolvedPath::Kind::directory) return;
-        std::vector<std::pair<std::string, State>> shown;
-        for (const std::string& path : rules_.workspace) {
-            const State state = rules_.covering(path);
-            if (is_below(path, tmp.path) && (state == State::read || state == State::write))
-                shown.emplace_back(path, state);
-        }
-        rules_.at.try_emplace(tmp.path, PathRule{State::own_tmp, ResolvedPath::Kind::directory});
-        for (const auto& [path, state] : shown)
-            rules_.at.try_emplace(path, PathRule{state, ResolvedPath::Kind::directory});
-    }
-
-    // Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). What is in it comes
-    // and goes with them, so all of it is hidden, and the user's own is made anew.
-    void add_private_run() {
-        const ResolvedPath users = locate("/run/user");
-        if (users.kind != ResolvedPath::Kind::directory) return;
-        for (std::string above = users.path; above != "/"; above = parent_of(above)) {
-            const auto rule = rules_.at.find(above);
-            if (rule == rules_.at.end()) continue;
-            if (rule->second.state == State::read || rule->second.state == State::write) return;
-        }
-        const PathRule own{State::own_directory, ResolvedPath::Kind::directory};
-        rules_.at.try_emplace(users.path, own);
-        const std::string user = joined(users.path, std::to_string(::geteuid()));
-        if (locate_last(user).kind == ResolvedPath::Kind::directory)
-            rules_.at.try_emplace(user, own);
-    }
-
-    // What the next start reads would be something else if a link on the way to it were.
-    Result<void> check_links(const std::string& path) const {
-        for (const Link& link : way_to(path).links)
-            if (rules_.can_replace(link.path))
-                return unplannable(
-                    fmt::format("'{}' is execward's own and leads through '{}', a link where the "
-                                "command may write",
-                                path, link.path),
-                    "put a directory in the place of the link, or name what is behind it "
-                    "(XDG_CONFIG_HOME, XDG_STATE_HOME); or work in a narrower workspace");
-        return {};
-    }
-
-    Result<void> hide(const std::string& path) {
-        if (!path.starts_with('/')) return {};
-        TRY(check_links(path));
-        const ResolvedPath place = locate(path);
-        for (const std::string& root : rules_.workspace)
-            if (is_at_or_below(root, place.path))
-                return unplannable(
-                    fmt::format("'{}' lies in '{}', which no sandbox may see", root, path),
-                    "it holds execward's own settings and records; work elsewhere");
-        for (auto rule = rules_.at.begin(); rule != rules_.at.end();)
-            rule =
-                is_at_or_below(rule->first, place.path) ? rules_.at.erase(rule) : std::next(rule);
-        rules_.at.emplace(place.path, PathRule{State::denied, place.kind});
-        return {};
-    }
-
-    Result<void> close(const std::string& path) {
-        if (!path.starts_with('/')) return {};
-        TRY(check_links(path));
-        const ResolvedPath place = locate(path);
-        if (!place.exists() || rules_.covering(place.path) != State::write) return {};
-        for (auto& [at, rule] : rules_.at)
-            if (rule.state == State::write && is_at_or_below(at, place.path))
-                rule.state = State::read;
-        rules_.at.try_emplace(place.path, PathRule{State::read, place.kind});
         return {};
     }
 

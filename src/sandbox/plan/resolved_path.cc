@@ -184,4 +184,8 @@ UniqueFd open_without_links(const std::string& path, int flags) {
     return place;
 }
 
+bool exists_without_links(const std::string& path) {
+    return static_cast<bool>(open_without_links(path, O_PATH));
+}
+
 } // namespace ew::sandbox

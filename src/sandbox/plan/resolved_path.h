@@ -75,4 +75,7 @@ Making making_of(const std::string& path);
 // may write could lead anywhere by now. Empty, with errno: it cannot be opened; ELOOP for a link.
 UniqueFd open_without_links(const std::string& path, int flags);
 
+// Is there something at the path, without a link on the way?
+bool exists_without_links(const std::string& path);
+
 } // namespace ew::sandbox

@@ -1,0 +1,16 @@
+// Makes the placeholders that a plan needs, in the process that becomes the sandbox, and hands them
+// over to the server.
+#pragma once
+
+#include "base/result.h"
+#include "sandbox/plan/plan.h"
+
+#include <string>
+
+namespace ew::sandbox {
+
+// Refuses the launch if there are too many, or if there is no journal for one that is missing.
+// Errors: something has changed since the plan was made.
+Result<void> make_placeholders(const Plan& plan, const std::string& journal);
+
+} // namespace ew::sandbox
