@@ -76,14 +76,12 @@ std::string shell_in_user_database() {
 Result<ShellProgram> find_shell(const std::optional<std::string>& wanted) {
     if (wanted) return find_wanted(*wanted);
     const char* const variable = std::getenv("SHELL");
-    return find_shell(wanted, {variable != nullptr ? variable : "", shell_in_user_database()});
+    return find_login_shell({variable != nullptr ? variable : "", shell_in_user_database()});
 }
 
-Result<ShellProgram> find_shell(const std::optional<std::string>& wanted,
-                                const std::vector<std::string>& login_shells) {
-    if (wanted) return find_wanted(*wanted);
+Result<ShellProgram> find_login_shell(const std::vector<std::string>& candidates) {
     const TrustedPrograms trust(TrustPlaces{});
-    for (const std::string& path : login_shells) {
+    for (const std::string& path : candidates) {
         if (path.empty() || path.front() != '/' || !is_known(name_of(path))) continue;
         if (is_executable_file(path) && trust.is_trusted_file(path))
             return ShellProgram{name_of(path), path};

@@ -22,9 +22,8 @@ struct ShellProgram {
 // The user database may be on a network: call this once, not for each command.
 Result<ShellProgram> find_shell(const std::optional<std::string>& wanted);
 
-// The same, with a list of login shells to consider, best first.
-Result<ShellProgram> find_shell(const std::optional<std::string>& wanted,
-                                const std::vector<std::string>& login_shells);
+// The login shell as above, with the paths to consider, best first.
+Result<ShellProgram> find_login_shell(const std::vector<std::string>& candidates);
 
 std::vector<std::string> shell_argv(const ShellProgram& shell, bool login,
                                     const std::string& script);

@@ -86,7 +86,6 @@ private:
         case State::own_directory: return place_own(path, Kind::private_directory, rule.state);
         case State::unseen: return;
         }
-        return;
     }
 
     void place_writable(const std::string& path, const PathRule& rule) {
@@ -117,7 +116,6 @@ private:
             join(path, rule);
         }
         enter(path, State::read);
-        return;
     }
 
     void place_hidden(const std::string& path, const PathRule& rule) {
@@ -131,7 +129,6 @@ private:
             join(path, rule);
         }
         enter(path, State::denied);
-        return;
     }
 
     void place_own(const std::string& path, Kind kind, State state) {
@@ -163,7 +160,6 @@ private:
         mount(path, rule.state == State::denied ? Kind::hidden : Kind::read_only);
         pin_above(path);
         enter(path, rule.state);
-        return;
     }
 
     void add_placeholder(const std::string& path) {

@@ -22,7 +22,7 @@ std::string absolute_or(const char* path, std::string otherwise) {
     return path != nullptr && path[0] == '/' ? std::string(path) : std::move(otherwise);
 }
 
-protocol::Shell find_shell() {
+protocol::Shell shell_of_user() {
     const std::array<std::string, 3> candidates = {absolute_or(std::getenv("SHELL"), "/bin/bash"),
                                                    "/bin/bash", "/bin/sh"};
     for (const std::string& path : candidates)
@@ -39,7 +39,7 @@ std::string working_directory() {
 
 protocol::EnvironmentInfo look_around() {
     protocol::EnvironmentInfo info;
-    info.shell = find_shell();
+    info.shell = shell_of_user();
     info.executor_version = program_version;
     info.cwd.native = working_directory();
     const std::string home = absolute_or(std::getenv("HOME"), "");

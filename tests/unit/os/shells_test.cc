@@ -10,6 +10,7 @@
 
 using ew::ErrorKind;
 using ew::Result;
+using ew::os::find_login_shell;
 using ew::os::find_shell;
 using ew::os::shell_argv;
 using ew::os::ShellProgram;
@@ -19,7 +20,7 @@ using ew::test::TempDirectory;
 TEST_SUITE_BEGIN("os/shells");
 
 TEST_CASE("the login shell is taken if it is a known one of the system") {
-    Result<ShellProgram> shell = find_shell(std::nullopt, {"/bin/dash", "/bin/bash"});
+    Result<ShellProgram> shell = find_login_shell({"/bin/dash", "/bin/bash"});
 
     REQUIRE(shell);
     CHECK(shell->name == "dash");
@@ -28,7 +29,7 @@ TEST_CASE("the login shell is taken if it is a known one of the system") {
 
 TEST_CASE("a login shell that is unknown, missing or relative gives way to the next") {
     Result<ShellProgram> shell =
-        find_shell(std::nullopt, {"", "/usr/bin/fish", "/missing/bash", "bash", "/bin/sh"});
+        find_login_shell({"", "/usr/bin/fish", "/missing/bash", "bash", "/bin/sh"});
 
     REQUIRE(shell);
     CHECK(shell->path == "/bin/sh");
@@ -39,7 +40,7 @@ TEST_CASE("a login shell where anybody could have put it is not taken") {
     const std::string fake = place.write("bash", "#!/bin/sh\n");
     ::chmod(fake.c_str(), 0755);
 
-    Result<ShellProgram> shell = find_shell(std::nullopt, {fake});
+    Result<ShellProgram> shell = find_login_shell({fake});
 
     REQUIRE(shell);
     CHECK(shell->path != fake);
@@ -54,7 +55,7 @@ TEST_CASE("a link to a shell where anybody could have put it is no login shell e
     REQUIRE(::symlink("/bin/sh", place.path("zsh").c_str()) == 0);
 
     for (const std::string& fake : {open + "/zsh", place.path("zsh")}) {
-        Result<ShellProgram> shell = find_shell(std::nullopt, {fake, "/bin/sh"});
+        Result<ShellProgram> shell = find_login_shell({fake, "/bin/sh"});
         REQUIRE(shell);
         CHECK(shell->path == "/bin/sh");
     }
@@ -76,7 +77,7 @@ TEST_CASE("a shell that is asked for by its path is found, and trusted only in i
 }
 
 TEST_CASE("a shell that is asked for by name is the system's") {
-    Result<ShellProgram> shell = find_shell("sh", {"/bin/bash"});
+    Result<ShellProgram> shell = find_shell("sh");
 
     REQUIRE(shell);
     CHECK(shell->name == "sh");
