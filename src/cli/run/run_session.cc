@@ -72,7 +72,7 @@ private:
     void on_signals(TimePoint now);
     void on_ending(int signal, TimePoint now);
     void reap();
-    void end_group() const;
+    void end_group();
     void suspend();
     void come_forward();
     void pass_size();
@@ -83,7 +83,7 @@ private:
     bool may_read_input(TimePoint now);
 
     void signal_command(int signal) const;
-    void kill_sandbox() const;
+    void kill_sandbox();
     void release_placeholders();
     int conclude();
 
@@ -255,7 +255,7 @@ void Session::reap() {
 
 // On a machine without namespaces the command is the process that we have started, and what it
 // leaves in its group has to be ended. Until it is reaped, the group's number cannot be another's.
-void Session::end_group() const {
+void Session::end_group() {
     const pid_t command = run_->spawned().pid;
     siginfo_t info = {};
     if (sandbox_status_ || run_->leader() != command) return;
@@ -361,7 +361,7 @@ void Session::signal_command(int signal) const {
 // The first process of the sandbox dies with the one that we started, and everything with it; but
 // not in its first moments, when it is in the group of that one still. On a machine without
 // namespaces there is the process group alone.
-void Session::kill_sandbox() const {
+void Session::kill_sandbox() {
     if (sandbox_status_) return;
     signal_command(SIGKILL);
     const pid_t started = run_->spawned().pid; // not reaped yet, so it is this process

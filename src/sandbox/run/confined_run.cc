@@ -1,13 +1,19 @@
 #include "sandbox/run/confined_run.h"
 
 #include "sandbox/run/placeholder_cleanup.h"
-#include "sandbox/supervise/supervision.h"
+#include "sandbox/supervise/supervisor.h"
 
 #include <unistd.h>
 
 #include <utility>
 
 namespace ew::sandbox {
+
+// Out of line: the header does not know the supervisor.
+ConfinedRun::ConfinedRun() = default;
+ConfinedRun::~ConfinedRun() = default;
+ConfinedRun::ConfinedRun(ConfinedRun&&) noexcept = default;
+ConfinedRun& ConfinedRun::operator=(ConfinedRun&&) noexcept = default;
 
 Result<ConfinedRun> ConfinedRun::begin(LaunchOrder order) {
     ConfinedRun run;
@@ -37,6 +43,14 @@ std::vector<std::string> ConfinedRun::stand_ins() const {
 
 std::optional<int> ConfinedRun::wait_status() {
     return launch_ ? launch_->wait_status() : std::nullopt;
+}
+
+int ConfinedRun::supervisor_fd() const {
+    return supervisor_ ? supervisor_->fd() : -1;
+}
+
+const DenialLog& ConfinedRun::denials() const {
+    return supervisor_ ? supervisor_->denials() : denials_;
 }
 
 void ConfinedRun::on_supervisor(TimePoint now) {

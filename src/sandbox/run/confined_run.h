@@ -9,7 +9,8 @@
 #include "os/spawn.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/guarantees.h"
-#include "sandbox/supervise/supervisor.h"
+#include "sandbox/supervise/denials.h"
+#include "sandbox/supervise/supervision.h"
 
 #include <sys/types.h>
 
@@ -20,10 +21,17 @@
 
 namespace ew::sandbox {
 
+class Supervisor;
+
 class ConfinedRun {
 public:
     // The parent of the program is this process. Errors: as Launch::begin.
     static Result<ConfinedRun> begin(LaunchOrder order);
+    ~ConfinedRun();
+    ConfinedRun(ConfinedRun&&) noexcept;
+    ConfinedRun& operator=(ConfinedRun&&) noexcept;
+    ConfinedRun(const ConfinedRun&) = delete;
+    ConfinedRun& operator=(const ConfinedRun&) = delete;
 
     // outcome() is not known yet, and end() has not been called.
     bool is_starting() const { return launch_ && !is_decided_; }
@@ -59,11 +67,10 @@ public:
     std::optional<int> wait_status();
 
     // Returns -1 if no calls are answered.
-    int supervisor_fd() const { return supervisor_ ? supervisor_->fd() : -1; }
-
+    int supervisor_fd() const;
     void on_supervisor(TimePoint now);
 
-    const DenialLog& denials() const { return supervisor_ ? supervisor_->denials() : denials_; }
+    const DenialLog& denials() const;
 
     // All processes in the sandbox have ended, or none has begun. Drops everything that they needed
     // and begins to remove the placeholders. Errors: the placeholders stay until sweep() finds
@@ -89,7 +96,7 @@ public:
     std::optional<TimePoint> next_deadline() const;
 
 private:
-    ConfinedRun() = default;
+    ConfinedRun();
 
     std::unique_ptr<Launch> launch_;         // null after end()
     std::unique_ptr<Supervisor> supervisor_; // null: no calls are answered

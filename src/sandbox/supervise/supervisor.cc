@@ -10,7 +10,9 @@
 
 #include <cerrno>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace ew::sandbox {
 
