@@ -25,8 +25,6 @@ constexpr std::string_view update_header = "*** Update File:";
 constexpr std::string_view move_header = "*** Move to:";
 constexpr std::string_view end_of_file = "*** End of File";
 
-constexpr std::string_view empty_message = "the patch is empty: it changes no file";
-
 Error wrong(std::size_t number, std::string_view what, std::string hint = {}) {
     return {.kind = ErrorKind::invalid_params,
             .message = fmt::format("line {}: {}", number, what),
@@ -342,27 +340,9 @@ Result<Patch> parse(std::string_view text) {
     const Section body = TRY(body_of(whole));
     TRY(Reader(body, is_crlf(whole), patch).read());
     if (patch.changes.empty())
-        return Error{ErrorKind::invalid_params, std::string(empty_message),
+        return Error{ErrorKind::invalid_params, "the patch is empty: it changes no file",
                      "add, delete or update at least one file"};
     TRY(check_paths(patch));
-    return patch;
-}
-
-bool says_empty(const Error& error) {
-    return error.kind == ErrorKind::invalid_params && error.message == empty_message;
-}
-
-Patch parse_unfinished(std::string_view text) {
-    text = text.substr(0, longest_patch);
-    const std::size_t newline = text.rfind('\n');
-    text = newline == std::string_view::npos ? std::string_view() : text.substr(0, newline + 1);
-    const std::vector<TextLine> lines = lines_of(text, most_lines);
-    Section section = without_blank_ends({lines});
-    if (!section.lines.empty() && begins_here_document(section.lines.front().text))
-        section = without_blank_ends(without_first(section));
-    Patch patch;
-    if (section.lines.empty() || trimmed(section.lines.front().text) != first_line) return patch;
-    (void)Reader(without_first(section), is_crlf(section), patch).read(); // an error ends it
     return patch;
 }
 

@@ -30,11 +30,4 @@ constexpr std::size_t longest_path = 4095;  // bytes; PATH_MAX without its NUL
 // Errors: invalid_params ("line 3: …"), limit.
 Result<Patch> parse(std::string_view text);
 
-// Returns true if this is the error of parse() for a valid patch without changes.
-bool says_empty(const Error& error);
-
-// Returns the changes in an incomplete patch, to show progress. More text never reduces them. After
-// an error the rest is not read. A line counts when its line end has arrived.
-Patch parse_unfinished(std::string_view text);
-
 } // namespace ew::patch

@@ -102,7 +102,6 @@ public:
     // Returns the single number that a pragma yields.
     Result<std::int64_t> number_of(std::string_view sql);
 
-    std::int64_t last_id() const;      // of the last inserted row
     std::int64_t changed_rows() const; // by the last statement
 
     // Returns true if the path now leads to a different file than at open(), or to none.

@@ -315,7 +315,7 @@ TEST_CASE("on every way through, files are changed with approval and a journal, 
     ew::test::Random random(2026);
     int settled = 0;
 
-    for (int round = 0; round < 5'000; round++) {
+    for (int round = 0; round < 20'000; round++) {
         Walk walk(random.below(8) == 0 ? Purpose::check : Purpose::apply);
         for (int length = 0; length < 40 && !is_answered(walk.state()); length++) {
             const bool was_settling = std::holds_alternative<state::Settling>(walk.state());
@@ -325,7 +325,7 @@ TEST_CASE("on every way through, files are changed with approval and a journal, 
         walk.take(events[random.below(events.size())]);
     }
 
-    CHECK(settled > 50);
+    CHECK(settled > 100);
 }
 
 TEST_CASE("a patch that was checked only is never asked about, noted or applied") {
