@@ -152,7 +152,8 @@ void read_variables(const Table& table, TableReader& reader, core::Variables& ou
     for (const toml::Member& member : table.members) {
         const auto* const text = std::get_if<std::string>(&member.value.is);
         if (member.name.empty() || member.name.find_first_of(impossible) != std::string::npos)
-            reader.complain(member.position, "the name of a variable is not empty and has no =");
+            reader.complain(member.position,
+                            "expected a variable name that is not empty and has no =");
         else if (text == nullptr || has_nul(*text))
             reader.complain(member.value.position,
                             fmt::format("variable '{}': expected a string without NUL, found {}",

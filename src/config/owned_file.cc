@@ -33,7 +33,8 @@ Result<FileText> read_regular_file(int directory, const std::string& name, std::
     if (!file) return failed("opened");
     FileText read;
     if (::fstat(file.get(), &read.info) != 0) return failed("read");
-    if (!S_ISREG(read.info.st_mode)) return Error{ErrorKind::config_invalid, "is no regular file"};
+    if (!S_ISREG(read.info.st_mode))
+        return Error{ErrorKind::config_invalid, "is not a regular file"};
     constexpr std::size_t step = 64 << 10;
     for (std::size_t size = 0;;) {
         read.text.resize(std::min(size + step, most + 1));

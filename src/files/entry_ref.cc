@@ -35,8 +35,9 @@ Failure read_link(const std::string& path, const EntryRef& place, std::string& t
     struct stat status = {};
     if (!link || ::fstat(link.get(), &status) != 0 || !S_ISLNK(status.st_mode)) return {};
     if (!may_be_followed(place.directory.get(), status))
-        return failed(Trouble::permission, path,
-                      "leads over a link of another user in a directory that all may write to");
+        return failed(
+            Trouble::permission, path,
+            "leads through a symbolic link of another user in a directory that all may write to");
     target = link_text(link.get(), "");
     if (target.empty()) return failed(path, errno);
     return {};

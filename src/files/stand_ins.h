@@ -42,7 +42,7 @@ private:
 
 // The failure of an attempt to create a file where a placeholder is.
 inline Failure protects(const std::string& path) {
-    return failed(Trouble::read_only, path, "is protected in the sandbox, and not there");
+    return failed(Trouble::read_only, path, "is protected in the sandbox and does not exist");
 }
 
 } // namespace ew::files

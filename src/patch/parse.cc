@@ -78,7 +78,7 @@ Section without_here_document(Section section) {
 // Returns the lines between the first and the last line of the patch.
 Result<Section> body_of(Section section) {
     if (section.lines.empty())
-        return wrong(1, fmt::format("there is nothing: expected `{}`", first_line));
+        return wrong(1, fmt::format("the patch is empty: expected `{}`", first_line));
     if (trimmed(section.lines.front().text) != first_line)
         return wrong(section.number,
                      fmt::format("the first line is {}: expected `{}`",
@@ -196,10 +196,11 @@ private:
         if (trimmed(line()) == last_line)
             return wrong(number(), fmt::format("`{}` before the end of the patch", last_line),
                          "put all files between one first and one last line");
-        return wrong(number(),
-                     fmt::format("{} begins no change: expected `{}`, `{}` or `{}` with a path",
-                                 quoted(line()), add_header, delete_header, update_header),
-                     "each line of an added file begins with +, an empty one too");
+        return wrong(
+            number(),
+            fmt::format("{} does not begin a change: expected `{}`, `{}` or `{}` with a path",
+                        quoted(line()), add_header, delete_header, update_header),
+            "each line of an added file begins with +, an empty one too");
     }
 
     void read_contents(Addition& addition) {

@@ -107,8 +107,8 @@ Result<Peer> peer_of(const json::Value* answer) {
     if (answer != nullptr) wrong = json::read_value(answer->element, result, {});
     if (wrong)
         return Error{ErrorKind::environment_unavailable,
-                     fmt::format("its answer to initialize is none: {}: expected {}", wrong->path,
-                                 wrong->expected)};
+                     fmt::format("its answer to initialize is invalid: {}: expected {}",
+                                 wrong->path, wrong->expected)};
     Peer peer;
     peer.name = "exec-server";
     if (result.server) {

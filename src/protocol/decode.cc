@@ -35,7 +35,7 @@ std::optional<json::Mismatch> read_members(json::Element element, Struct& out) {
 }
 
 json::Mismatch excluded(std::string member, std::string_view other) {
-    return {std::move(member), fmt::format("not to be there beside {}", other)};
+    return {std::move(member), fmt::format("to be absent, because of {}", other)};
 }
 
 json::Mismatch missing(std::string member, std::string_view because) {

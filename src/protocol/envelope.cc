@@ -82,7 +82,7 @@ Message MessageReader::read(std::string_view text) {
 
     const Envelope envelope = read_envelope(object);
     if (!envelope.duplicate.empty())
-        return refuse(fmt::format("the member \"{}\" is there twice", envelope.duplicate));
+        return refuse(fmt::format("the member \"{}\" occurs twice", envelope.duplicate));
     if (!envelope.method) {
         if (!envelope.result && !envelope.error)
             return refuse("neither a method nor an answer to something we asked");

@@ -73,7 +73,7 @@ Result<void> check_owner(const std::string& path, const std::string& name, const
                            "run this as its owner, or name another file with --database");
     if ((is.st_mode & others_write) == 0) return {};
     return unavailable(path, fmt::format("others can write to {}", name),
-                       fmt::format("look who did, then: chmod go-w '{}'", name));
+                       fmt::format("find out who changed it, then run: chmod go-w '{}'", name));
 }
 
 Result<void> check_directory(const std::string& path, const std::string& directory) {

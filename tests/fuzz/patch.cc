@@ -66,10 +66,8 @@ void patch(std::string_view input) {
     recognise(text);
     show(file, text);
     Result<Patch> parsed = patch::parse(text);
-    const Patch unfinished = patch::parse_unfinished(std::string(text) + "\n");
     if (!parsed) return require_bounded(parsed.error());
     require(!parsed->changes.empty());
-    require(unfinished.changes.size() == parsed->changes.size());
     for (const patch::FileChange& change : parsed->changes)
         if (const auto* update = std::get_if<Update>(&change.change))
             apply(*update, file, text.size());

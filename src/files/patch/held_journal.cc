@@ -93,14 +93,14 @@ Result<HeldJournal> HeldJournal::begin(const std::string& state_directory,
             status.st_nlink > 0)
             return held;
     }
-    return Error{ErrorKind::internal, fmt::format("{} keeps being removed", first)};
+    return Error{ErrorKind::internal, fmt::format("another process keeps removing {}", first)};
 }
 
 Result<void> HeldJournal::finish(const std::string& text) const {
     if (text.size() > longest_journal)
         return Error{ErrorKind::limit, "the patch has too many files for a journal"};
     if (!os::lock_within(turn_.get(), LOCK_EX, patience))
-        return Error{ErrorKind::limit, "another patch is being applied, and takes long"};
+        return Error{ErrorKind::limit, "another patch has not finished in time; try again later"};
     const std::string first = path_ + std::string(unfinished);
     if (!os::write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return cannot_write(first);
     if (::rename(first.c_str(), path_.c_str()) != 0) return cannot_write(path_);

@@ -28,7 +28,7 @@ bool is_same(const struct stat& one, const struct stat& other) {
 }
 
 Failed has_changed(const std::string& shown) {
-    return failed(Trouble::changed, shown, "has changed since it was looked at");
+    return failed(Trouble::changed, shown, "has changed since the patch was checked");
 }
 
 class Commit {

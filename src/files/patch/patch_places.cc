@@ -59,13 +59,13 @@ Failed named(const Failed& failure, const std::string& path, const std::string& 
 }
 
 Failed is_link_to_nothing(const std::string& shown) {
-    return failed(Trouble::wrong_kind, shown, "leads over a symbolic link to what is not there");
+    return failed(Trouble::wrong_kind, shown, "leads through a symbolic link to a missing file");
 }
 
 Failure name_directory(const std::string& shown, int directory, std::string& path) {
     path = canonical(directory);
     if (!path.empty()) return {};
-    return failed(Trouble::other, shown, "there is no telling where its directory is");
+    return failed(Trouble::other, shown, "the path of its directory cannot be determined");
 }
 
 // Directories are missing on the path of the file to add.

@@ -23,7 +23,7 @@ Failure apply_patch(const PatchOrder& order, const PatchTicket& ticket, PatchRep
     // The answer does not say why the patch no longer fits: names may now lead to files that the
     // caller must not know about.
     if (plan_patch(order, plan) || plan.report.digest != ticket.expected)
-        return Failed{Trouble::changed, "what the patch changes has changed since it was looked at",
+        return Failed{Trouble::changed, "files of the patch have changed since it was checked",
                       "look at it again"};
     const Journal journal = journal_of(plan.report, ticket.token);
     if (Failure failure = carry_out(plan, journal)) return failure;

@@ -125,7 +125,8 @@ public:
 
     Failure copy_directory(const EntryRef& from, const EntryRef& to, const std::string& source,
                            const std::string& target) {
-        if (depth_ == deepest) return failed(Trouble::limit, source, "is too deep a tree");
+        if (depth_ == deepest)
+            return failed(Trouble::limit, source, "is nested too deeply to be copied");
         EntryRef inner;
         inner.directory = open_at(from.directory.get(), from.name, into_directory, true);
         const os::Directory listing = inner.directory ? list(inner.directory.get()) : nullptr;
@@ -165,7 +166,8 @@ private:
         if (S_ISLNK(status.st_mode)) return copy_link(from, to, target);
         if (S_ISDIR(status.st_mode)) return copy_directory(from, to, source, target);
         if (!S_ISREG(status.st_mode))
-            return failed(Trouble::wrong_kind, source, "is neither file, directory nor link");
+            return failed(Trouble::wrong_kind, source,
+                          "is neither a file, a directory nor a symbolic link");
         UniqueFd file;
         if (Failure failure = open_regular(source, from, O_RDONLY | O_NOFOLLOW, file))
             return failure;
@@ -219,7 +221,7 @@ Failure copy_any(const Request& request) {
     if (Failure failure = find_target(target, true, unseen, to)) return failure;
     if (!is_directory) return copy_file(opened.get(), std::move(to), target);
     if (lies_in(to, opened.get()))
-        return failed(Trouble::wrong_kind, target, "lies in what is to be copied");
+        return failed(Trouble::wrong_kind, target, "is inside the directory to be copied");
     const EntryRef top = {std::move(opened), "."};
     return TreeCopy(unseen).copy_directory(top, to, source, target);
 }

@@ -31,7 +31,7 @@ Failure make_one(const EntryRef& place, const std::string& path, bool may_exist,
         open_at(place.directory.get(), place.name, O_PATH | O_DIRECTORY, follows_links);
     if (there) return {};
     if (errno == ELOOP && !follows_links) return is_a_link(path);
-    return failed(Trouble::other, path, "exists, and is no directory");
+    return failed(Trouble::other, path, "exists and is not a directory");
 }
 
 Failure make_all(const Request& request) {
@@ -180,7 +180,7 @@ private:
 
 // Sets `is_missing` if the file did not exist.
 Failure remove_any(const Request& request, bool& is_missing) {
-    if (request.path == "/") return failed(Trouble::wrong_kind, "/", "is not removed");
+    if (request.path == "/") return failed(Trouble::wrong_kind, "/", "cannot be removed");
     EntryRef place;
     if (Failure failure = find_entry(request.path, request.follows_links, place)) {
         is_missing = failure->trouble == Trouble::not_found;
@@ -193,11 +193,12 @@ Failure remove_any(const Request& request, bool& is_missing) {
     // As in rm(1): "." and ".." are refused, because removing them would affect the parent
     // directory.
     if (place.name == "." || place.name == "..")
-        return failed(Trouble::wrong_kind, request.path, "is not removed by this name");
+        return failed(Trouble::wrong_kind, request.path, "cannot be removed by this name");
     struct stat root = {};
     if (is_there && ::stat("/", &root) == 0 && root.st_dev == status.st_dev &&
         root.st_ino == status.st_ino)
-        return failed(Trouble::wrong_kind, request.path, "is the root, and is not removed");
+        return failed(Trouble::wrong_kind, request.path,
+                      "is the root directory and cannot be removed");
     is_missing = !is_there || StandIns(request.stand_ins).contain(status);
     if (is_missing) return failed(request.path, ENOENT);
     // Tries this first: an empty directory need not be readable, and a directory that may not be

@@ -23,7 +23,7 @@ constexpr std::string_view interrupt_key = "\x03";
 // Of the notifications of its deltas, up to the number of the first one.
 std::string delta_header(const std::string& call_id, const std::string& process_id) {
     ByteBuffer header;
-    header.append(std::string_view(R"(,"params":{"callId":)"));
+    header.append(std::string_view(R"(","params":{"callId":)"));
     json::write_string(header, call_id);
     header.append(std::string_view(R"(,"processId":)"));
     json::write_string(header, process_id);

@@ -149,7 +149,7 @@ def test_a_patch_comes_from_a_file_or_from_stdin(scene):
     said = refused(scene, "apply", scene.path("missing"))
     check("cannot read" in said and "No such file" in said, said)
     said = refused(scene, "apply", text="")
-    check("there is nothing" in said, said)
+    check("the patch is empty" in said, said)
 
 
 @test

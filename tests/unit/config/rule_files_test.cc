@@ -111,9 +111,9 @@ TEST_CASE("what cannot be read is a problem, and everything else goes on") {
     const std::vector<std::string> problems = problems_of(loaded, directory);
     REQUIRE(problems.size() == 5);
     CHECK(problems[0].starts_with("rules.d/a.toml:1:"));
-    CHECK(problems[1] == "rules.d/b.toml: is no regular file");
+    CHECK(problems[1] == "rules.d/b.toml: is not a regular file");
     CHECK(problems[2] == "rules.d/c.toml: cannot be opened: No such file or directory");
-    CHECK(problems[3] == "rules.d/d.toml: is no regular file");
+    CHECK(problems[3] == "rules.d/d.toml: is not a regular file");
     CHECK(problems[4] == "rules.d/e.toml: is larger than 1048576 bytes");
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("what is there and cannot be read is a gap in the rules") {
     const std::string rest = ", and a rule in it may be about this";
 
     CHECK(gap_with([](const TempDirectory& directory) { directory.make("rules.d/a.toml"); }) ==
-          "rules.d/a.toml is no regular file" + rest);
+          "rules.d/a.toml is not a regular file" + rest);
     CHECK(gap_with([](const TempDirectory& directory) {
               directory.make("rules.d");
               std::filesystem::create_symlink("nowhere", directory.path("rules.d/a.toml"));

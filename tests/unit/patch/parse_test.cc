@@ -169,8 +169,8 @@ TEST_CASE("a file is added with CRLF if only its lines have it") {
 }
 
 TEST_CASE("what stands around a patch is refused") {
-    CHECK(complaint("") == "line 1: there is nothing: expected `*** Begin Patch`");
-    CHECK(complaint(" \n\n") == "line 1: there is nothing: expected `*** Begin Patch`");
+    CHECK(complaint("") == "line 1: the patch is empty: expected `*** Begin Patch`");
+    CHECK(complaint(" \n\n") == "line 1: the patch is empty: expected `*** Begin Patch`");
     CHECK(complaint("\nbad\n*** End Patch") ==
           "line 2: the first line is `bad`: expected `*** Begin Patch`");
     CHECK(complaint("*** Begin Patch\n*** Delete File: a\nbad") ==
@@ -192,12 +192,15 @@ TEST_CASE("a patch without changes has an error of its own") {
 TEST_CASE("a line that begins no change is refused") {
     const Error error = error_of(patch_of("*** Rename File: a\n"));
     CHECK(error.message ==
-          "line 2: `*** Rename File: a` begins no change: expected `*** Add File:`, "
+          "line 2: `*** Rename File: a` does not begin a change: expected `*** Add File:`, "
           "`*** Delete File:` or `*** Update File:` with a path");
     CHECK_FALSE(error.hint.empty());
-    CHECK(complaint(patch_of("*** Add File: a\n+x\ny\n")).starts_with("line 4: `y` begins no"));
-    CHECK(complaint(patch_of("*** Add File: a\n+x\n\n+y\n")).starts_with("line 5: `+y` begins no"));
-    CHECK(complaint(patch_of("*** Delete File: a\n-x\n")).starts_with("line 3: `-x` begins no"));
+    CHECK(complaint(patch_of("*** Add File: a\n+x\ny\n"))
+              .starts_with("line 4: `y` does not begin a"));
+    CHECK(complaint(patch_of("*** Add File: a\n+x\n\n+y\n"))
+              .starts_with("line 5: `+y` does not begin a"));
+    CHECK(complaint(patch_of("*** Delete File: a\n-x\n"))
+              .starts_with("line 3: `-x` does not begin a"));
 }
 
 TEST_CASE("what a message quotes is visible and short") {

@@ -178,7 +178,7 @@ TEST_CASE("nothing is added through a link that leads nowhere") {
     const TempDirectory directory;
     std::filesystem::create_symlink("nowhere", directory.path("link"));
 
-    const std::string why = ": leads over a symbolic link to what is not there";
+    const std::string why = ": leads through a symbolic link to a missing file";
     CHECK(applied(directory, "*** Add File: link\n+x\n") == "link" + why);
     CHECK(applied(directory, "*** Add File: link/d/x\n+x\n") == "link/d/x" + why);
     CHECK_FALSE(std::filesystem::exists(directory.path("nowhere")));

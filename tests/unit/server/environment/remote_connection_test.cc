@@ -77,6 +77,7 @@ public:
             (void)::kill(-pid, SIGKILL);
             (void)::waitpid(pid, nullptr, 0);
         }
+        (void)::signal(SIGPIPE, of_pipes_);
     }
 
     Scene(const Scene&) = delete;
@@ -149,6 +150,8 @@ private:
         }
     }
 
+    // As the server does: a program may end before it has read anything.
+    const sighandler_t of_pipes_ = ::signal(SIGPIPE, SIG_IGN);
     Session session_{{}, true};
     os::Poller poller_;
     protocol::MessageReader reader_;
@@ -159,8 +162,8 @@ private:
     std::vector<pid_t> programs_; // not reaped yet
 };
 
-const std::string greets =
-    R"(read hello; echo '{"id":1,"result":{"serverInfo":{"name":"box"}}}'; )";
+const std::string greets = R"(read -r hello; id=${hello#*'"id":'};
+    echo '{"id":'${id%%,*}',"result":{"serverInfo":{"name":"box"}}}'; )";
 const std::string listens = "cat > /dev/null";
 
 } // namespace
