@@ -49,7 +49,10 @@ void append_and_remove(const std::string& text) {
     auto shorter = config::text_without_rule(**longer, file, approval.prefix);
     require(shorter && shorter->has_value());
     const bool is_ended = text.empty() || text.ends_with('\n');
-    require(text.empty() || **shorter == (is_ended ? text : text + "\n"));
+    const std::size_t first = text.find('\n');
+    const bool is_crlf = first != std::string::npos && first > 0 && text[first - 1] == '\r';
+    const std::string line_end = is_crlf ? "\r\n" : "\n";
+    require(text.empty() || **shorter == (is_ended ? text : text + line_end));
 }
 
 void remove_each(const std::string& text, const RuleText& rules) {
