@@ -1,7 +1,6 @@
-// Where programs run: on this machine, or behind a server elsewhere. What a process is to a client
-// is the process layer's (process_service), which tells a backend what to do, and which a backend
-// tells what became of it: begin_running() or fail_start(), output in the process's log,
-// note_exit().
+// A backend starts, feeds and ends programs, on this machine or in another environment.
+// process_service owns the state that clients see and calls the backend, which reports with
+// begin_running() or fail_start(), output in the log of the process, and note_exit().
 #pragma once
 
 #include "base/clock.h"
@@ -23,22 +22,22 @@ namespace ew::server {
 
 struct RemoteStart;
 
-// What a start needs beside the SpawnRequest: the one or the other, as the backend is.
+// Additions to the SpawnRequest of a start. A start uses at most one, as its backend requires.
 struct StartOrder {
-    std::optional<SandboxOrder> sandbox = {}; // on this machine; absent: it is not to be confined
+    std::optional<SandboxOrder> sandbox = {}; // on this machine; nullopt: not confined
     Part<RemoteStart> elsewhere = {};
 };
 
-// What the sandbox of a process is, and what it has refused.
+// The confinement of a process, and what its sandbox refused.
 struct SandboxState {
-    bool is_confined = false; // else the rest is empty
+    bool is_confined = false; // otherwise the other members are empty
     protocol::Confinement confinement = {};
     std::vector<std::string> notes = {};
     std::vector<protocol::Denial> denials = {};
     std::uint64_t denial_count = 0;
 };
 
-// Where it says so, the process may be gone after the call. Else it is still there.
+// A call removes the process only if its comment says so.
 class Backend {
 public:
     Backend() = default;
@@ -46,71 +45,72 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Begins the start of process.request, and returns before anything is told of it. On an error
-    // there was none.
+    // Begins the start of process.request. Returns before the result is reported. After an error,
+    // nothing has been started.
     virtual Result<void> begin(Process& process, StartOrder order) = 0;
 
-    // It is starting: takes the news of that if it has come. The process may be gone after this.
+    // Requires a start under way. Handles its result if it has arrived. May remove the process.
     virtual void look_at_start(Process& process) = 0;
 
-    // It is starting, and start_is_cancelled is set: fail_start() as soon as nothing of it can run
-    // any more. From now on it is expected to end (expect_end()); when Ending::give_up is due,
-    // whoever waits is answered all the same. The process may be gone after this.
+    // Requires a start under way with start.is_cancelled set. Calls fail_start() as soon as nothing
+    // of the program can run any more; until then process.ending is set (expect_end()). When
+    // Ending::give_up is due, the waiting requests are answered in any case. May remove the
+    // process.
     virtual void call_off_start(Process& process) = 0;
 
-    // Its input is open, and bytes were queued or it is to be ended.
+    // Requires open input. Writes queued bytes, and ends the input if that is due.
     virtual void write_input(Process& process) = 0;
 
-    // Its input is open, and no more will come after what is queued: input.end(), or
-    // input.end_terminal(). Only notes that: write_input() acts on it.
+    // Requires open input. Notes with input.end() or input.end_terminal() that nothing follows the
+    // queued bytes; write_input() acts on it.
     virtual void end_input(Process& process) = 0;
 
-    // It has been started. Answers, also when nothing is left to signal.
+    // Requires a started process. Answers even if nothing is left to signal.
     virtual void signal(Process& process, Reply reply, const protocol::SignalParams& params) = 0;
 
-    // It has been started: SIGINT to its process group.
+    // Requires a started process. Sends SIGINT to its process group.
     virtual void interrupt(Process& process) = 0;
 
-    // It has been started and has a terminal. Answers, also when the terminal is gone.
+    // Requires a started process with a terminal. Answers even if the terminal is gone.
     virtual void resize(Process& process, Reply reply, const protocol::WindowSize& size) = 0;
 
-    // How its terminal takes lines at this moment. Absent: it cannot be looked at from here.
+    // Returns the current line mode of the terminal, or nullopt if the backend cannot read it.
     virtual std::optional<os::LineMode> line_mode(const Process&) const { return std::nullopt; }
 
     // The log has room for more output.
     virtual void resume_reading(Process& process) = 0;
 
-    // The leader has ended: was everything read that could be read at that moment, and is nothing
-    // left of its sandbox? Only then its exit is told.
+    // Requires an ended leader. Returns true if all output that was readable at that moment has
+    // been read and nothing is left of the sandbox. The exit is reported only then.
     virtual bool may_tell_exit(const Process& process) const = 0;
 
-    // The tree has ended, so a process that still holds a stream is a stranger: closes the streams
-    // that have nothing to give at this moment.
+    // The tree has ended, so any process that still holds a stream does not belong to it. Closes
+    // the streams that have no data at this moment.
     virtual void end_silent_streams(Process& process) = 0;
 
     virtual SandboxState sandbox_state(const Process& process) const = 0;
 
-    // Its number on this machine; 0: it has none here.
+    // Returns the pid on this machine, or 0 if there is none.
     virtual pid_t pid(const Process& process) const = 0;
 
-    // The id of its environment; absent: this machine.
+    // Returns the id of the environment, or nullopt for this machine.
     virtual std::optional<std::string> environment(const Process& process) const = 0;
 
-    // The leader has ended: is anything left to end?
+    // Requires an ended leader. Returns true if something is left to end.
     virtual bool has_left_overs(Process& process) = 0;
 
-    // It has been started: ends the tree, also what its leader has left, and at once if `grace_ms`
-    // is 0, also if it is being ended more slowly. Sets process.ending, which exists until
-    // finish_ending(), and that comes later.
+    // Requires a started process. Ends the tree, including descendants that outlived the leader. If
+    // `grace_ms` is 0, kills at once, even if a slower ending is under way. Sets process.ending,
+    // which exists until finish_ending(); that call comes later.
     virtual void begin_ending(Process& process, std::uint64_t grace_ms) = 0;
 
-    // What descendants() tells is as of now.
+    // Brings the result of descendants() up to date.
     virtual void refresh() = 0;
 
     virtual std::vector<std::int64_t> descendants(const Process& process) = 0;
 
-    // Once a turn of the loop: what is due of its start, its ending, and whatever next_deadline()
-    // is about. The process may be gone after this.
+    // Called once per turn of the loop. Handles timers of the start, of the ending and of
+    // next_deadline(). May remove the process.
     virtual void check_timers(Process& process) = 0;
     virtual std::optional<TimePoint> next_deadline(const Process& process) const = 0;
 };

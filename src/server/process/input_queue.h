@@ -1,5 +1,5 @@
-// What was written to a process and is not yet in its pipe or terminal. Accepted bytes are queued,
-// up to a limit; writes that come behind them are held without an answer.
+// Input that was written to a process and is not yet in its pipe or terminal. Accepted bytes are
+// queued, up to a limit; later writes are held without an answer.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -26,7 +26,7 @@ public:
         protocol::WriteParams params;
     };
 
-    // The process runs, and has a stdin or a terminal.
+    // Requires a running process with a stdin or a terminal.
     void open() { is_open_ = true; }
 
     bool is_open() const { return is_open_; }
@@ -35,7 +35,7 @@ public:
 
     bool has_room_for(std::size_t size) const { return held_.empty() && fits(size); }
 
-    // Returns the length of the longest line that these bytes are part of.
+    // Returns the length of the longest line to which these bytes belong.
     std::size_t append(std::string_view bytes);
 
     // Returns false if a write with this id was accepted before.
@@ -47,29 +47,29 @@ public:
 
     std::size_t held_count() const { return held_.size(); }
 
-    // The first of the held writes, if there is room for it.
+    // Removes and returns the first held write. Returns nullopt if there is no room for it.
     std::optional<HeldWrite> take_held();
 
-    // A held write is answered with "cancelled". Returns false if the request is none.
+    // Answers a held write with "cancelled". Returns false if the request is not a held write.
     bool cancel(const json::Id& id);
 
-    // Nothing can be written any more. Returns the writes that were held.
+    // Refuses all further writes. Returns the writes that were held.
     std::deque<HeldWrite> close();
 
-    // For the backend: what to write next.
+    // For the backend: the bytes to write next.
     bool is_empty() const { return queued_.empty(); }
 
     std::string_view queued() const { return queued_.view(); }
 
     void consume(std::size_t count) { queued_.consume(count); }
 
-    // No more will come after what is queued: it is to be closed then.
+    // Nothing follows the queued bytes: the backend closes the input after them.
     void end() { is_ending_ = true; }
 
     bool is_ending() const { return is_ending_; }
 
-    // A terminal has no end of input but the character for it, which only counts at the start of a
-    // line; within one it hands over the line first (termios(3), VEOF).
+    // A terminal has no end of input except the character for it. The character only counts at the
+    // start of a line; within a line it passes on the line first (termios(3), VEOF).
     void end_terminal(char end_of_file, bool is_canonical);
 
 private:
@@ -80,7 +80,7 @@ private:
     bool is_open_ = false;
     bool is_ending_ = false;
     ByteBuffer queued_;
-    std::size_t line_length_ = 0; // of a terminal: typed since the last line end
+    std::size_t line_length_ = 0; // of a terminal: bytes typed since the last line end
     std::deque<HeldWrite> held_;
     std::size_t held_bytes_ = 0;
     std::unordered_set<std::string> accepted_ids_;

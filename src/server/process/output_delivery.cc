@@ -16,7 +16,7 @@ using core::OutputLog;
 
 namespace {
 
-// Base64 of bytes that lie in two pieces: the piece boundary may fall inside a group of three.
+// Writes base64 of bytes in two pieces: the boundary may fall inside a group of three.
 void write_base64(ByteBuffer& out, std::array<std::string_view, 2> bytes) {
     if (bytes[1].empty()) return json::write_base64(out, bytes[0]);
     constexpr std::size_t spill = 4;
@@ -87,14 +87,14 @@ bool OutputDelivery::deliver(Process& process) {
     return has_delivered;
 }
 
-// Where the next message may go without overtaking an earlier one.
+// Returns the lane in which the next message cannot overtake an earlier one.
 Lane OutputDelivery::lane_for(const Process& process) const {
     const bool would_overtake_itself = outbox_.bulk_sent() < process.delivery.bulk_end;
     return is_interactive(process) && !would_overtake_itself ? Lane::priority : Lane::bulk;
 }
 
 bool OutputDelivery::has_room(Lane lane) const {
-    if (outbox_.client_is_gone()) return true; // nothing is kept any more
+    if (outbox_.client_is_gone()) return true; // nothing is queued any more
     const std::size_t mark = lane == Lane::bulk ? Outbox::bulk_mark : Outbox::priority_mark;
     return outbox_.unsent(lane) < mark;
 }
@@ -104,7 +104,7 @@ void OutputDelivery::end_message(Process& process, Lane lane) {
     if (lane == Lane::bulk) process.delivery.bulk_end = outbox_.bulk_queued();
 }
 
-// The output of a command as text.
+// Sends the output of a command as text.
 void OutputDelivery::send_delta(Process& process, const OutputLog::Entry& entry, Lane lane) {
     if (entry.size == 0 || process.consumer->has_ended()) return;
     std::string bytes;

@@ -1,5 +1,5 @@
-// Takes output into logs, and tells it from there to the client. Decides which process floods, and
-// in which lane a message goes. The order of messages of one process never changes.
+// Puts output into logs, and sends it from there to the client. Decides which process floods, and
+// the lane of each message. The order of messages of one process never changes.
 #pragma once
 
 #include "base/clock.h"
@@ -13,31 +13,32 @@ namespace ew::server {
 
 class OutputDelivery {
 public:
-    // A process is interactive for this long after input, and again after this long without output,
-    // up to an amount of output that a person could be waiting for.
+    // How long a process is interactive after input, and how long it must be without output to
+    // become interactive again. It stops being interactive after more output than a person waits
+    // for.
     static constexpr Millis interactive_time{100};
     static constexpr std::size_t interactive_burst = 16 << 10;
     static constexpr std::size_t typed_burst = 64 << 10;
 
-    // Both outlive it.
+    // `outbox` and `now` outlive this object.
     OutputDelivery(Outbox& outbox, const TimePoint& now) : outbox_(outbox), now_(now) {}
 
-    // Puts output into the log. Returns how many bytes of it have found room.
+    // Puts output into the log. Returns the number of bytes for which the log had room.
     std::size_t append(Process& process, core::Stream stream, std::string_view bytes);
 
-    // So many bytes were put into the space of the log.
+    // `count` bytes were put into the space of the log.
     void commit(Process& process, core::Stream stream, std::size_t count);
 
-    // Adds messages for everything undelivered, as far as there is room. Returns true if some of it
-    // was delivered.
+    // Adds messages for undelivered output, as far as there is room. Returns true if some of it was
+    // delivered.
     bool deliver(Process& process);
 
-    // Somebody typed: its output may overtake for a while.
+    // A person typed: for a short time the output of the process may overtake bulk output.
     void note_typing(Process& process);
 
     bool is_interactive(const Process& process) const;
 
-    // Is it quiet long enough that its next output is news to a person?
+    // Returns true if there was no output for interactive_time.
     bool is_quiet(const Process& process) const;
 
     bool has_room(Lane lane) const;

@@ -1,12 +1,12 @@
-// A part of a process whose type only a room above this one knows. The room that makes it opens it;
-// here it is only kept, and deleted.
+// A part of a process whose complete type is known only in a higher room. That room creates and
+// uses it; this room only keeps and deletes it.
 #pragma once
 
 #include <memory>
 
 namespace ew::server {
 
-// Takes over from std::default_delete, which is instantiated where the type is complete.
+// Converts from std::default_delete, which is instantiated where the type is complete.
 template <class T>
 class PartDeleter {
 public:

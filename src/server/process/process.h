@@ -1,5 +1,6 @@
 // One program and everything execward holds for it, from the start request until it is pruned.
-// State only: process_service decides, its backend runs it, output_delivery tells its output.
+// State only: process_service decides, the backend runs the program, output_delivery sends its
+// output.
 #pragma once
 
 #include "base/clock.h"
@@ -25,7 +26,7 @@ struct ExecProcess;
 struct LocalProcess;
 class RemoteProcess;
 
-// A request that came while the start was under way; it takes effect right after it.
+// A request that came while the start was under way; it takes effect right after the start.
 struct Parked {
     Reply reply;
     std::variant<protocol::ReadParams, protocol::WriteParams, protocol::CloseStdinParams,
@@ -34,31 +35,31 @@ struct Parked {
 };
 
 struct Start {
-    bool is_over = false; // it runs, or has run
+    bool is_over = false; // the program runs, or has run
     bool is_cancelled = false;
     std::optional<Reply> reply = {};
     std::vector<Parked> parked = {};
 };
 
 struct Timeout {
-    std::uint64_t ms = 0; // from the moment it runs; 0: none
+    std::uint64_t ms = 0; // from the moment the program runs; 0: no timeout
     std::optional<TimePoint> at = {};
 };
 
 struct Exit {
     std::int64_t code = 0;
-    int signal = 0; // 0: it exited by itself
+    int signal = 0; // 0: not ended by a signal
     protocol::Usage usage = {};
-    bool is_usage_known = true; // else only the wall time is
-    // Whether its output hints that the sandbox stopped it is yet to be found out.
+    bool is_usage_known = true; // otherwise only the wall time is known
+    // The program was confined: its output is searched for a hint that the sandbox stopped it.
     bool wants_sandbox_hint = false;
-    std::optional<std::string> sandbox_hint = {}; // in its output, that the sandbox stopped it
-    std::vector<std::string> limit_hits = {};     // names of the limits that ended it
-    // The connection to where it runs was lost: the code, -1, says nothing.
+    std::optional<std::string> sandbox_hint = {}; // the hint that was found
+    std::vector<std::string> limit_hits = {};     // names of the limits that ended the program
+    // Set if the connection to the environment was lost: then the code is -1 and has no meaning.
     std::optional<Error> failure = {};
 };
 
-// The tree is being ended.
+// State of the ending of a tree.
 struct Ending {
     enum class Phase : std::uint8_t { calling_off_start, polite, killing };
 
@@ -67,29 +68,29 @@ struct Ending {
         bool was_running;
     };
 
-    static constexpr Millis patience{2000}; // until survivors are named
+    static constexpr Millis patience{2000}; // until survivors are reported
 
     Phase phase;
-    std::optional<TimePoint> kill_at = {};    // polite: patience ends; absent: never
-    std::optional<TimePoint> look_again = {}; // killing: for members that are still there
-    std::optional<TimePoint> give_up = {};    // name the survivors
+    std::optional<TimePoint> kill_at = {};    // phase polite: when to kill; nullopt: never
+    std::optional<TimePoint> look_again = {}; // phase killing: when to look for remaining members
+    std::optional<TimePoint> give_up = {};    // when to report the survivors
     std::vector<Waiter> waiters = {};
 };
 
-// How its streams are closed.
+// How the streams of a process are closed.
 struct Closing {
-    bool is_tree_gone = false;         // it was ended with all descendants
-    std::optional<TimePoint> due = {}; // a stranger holds a stream: close anyway then
-    bool is_given_up = false;          // closed while a stream was open; what comes is discarded
+    bool is_tree_gone = false;         // the tree has ended with all descendants
+    std::optional<TimePoint> due = {}; // if another process holds a stream: when to close anyway
+    bool is_given_up = false;          // closed while a stream was open; later output is discarded
 };
 
 struct Delivery {
-    std::string header = {}; // of its notifications: ","params":{"processId":…,"seq":
+    std::string header = {}; // of the notifications: ","params":{"processId":…,"seq":
     TimePoint last_output = {};
-    std::size_t burst = 0;       // bytes since it was last quiet
-    TimePoint typed_until = {};  // it was written to shortly before
-    std::size_t typed_burst = 0; // bytes since then
-    std::uint64_t bulk_end = 0;  // where its last message in the bulk lane ends
+    std::size_t burst = 0;       // bytes since the process was last quiet
+    TimePoint typed_until = {};  // until then, recent input makes the process interactive
+    std::size_t typed_burst = 0; // bytes since the last input
+    std::uint64_t bulk_end = 0;  // the end of its last message in the bulk lane
 };
 
 struct Process {
@@ -102,40 +103,41 @@ struct Process {
 
     bool is_tty() const { return request.terminal.has_value(); }
 
-    // What its sandbox is and has refused, as its backend knows it.
+    // The confinement and the denials of the process, as its backend knows them.
     bool is_confined() const;
     protocol::Confinement confinement() const;
     std::vector<protocol::Denial> denials() const;
     std::uint64_t denial_count() const;
 
-    // Everything was told to the client, to the last byte, and nobody waits for an answer.
+    // Returns true if everything was sent to the client, to the last byte, and no request waits for
+    // an answer.
     bool is_settled(std::uint64_t bulk_sent) const;
 
     const std::uint64_t serial;
     const std::string id;
-    Backend* backend = nullptr; // where it runs; never null in the table
+    Backend* backend = nullptr; // never null in the table
     os::SpawnRequest request;
-    std::uint64_t started_at_ms = 0; // wall clock
+    std::uint64_t started_at_ms = 0; // wall clock time
     TimePoint started_at;
 
-    // What only their own rooms can open.
-    Part<LocalProcess> local;     // it runs on this machine
-    Part<RemoteProcess> remote;   // it runs in another environment
-    Part<ExecProcess> exec;       // it was started by exec/command
-    Consumer* consumer = nullptr; // the same, as this room knows it
+    // Parts that only their own rooms can use.
+    Part<LocalProcess> local;     // set if the process runs on this machine
+    Part<RemoteProcess> remote;   // set if the process runs in another environment
+    Part<ExecProcess> exec;       // set if exec/command started the process
+    Consumer* consumer = nullptr; // the consumer side of `exec`
 
     Start start;
     std::uint64_t grace_ms = 0;
     Timeout timeout;
     bool timed_out = false;
     std::optional<Ending> ending;
-    std::optional<Exit> exit; // the leader has ended
+    std::optional<Exit> exit; // set when the leader has ended
     bool exit_is_logged = false;
     bool is_closed = false;
     Closing closing;
 
     InputQueue input;
-    bool is_output_open = false; // more may come
+    bool is_output_open = false; // more output may come
     core::OutputLog log;
     Delivery delivery;
     ReadQueue reads;

@@ -131,7 +131,7 @@ void ProcessRequests::handle(Reply reply, protocol::SignalParams params) {
     Process* const process = table_.find(params.process_id);
     if (park_if_starting(process, reply, params)) return;
     if (process == nullptr) {
-        // Codex cannot know that the process has just ended.
+        // Codex cannot know that the process has just ended, so its interrupt succeeds.
         if (params.signal == protocol::SignalName::interrupt) return reply.send(protocol::Empty{});
         return reply.fail(table_.unknown(params.process_id));
     }
@@ -142,7 +142,7 @@ void ProcessRequests::handle(Reply reply, protocol::SignalParams params) {
 void ProcessRequests::handle(Reply reply, const protocol::TerminateParams& params) {
     Process* process = table_.find(params.process_id);
     if (process != nullptr && process->is_starting() && !process->start.is_cancelled) {
-        // It may be running already, and only the news of it not read yet.
+        // The program may already run, and only the report of its start has not been read yet.
         process->backend->look_at_start(*process);
         process = table_.find(params.process_id);
     }
@@ -150,7 +150,7 @@ void ProcessRequests::handle(Reply reply, const protocol::TerminateParams& param
     table_.touch(*process);
     if (process->is_starting()) {
         processes_.expect_end(*process).waiters.push_back({std::move(reply), true});
-        return processes_.call_off_start(*process); // it may be gone after this
+        return processes_.call_off_start(*process); // may remove the process
     }
     const bool was_running = process->is_running();
     if (!was_running && !process->ending && !process->backend->has_left_overs(*process))
@@ -187,7 +187,7 @@ void ProcessRequests::list(Reply reply) {
 
 bool ProcessRequests::cancel(const json::Id& id) {
     bool is_found = false;
-    std::uint64_t to_call_off = 0; // the serial of a start
+    std::uint64_t to_call_off = 0; // the serial number of a start
     table_.for_each([&](Process& process) {
         if (is_found) return;
         is_found = cancel_in(process, id);
@@ -205,7 +205,7 @@ bool ProcessRequests::cancel(const json::Id& id) {
 bool ProcessRequests::cancel_in(Process& process, const json::Id& id) {
     if (process.reads.cancel(id) || cancel_request(process.start.parked, id)) return true;
     if (process.input.cancel(id)) {
-        processes_.release_held_writes(process); // of those behind it one may fit
+        processes_.release_held_writes(process); // a write behind the cancelled one may fit
         return true;
     }
     return process.ending && cancel_request(process.ending->waiters, id);

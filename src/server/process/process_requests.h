@@ -1,4 +1,4 @@
-// The requests process/*: what the client asks of processes, wherever they run.
+// The requests process/*, for processes in all environments.
 #pragma once
 
 #include "protocol/process.h"
@@ -14,7 +14,7 @@ namespace ew::server {
 
 class ProcessRequests {
 public:
-    static constexpr std::size_t most_waiting = 4096; // reads, held writes, parked ones, in all
+    static constexpr std::size_t most_waiting = 4096; // reads, held writes, parked requests
 
     // `processes` outlives this, and requests are handled only while this exists.
     ProcessRequests(ProcessService& processes, ServerSide side)
@@ -37,8 +37,8 @@ public:
     void handle(Reply reply, protocol::ResizeParams params);
     void list(Reply reply);
 
-    // A waiting request is answered with "cancelled"; the process goes on, unless it is its start
-    // that is cancelled. Returns false if the request does not wait here.
+    // Answers a waiting request with "cancelled". The process continues, unless the request is its
+    // start. Returns false if the request does not wait here.
     bool cancel(const json::Id& id);
 
 private:

@@ -23,7 +23,7 @@ std::string notification_header(const std::string& id) {
     return std::string(out.view());
 }
 
-// Does the end look as if the sandbox was the cause? A guess, from what the program has put out.
+// Guesses from the output whether the sandbox caused the end of the program.
 std::optional<std::string> hint_in(const Process& process) {
     std::string text;
     if (process.exit->code != 0) process.log.copy(process.log.oldest(), process.log.end(), text);
@@ -108,7 +108,7 @@ void ProcessService::begin_running(Process& process) {
         }
         process.start.reply->send(result);
     }
-    // Calling it off came too late, so it is ended like any other, with what it may have started.
+    // The cancellation came too late, so the program is ended with all its descendants.
     if (process.start.is_cancelled) process.backend->begin_ending(process, 0);
     process.start.reply.reset();
     note_news(process);
@@ -116,7 +116,7 @@ void ProcessService::begin_running(Process& process) {
     handle_parked(std::exchange(process.start.parked, {}));
 }
 
-// Its name is free again when the client learns of the failure.
+// The id is free again when the client learns of the failure.
 void ProcessService::fail_start(Process& process, Error error) {
     if (process.start.is_cancelled) error = {ErrorKind::cancelled, "the start was cancelled"};
     if (process.start.reply) process.start.reply->fail(error);
@@ -132,7 +132,7 @@ void ProcessService::handle_parked(std::vector<Parked> parked) {
     if (!parked.empty()) handle_parked_(std::move(parked));
 }
 
-// Once for any number of things that happen before the exec layer looks.
+// Notes a process only once, however many changes come before the exec layer looks.
 void ProcessService::note_news(const Process& process) {
     const bool is_noted = std::ranges::find(news_, process.serial) != news_.end();
     if (process.consumer != nullptr && !is_noted) news_.push_back(process.serial);
@@ -157,7 +157,7 @@ bool ProcessService::deliver_pending() {
         if (!process->log.has_undelivered()) continue;
         has_delivered |= delivery_.deliver(*process);
         if (process->exit && !process->is_closed) settle(*process);
-        // Who finds no room is the first to use it another time.
+        // The process that finds no room is the first in the next round.
         if (process->log.has_undelivered() && next_to_deliver_ == first)
             next_to_deliver_ = (place + 1) % ProcessTable::places;
     }
@@ -214,7 +214,7 @@ void ProcessService::note_exit(Process& process, Exit exit) {
     process.exit = std::move(exit);
     process.timeout.at.reset();
     close_input(process);
-    warn_when_nearly_full(); // or forget that it was
+    warn_when_nearly_full(); // or reset the warning
 }
 
 void ProcessService::tell_exit_if_drained(Process& process) {
@@ -244,8 +244,8 @@ void ProcessService::call_off_start(Process& process) {
     process.backend->call_off_start(process);
 }
 
-// Both requests, the start and what called it off, are answered when nothing of it is left, or when
-// it proves to hang, say in a directory that does not answer.
+// The start and the request that cancelled it are both answered when nothing is left of the
+// program, or when the start proves to hang, for example in a directory that does not answer.
 Ending& ProcessService::expect_end(Process& process) {
     if (process.ending) return *process.ending;
     process.ending = Ending{Ending::Phase::calling_off_start};

@@ -1,5 +1,6 @@
-// The life of programs, wherever they run, and what the client is told of it: how they are started,
-// fed, read and ended is up to their backend. The requests process/* are in process_requests.
+// The life of processes in all environments, and what is reported to the client about them. The
+// backend of a process starts, feeds, reads and ends its program. The requests process/* are in
+// process_requests.
 #pragma once
 
 #include "base/clock.h"
@@ -23,7 +24,7 @@ struct ProcessSettings {
     SandboxSelection selection = SandboxSelection::automatic;
     core::OutputLimits output = {};
     std::optional<Millis> close_grace =
-        {}; // absent: `closed` waits for the streams as long as it takes
+        {}; // nullopt: `closed` waits for the streams without a limit
 };
 
 class ProcessService {
@@ -32,7 +33,8 @@ public:
     ProcessService(ProcessSettings settings, Outbox& outbox, const TimePoint& now)
         : settings_(std::move(settings)), outbox_(outbox), now_(now), delivery_(outbox, now) {}
 
-    // Of this machine: where everything starts that names no other. Set before the first request.
+    // The backend of this machine, for starts that name no environment. Set before the first
+    // request.
     void set_local(Backend& backend) { local_ = &backend; }
 
     // Handles the requests that came while a start was under way. Set before the first request.
@@ -43,22 +45,22 @@ public:
     void set_client_wants_extensions(bool wants) { wants_extensions_ = wants; }
 
     // Starts a program under a free `id`; `request` lacks only what its backend adds. Errors:
-    // too_many_processes, denied, sandbox_unavailable, and those of the backend. What comes of it
-    // is told by take_news() and take_failed_starts().
+    // too_many_processes, denied, sandbox_unavailable, and those of the backend. take_news() and
+    // take_failed_starts() report the result.
     struct Launch {
         os::SpawnRequest request;
         std::optional<SandboxOrder> sandbox = {}; // on this machine
         std::uint64_t grace_ms = 0;
-        std::uint64_t timeout_ms = 0; // 0: none
+        std::uint64_t timeout_ms = 0; // 0: no timeout
         std::optional<Reply> reply = {};
         Backend* backend = nullptr;       // null: this machine
-        bool is_confined_there = false;   // by that backend
-        Part<RemoteStart> elsewhere = {}; // what that backend needs
-        Part<ExecProcess> exec = {};      // null: it is none of exec/command
-        Consumer* consumer = nullptr;     // the same
+        bool is_confined_there = false;   // by the backend of another environment
+        Part<RemoteStart> elsewhere = {}; // what the backend of another environment needs
+        Part<ExecProcess> exec = {};      // null: not started by exec/command
+        Consumer* consumer = nullptr;     // the consumer side of `exec`
     };
 
-    // On an error `launch` keeps its reply.
+    // After an error, `launch` still holds its reply.
     Result<Process*> launch(std::string id, Launch& launch);
 
     Process* find(std::string_view id) { return table_.find(id); }
@@ -76,21 +78,21 @@ public:
 
     TimePoint now() const { return now_; }
 
-    // Serials of processes with a consumer that started, put something out, or ended since the last
-    // call.
+    // Serial numbers of processes with a consumer that have started, produced output or ended since
+    // the last call.
     std::vector<std::uint64_t> take_news() { return std::exchange(news_, {}); }
 
     struct FailedStart {
-        std::uint64_t call = 0; // of the exec layer
+        std::uint64_t call = 0; // serial number in the exec layer
         Error error = {};
     };
 
     std::vector<FailedStart> take_failed_starts() { return std::exchange(failed_starts_, {}); }
 
-    // Takes a write for which there is room. The caller lets the backend write then.
+    // Requires room for the write. Afterwards the caller lets the backend write.
     void take_write(Process& process, Reply reply, protocol::WriteParams params);
 
-    // Returns false if there is no room for these bytes, and nothing was added.
+    // Returns false and adds nothing if there is no room for these bytes.
     bool type(Process& process, std::string_view bytes);
     void end_input(Process& process);
 
@@ -100,38 +102,39 @@ public:
     void on_time();
     std::optional<TimePoint> next_deadline();
 
-    // Output that could not be delivered for want of room. Returns true if some of it could be now.
+    // Retries the delivery of output that had no room. Returns true if some of it was delivered.
     bool deliver_pending();
     bool has_undelivered();
 
-    // What backends tell.
+    // Reports from backends.
 
-    // It runs: sends the answer to its start, and lets what waited for that take effect. The
-    // backend has opened its input, and set is_output_open.
+    // The program runs. Answers its start, then handles the requests that waited for it. The
+    // backend has opened the input and set is_output_open.
     void begin_running(Process& process);
 
-    // Nothing of it has run, or runs any more. The process is gone after this.
+    // Nothing of the program has run, or nothing runs any more. Removes the process.
     void fail_start(Process& process, Error error);
 
-    // The leader has ended. Output can still come; settle() tells what there is to tell.
+    // The leader has ended. Output can still come; settle() reports the exit.
     void note_exit(Process& process, Exit exit);
 
-    // Brings everything that follows from new output or from the exit up to date.
+    // Acts on everything that follows from new output or from the exit.
     void settle(Process& process);
 
-    // Nothing can be written to it any more.
+    // Refuses all further input.
     void close_input(Process& process);
 
-    // The queue of its input has become shorter.
+    // The input queue has become shorter.
     void release_held_writes(Process& process);
 
-    // A start is called off: whoever waits for its end is told by finish_ending() or fail_start().
+    // A start is cancelled: finish_ending() or fail_start() answers the requests that wait for its
+    // end.
     Ending& expect_end(Process& process);
 
-    // The tree has ended, but for `survivors`.
+    // The tree has ended, except `survivors`.
     void finish_ending(Process& process, const std::vector<std::int64_t>& survivors);
 
-    // Nobody knows whether it has.
+    // It is not known whether the tree has ended.
     void fail_ending(Process& process, const Error& error);
 
 private:
@@ -152,8 +155,8 @@ private:
     ParkedHandler handle_parked_;
     bool wants_extensions_ = false;
     bool has_warned_ = false;
-    std::size_t next_to_deliver_ = 0; // place that is first to use room in the outbox
-    std::vector<std::uint64_t> news_; // serials
+    std::size_t next_to_deliver_ = 0; // the place that uses room in the outbox first
+    std::vector<std::uint64_t> news_; // serial numbers
     std::vector<FailedStart> failed_starts_;
 };
 

@@ -44,7 +44,7 @@ Process* ProcessTable::add(std::string id, core::OutputLimits limits, Backend& b
         if (!prune(bulk_sent)) return nullptr;
         place = free_place();
     }
-    if (pruned_.erase(id) > 0) std::erase(pruned_order_, id); // it names a new process from now on
+    if (pruned_.erase(id) > 0) std::erase(pruned_order_, id); // it names a new process now
     const std::uint64_t serial = ++generation_ * places + place;
     places_[place] = std::make_unique<Process>(serial, std::move(id), limits);
     places_[place]->backend = &backend;

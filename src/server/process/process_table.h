@@ -1,4 +1,4 @@
-// The 64 places for processes, and who has to leave when they are full.
+// The 64 places for processes, and which process is pruned when all are in use.
 #pragma once
 
 #include "server/process/process.h"
@@ -25,20 +25,20 @@ public:
 
     bool was_pruned(std::string_view id) const { return pruned_.contains(std::string(id)); }
 
-    // What to answer if there is no process with this id.
+    // The error for a request that names no process with this id.
     Error unknown(std::string_view id) const;
 
     // Counts as a use, for the order of pruning.
     void touch(const Process& process) { last_used_[process.serial % places] = ++uses_; }
 
-    // A free place, made free if need be: the least recently used entry that is over, told, and has
-    // no living descendants goes. Null: all are in use.
-    // `bulk_sent` is how far the bulk lane was sent.
+    // Adds a process. If all places are in use, prunes the least recently used process that has
+    // ended, is fully reported and has no living descendants. Returns null if there is no such
+    // process. `bulk_sent` is how far the bulk lane was sent.
     Process* add(std::string id, core::OutputLimits limits, Backend& backend,
                  std::uint64_t bulk_sent);
     void remove(Process& process);
 
-    // What backends tell of descendants is as of now.
+    // Brings the descendants that backends report up to date.
     void refresh() const;
 
     std::size_t live_count() const;
@@ -49,7 +49,7 @@ public:
             if (place) function(*place);
     }
 
-    // Serials of those that `matches`: for a loop whose body may remove entries.
+    // Serial numbers of processes that match, for a loop whose body may remove processes.
     template <class Predicate>
     std::vector<std::uint64_t> serials_of(Predicate matches) {
         std::vector<std::uint64_t> serials;
@@ -70,7 +70,7 @@ private:
     bool prune(std::uint64_t bulk_sent);
 
     std::array<std::unique_ptr<Process>, places> places_;
-    std::array<std::uint64_t, places> last_used_ = {}; // the count of uses then
+    std::array<std::uint64_t, places> last_used_ = {}; // the value of uses_ at the last use
     std::uint64_t uses_ = 0;
     std::uint64_t generation_ = 0;
     std::unordered_set<std::string> pruned_;

@@ -1,4 +1,4 @@
-// process/read of one process: the answers, and the requests that wait for output.
+// process/read of one process: its answers, and the requests that wait for output.
 #pragma once
 
 #include "base/clock.h"
@@ -20,10 +20,10 @@ public:
 
     void add(Reply reply, protocol::ReadParams params, std::optional<TimePoint> deadline);
 
-    // Answers those that need not wait any longer, as far as there is room for answers.
+    // Answers the requests that need not wait any longer, as far as there is room for answers.
     void wake(Process& process, TimePoint now, const Outbox& outbox);
 
-    // Some could be answered, but the client takes no answers.
+    // Returns true if requests could be answered but the client takes no answers.
     bool is_blocked() const { return is_blocked_; }
 
     bool has_due(TimePoint now) const;
@@ -31,7 +31,7 @@ public:
 
     std::size_t size() const { return waiting_.size(); }
 
-    // A request that waits is answered with "cancelled". Returns false if it does not wait here.
+    // Answers a waiting request with "cancelled". Returns false if the request does not wait here.
     bool cancel(const json::Id& id);
 
 private:

@@ -1,4 +1,4 @@
-// What is told about the sandbox of a process that has ended, alike wherever it is told.
+// The report about the sandbox of an ended process, the same in every message.
 #pragma once
 
 #include "server/process/backend.h"
@@ -7,7 +7,7 @@
 
 namespace ew::server {
 
-// A guess, as clients of the older protocol expect it: a program that succeeded was not denied.
+// A guess that clients of the older protocol expect: a program that succeeded was not denied.
 inline bool looks_denied(const Exit& exit, const SandboxState& sandbox) {
     return exit.code != 0 && (sandbox.denial_count > 0 || exit.sandbox_hint);
 }

@@ -9,7 +9,7 @@
 
 namespace ew::server {
 
-// Takes the request with this id out of those that wait. Returns nullopt if it is not among them.
+// Removes and returns the request with this id. Returns nullopt if no such request waits.
 template <class Waiting>
 std::optional<typename Waiting::value_type> take_request(Waiting& waiting, const json::Id& id) {
     const auto at = std::find_if(waiting.begin(), waiting.end(),
@@ -24,7 +24,7 @@ inline void fail_cancelled(Reply& reply) {
     reply.fail({ErrorKind::cancelled, "the request was cancelled by the client"});
 }
 
-// Answers that the client has cancelled it. Returns false if it is not among them.
+// Answers that the client has cancelled the request. Returns false if it does not wait.
 template <class Waiting>
 bool cancel_request(Waiting& waiting, const json::Id& id) {
     auto taken = take_request(waiting, id);
