@@ -1,6 +1,6 @@
-// Which living processes belong to which start. A descendant is below its leader, or, when its
-// parents are gone, a child of this process (a subreaper, prctl(2)): one that was seen below the
-// leader before, or one that carries the leader's cookie.
+// Knows which living processes belong to which start. A descendant is below its leader, or, when
+// its parents are gone, a child of this process (a subreaper, prctl(2)): one that was seen below
+// the leader before, or one that carries the leader's mark.
 #pragma once
 
 #include "os/cookie.h"
@@ -20,13 +20,14 @@ public:
 
     const os::Cookies& cookies() const { return cookies_; }
 
-    // Looks for orphans that came to us. `leaders` are the children that are no orphans.
+    // Looks for orphans that became our children. `leaders` are the children that are not orphans.
     void refresh(const std::vector<pid_t>& leaders);
 
     // Living members besides the leader. `leader` is 0 once it has been reaped.
     std::vector<os::ProcessIdentity> members(std::uint64_t serial, pid_t leader) const;
 
-    // Members that are about to lose the parents they are found by, and need not carry the cookie.
+    // Remembers members that are about to lose the parents by which they are found. They need not
+    // carry the mark.
     void remember(std::uint64_t serial, const std::vector<os::ProcessIdentity>& members);
 
     // A child of ours has been reaped.
@@ -42,7 +43,7 @@ private:
     };
 
     os::Cookies cookies_;
-    std::unordered_map<pid_t, std::uint64_t> adopted_; // our child → serial
+    std::unordered_map<pid_t, std::uint64_t> adopted_; // our child → serial number
     std::unordered_map<pid_t, Remembered> remembered_; // seen below a leader that is being ended
 };
 

@@ -1,5 +1,5 @@
-// Writes what was accepted for programs on this machine into their pipes and terminals, as far as
-// they take it.
+// Writes accepted input into the pipes and terminals of programs on this machine, as far as they
+// take it.
 #pragma once
 
 #include "os/poller.h"
@@ -15,15 +15,15 @@ public:
     InputWriter(os::Poller& poller, ProcessService& processes, StreamReader& streams)
         : poller_(poller), processes_(processes), streams_(streams) {}
 
-    // No more will come after what is queued. Only notes that: write() acts on it.
+    // Notes that nothing follows the queued bytes; write() acts on it.
     void end(Process& process);
 
     void write(Process& process);
 
-    // There is room, or the other side has hung up.
+    // The descriptor has room, or the other side has hung up.
     void on_room(std::uint64_t serial);
 
-    // The program has ended, or takes no more: closes the descriptor.
+    // The program has ended, or takes no more input: closes the descriptor.
     void let_go(Process& process);
 
 private:

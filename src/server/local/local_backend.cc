@@ -21,7 +21,7 @@ std::uint64_t millis(const timeval& time) {
            static_cast<std::uint64_t>(time.tv_usec) / 1000;
 }
 
-// The limits that a kernel ends a program for (setrlimit(2)). The others only make calls fail.
+// The limits at which the kernel ends a program (setrlimit(2)). The others only make calls fail.
 std::vector<std::string> limit_hits(const os::SpawnRequest& request, const Exit& exit) {
     const std::uint64_t used = (exit.usage.user_ms + exit.usage.system_ms) / 1000; // seconds
     std::vector<std::string> hits;
@@ -95,7 +95,7 @@ void LocalBackend::end_input(Process& process) {
 }
 
 void LocalBackend::signal(Process& process, Reply reply, const protocol::SignalParams& params) {
-    // An interrupt that comes after the end is a race that every client can lose.
+    // An interrupt that arrives after the end is a race that every client can lose.
     const bool is_interrupt = params.signal == protocol::SignalName::interrupt;
     if (trees_.signal(process, number_of(params.signal), params.scope) || is_interrupt)
         return reply.send(protocol::Empty{});
@@ -110,7 +110,7 @@ void LocalBackend::interrupt(Process& process) {
 }
 
 void LocalBackend::resize(Process& process, Reply reply, const protocol::WindowSize& size) {
-    // A terminal that has just gone has no size: a race that every client can lose.
+    // A terminal that has just gone has no size. Every client can lose this race.
     const UniqueFd& terminal = process.local->streams[0].fd;
     if (terminal) (void)os::set_window_size(terminal.get(), window_size(size));
     reply.send(protocol::Empty{});
@@ -207,9 +207,9 @@ void LocalBackend::on_exit(Process& process, int status, const rusage& usage) {
         const pid_t ended = local.pid;
         on_start_report(serial);
         const bool has_failed = processes_.find(serial) == nullptr;
-        if (has_failed || local.pid != ended) return; // or begun again
-        // The child is gone, so its report has ended. That of a sandbox may be held for a moment
-        // by processes in it that are still being killed.
+        if (has_failed || local.pid != ended) return; // it has failed or has begun again
+        // The child is gone, so its report has ended. Processes of a sandbox that are still being
+        // killed may hold the report of the sandbox open for a moment.
         CHECK(!process.is_starting() || local.sandbox);
         if (local.start_failure) return;
         if (process.is_starting()) {
@@ -233,7 +233,7 @@ void LocalBackend::on_exit(Process& process, int status, const rusage& usage) {
     if (local.sandbox) local.sandbox->end(poller_, process.serial, processes_.now());
     if (local.terminal_retry) streams_.retry_terminal(process);
     streams_.read_backlog(process);
-    // A child of it that was between fork and exec has not got the first one.
+    // A child of the leader that was between fork and exec did not get the first SIGTERM.
     const bool was_asked = process.ending && process.ending->phase == Ending::Phase::polite;
     if (was_asked) (void)trees_.signal(process, SIGTERM, protocol::SignalScope::tree);
     processes_.settle(process);

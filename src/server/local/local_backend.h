@@ -1,5 +1,5 @@
-// Programs on this machine: children of this process, with or without a sandbox. Their starts,
-// their streams and their trees have objects of their own; this brings them together.
+// Runs programs on this machine: children of this process, with or without a sandbox. Starts,
+// streams and trees are objects of their own; this class connects them.
 #pragma once
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ class LocalBackend final : public Backend {
 public:
     struct Pollers {
         os::Poller& all;
-        os::Poller& bulk; // for the streams of programs that flood; watched by the first
+        os::Poller& bulk; // for the streams of programs that flood; watched by `all`
     };
 
     LocalBackend(LocalSettings settings, ProcessService& processes, Pollers pollers,
@@ -54,7 +54,7 @@ public:
     void check_timers(Process& process) override;
     std::optional<TimePoint> next_deadline(const Process& process) const override;
 
-    // What the loop found.
+    // Events from the loop.
     void on_start_report(std::uint64_t serial);
 
     void on_input_room(std::uint64_t serial) { input_.on_room(serial); }
@@ -62,13 +62,13 @@ public:
     void on_supervisor(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);
 
-    // A child that has ended and is no program of a process: its wait status.
+    // An ended child that is not the leader of a process, with its wait status.
     struct Stranger {
         pid_t pid = 0;
         int status = 0;
     };
 
-    // Reaps all that have ended.
+    // Reaps all children that have ended.
     std::vector<Stranger> on_children();
 
     LocalStarts& starts() { return starts_; }

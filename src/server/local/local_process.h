@@ -1,5 +1,5 @@
-// What a process on this machine is besides its entry in the table: its start, its sandbox, and the
-// descriptors of its streams.
+// What a process on this machine has in addition to its entry in the table: its start, its sandbox,
+// and the descriptors of its streams.
 #pragma once
 
 #include "base/clock.h"
@@ -24,11 +24,11 @@ struct OutputStream {
     UniqueFd fd; // empty once the stream has ended
     core::Stream name = core::Stream::out;
     bool is_bulk = false;    // watched in the set of flooding processes
-    bool is_masked = false;  // not watched, because the log is full or nothing can come
-    std::size_t backlog = 0; // bytes that were there at the exit and are read before it is told
+    bool is_masked = false;  // not watched, because the log is full or no output can come
+    std::size_t backlog = 0; // readable at the exit, in bytes; read before the exit is reported
 };
 
-// The end of bubblewrap came before the news of whether the program ran.
+// Bubblewrap has ended before it was known whether the program runs.
 struct EarlyEnd {
     int status = 0;
     rusage usage = {};
@@ -40,25 +40,25 @@ struct LocalProcess {
     LocalProcess(const LocalProcess&) = delete;
     LocalProcess& operator=(const LocalProcess&) = delete;
 
-    // Who leads the session and group of the program. Unlike `pid` in a sandbox, where that is
-    // bubblewrap, which waits outside.
+    // The leader of the program's session and group. In a sandbox `pid` is bubblewrap, which waits
+    // outside.
     pid_t leader() const { return sandbox && sandbox->leader() != 0 ? sandbox->leader() : pid; }
 
     bool has_read_backlog() const { return streams[0].backlog == 0 && streams[1].backlog == 0; }
 
-    pid_t pid = 0;                           // 0: it has none yet
-    std::unique_ptr<os::PendingStart> start; // without a sandbox, until the report says how it went
-    std::unique_ptr<ProcessSandbox> sandbox; // null: it is not confined here
+    pid_t pid = 0;                           // 0: not started yet
+    std::unique_ptr<os::PendingStart> start; // without a sandbox: until the report has arrived
+    std::unique_ptr<ProcessSandbox> sandbox; // null: not confined here
     std::optional<EarlyEnd> early_end;
-    std::optional<Error> start_failure; // told once its sandbox is cleared away
-    bool may_start_again = false;       // instead of that
-    std::size_t start_tries = 1;        // as far as they have begun
+    std::optional<Error> start_failure; // reported when its sandbox has been cleared away
+    bool may_start_again = false;       // when cleared away, start again instead
+    std::size_t start_tries = 1;        // tries that have begun
 
     std::array<OutputStream, 2> streams;     // [0] stdout or the terminal, [1] stderr
-    std::optional<TimePoint> terminal_retry; // nobody has the terminal open: look again then
+    std::optional<TimePoint> terminal_retry; // nobody has the terminal open: when to look again
     Millis terminal_patience{0};             // how long the last look waited
 
-    UniqueFd input; // of a pipe, or a duplicate of the terminal's master
+    UniqueFd input; // stdin, or a duplicate of the terminal's master
     bool is_input_watched = false;
 };
 

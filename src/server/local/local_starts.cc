@@ -64,7 +64,8 @@ Result<void> LocalStarts::begin_plain(Process& process) {
     return {};
 }
 
-// At once if it is known what can be enforced here; else when it is, see on_machine().
+// Launches at once if it is known what this machine can enforce; otherwise on_machine() launches
+// later.
 Result<void> LocalStarts::begin_confined(Process& process) {
     host_.need(processes_.now());
     if (host_.machine() == nullptr && !host_.failure()) return {};
@@ -123,7 +124,6 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
     take_over(process, std::move(sandbox.run().spawned()));
 }
 
-// It runs.
 void LocalStarts::take_over(Process& process, os::Spawned spawned) {
     LocalProcess& local = *process.local;
     local.streams[0].fd = std::move(spawned.output);
@@ -131,14 +131,14 @@ void LocalStarts::take_over(Process& process, os::Spawned spawned) {
     local.streams[1].fd = std::move(spawned.error);
     local.streams[1].name = core::Stream::err;
     local.input = std::move(spawned.input);
-    if (process.is_tty()) // epoll keeps one interest a descriptor, so writing has one of its own
+    if (process.is_tty()) // epoll keeps one interest per descriptor, so writing uses a duplicate
         local.input = UniqueFd(::fcntl(local.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
     if (local.input) process.input.open();
     streams_.watch(process);
     processes_.begin_running(process);
 }
 
-// Nothing of the program has run, and another plan promises no less.
+// A new try is safe: nothing of the program has run, and another plan keeps no fewer guarantees.
 void LocalStarts::on_cleared(Process& process) {
     LocalProcess& local = *process.local;
     Error failure = *std::exchange(local.start_failure, std::nullopt);
@@ -147,14 +147,14 @@ void LocalStarts::on_cleared(Process& process) {
                            local.start_tries < ProcessSandbox::most_tries;
     if (!may_start) return processes_.fail_start(process, std::move(failure));
     ++local.start_tries;
-    local.early_end.reset(); // of the try before
+    local.early_end.reset(); // of the previous try
     local.sandbox = std::make_unique<ProcessSandbox>(local.sandbox->wish());
     if (Result<void> begun = begin_confined(process); !begun)
         processes_.fail_start(process, std::move(begun.error()));
 }
 
-// The start is still under way: both requests are answered when the child is gone, or when it
-// proves to hang in a directory that does not answer.
+// The start is still under way. The start and the request that cancelled it are answered when the
+// child is gone, or when it proves to hang in a directory that does not answer.
 void LocalStarts::call_off(Process& process) {
     const LocalProcess& local = *process.local;
     const bool waits_for_machine = local.sandbox && !local.sandbox->is_launched();
@@ -164,7 +164,8 @@ void LocalStarts::call_off(Process& process) {
     const bool is_reaped = local.early_end || local.start_failure;
     if (is_reaped) return;
     (void)::kill(local.pid, SIGKILL);
-    // Until bubblewrap's second process has asked to die with the first, only the group has both.
+    // Until bubblewrap's second process has asked to die with the first, only the group contains
+    // both.
     if (local.sandbox) (void)::kill(-local.pid, SIGKILL);
 }
 
@@ -181,11 +182,11 @@ std::vector<std::uint64_t> LocalStarts::waiting_for_machine() {
     });
 }
 
-// What can be enforced here is known, or that it cannot be known.
+// It is now known what this machine can enforce, or that this cannot be found out.
 void LocalStarts::begin_waiting() {
     for (const std::uint64_t serial : waiting_for_machine()) {
         Process* const process = processes_.find(serial);
-        if (process == nullptr) continue; // gone with one before it
+        if (process == nullptr) continue; // an earlier failure removed it
         if (Result<void> begun = launch_confined(*process); !begun)
             processes_.fail_start(*process, std::move(begun.error()));
     }

@@ -1,5 +1,5 @@
-// Starts on this machine, until the program runs or cannot. A start in a sandbox waits until it is
-// known what the machine can enforce, and may be tried again.
+// Starts on this machine, until the program runs or the start fails. A start in a sandbox waits
+// until it is known what this machine can enforce, and may be tried again.
 #pragma once
 
 #include "base/clock.h"
@@ -21,9 +21,9 @@
 namespace ew::server {
 
 struct LocalSettings {
-    rlimit open_files = {}; // of programs that are given no other limit
+    rlimit open_files = {}; // for programs without a limit of their own
     sandbox::TrialPlaces sandbox = {};
-    std::string journal = {}; // of the sandboxes' placeholders
+    std::string journal = {}; // journal of the sandboxes' placeholders
 };
 
 class LocalStarts {
@@ -34,17 +34,17 @@ public:
     // See Backend::begin().
     Result<void> begin(Process& process, std::optional<SandboxOrder> order);
 
-    // Takes the news of the start if it has come. The process may be gone after this.
+    // Handles the result of the start if it has arrived. May remove the process.
     void look_at(Process& process);
 
-    // Fails when nothing of it can run any more. The process may be gone after this.
+    // Fails the start when nothing of it can run any more. May remove the process.
     void call_off(Process& process);
 
-    // What held places for the sandbox of a start that failed has been taken away: the start is
-    // tried again, or has failed, and the process is gone.
+    // The placeholders for the sandbox of a failed start have been removed. Starts again, or fails
+    // the start, which removes the process.
     void on_cleared(Process& process);
 
-    // What can be enforced here.
+    // Knows what this machine can enforce.
     SandboxHost& host() { return host_; }
 
     void on_machine();
@@ -52,7 +52,7 @@ public:
 
     std::optional<TimePoint> next_deadline() const { return host_.next_deadline(); }
 
-    // The server ends: starts that wait are refused.
+    // The server ends: refuses the starts that wait.
     void refuse_waiting(const Error& error);
 
 private:
@@ -62,7 +62,7 @@ private:
     void finish_plain(Process& process, const os::StartFailure& failure);
     void finish_confined(Process& process, const sandbox::Launch::Outcome& outcome);
     void take_over(Process& process, os::Spawned spawned);
-    std::vector<std::uint64_t> waiting_for_machine(); // serials
+    std::vector<std::uint64_t> waiting_for_machine(); // serial numbers
     void begin_waiting();
 
     LocalSettings settings_;

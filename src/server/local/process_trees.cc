@@ -10,10 +10,11 @@ namespace ew::server {
 
 namespace {
 
-// Killed processes are looked for again after this long.
+// How long to wait before looking again for killed processes.
 constexpr Millis look_again_time{10};
 
-// The share of the loop's time that looking for survivors may take: a tree can be large.
+// The shortest pause between looks for survivors, as a multiple of the time of the last look: a
+// tree can be large.
 constexpr int look_again_share = 10;
 
 std::vector<std::int64_t> pids_of(const std::vector<os::ProcessIdentity>& processes) {
@@ -43,8 +44,8 @@ std::vector<pid_t> ProcessTrees::leaders() {
     return pids;
 }
 
-// Besides the leader. What a sandbox consists of is no member: only with all of it can it be
-// signalled, by killing `pid`.
+// Members besides the leader. The processes of a sandbox itself are left out: they are only
+// signalled together with the whole sandbox, by killing `pid`.
 std::vector<os::ProcessIdentity> ProcessTrees::members(const Process& process) const {
     std::vector<os::ProcessIdentity> members =
         descendants_.members(process.serial, process.exit ? 0 : process.local->pid);
@@ -71,7 +72,7 @@ bool ProcessTrees::has_descendants_now(const Process& process) {
 
 bool ProcessTrees::signal(const Process& process, int number, protocol::SignalScope scope) {
     using protocol::SignalScope;
-    // The tree is looked at first: a signal may make members lose the parents they are found by.
+    // Find the members first: a signal may take away the parents by which they are found.
     std::vector<os::ProcessIdentity> others;
     if (scope != SignalScope::leader && (scope == SignalScope::tree || process.exit))
         others = members_now(process);
@@ -81,8 +82,9 @@ bool ProcessTrees::signal(const Process& process, int number, protocol::SignalSc
             return ::getpgid(other.pid) != leader;
         });
     if (process.ending) descendants_.remember(process.serial, others);
-    // The leader is not reaped yet, so its number and its group's cannot mean another process. (In
-    // a sandbox execward-init reaps it only with its own end, on which bubblewrap's follows.)
+    // The leader is not reaped yet, so its pid and its group id cannot have been reused. (In a
+    // sandbox execward-init reaps it only when execward-init itself ends, and then bubblewrap ends
+    // too.)
     if (!process.exit) (void)::kill(scope == SignalScope::leader ? leader : -leader, number);
     const bool ends_sandbox =
         process.local->sandbox && number == SIGKILL && scope == SignalScope::tree;
@@ -163,7 +165,7 @@ void ProcessTrees::finish_ending(Process& process,
 }
 
 void ProcessTrees::kill_everything(std::vector<pid_t> spared) {
-    // What clears up after sandboxes ends by itself, soon.
+    // The processes that clear up after sandboxes soon end by themselves.
     std::vector<pid_t> clearing = std::move(spared);
     processes_.for_each([&](const Process& process) {
         const ProcessSandbox* const sandbox =

@@ -1,5 +1,4 @@
-// The trees of processes below the programs on this machine: who is in them, signals to them, and
-// ending them.
+// The trees of programs on this machine: their members, signals to them, and their ending.
 #pragma once
 
 #include "base/clock.h"
@@ -23,11 +22,11 @@ public:
     ProcessTrees(ProcessService& processes, os::Cookies cookies)
         : processes_(processes), descendants_(cookies) {}
 
-    // Returns null if no process that runs has this leader.
+    // Returns null if no running process has this leader.
     Process* find_leader(pid_t pid);
     std::vector<pid_t> leaders();
 
-    // What descendants() tells is as of now.
+    // Brings the result of descendants() up to date.
     void refresh() { descendants_.refresh(leaders()); }
 
     std::vector<std::int64_t> descendants(const Process& process) const;
@@ -36,19 +35,19 @@ public:
     // A child of ours has been reaped.
     void note_reaped(pid_t pid) { descendants_.forget(pid); }
 
-    // Returns whether there was anything to signal.
+    // Returns false if there was nothing to signal.
     bool signal(const Process& process, int number, protocol::SignalScope scope);
 
     // See Backend::begin_ending().
     void begin_ending(Process& process, std::uint64_t grace_ms);
 
-    // Does what is due of its ending, or can be done since a child has ended.
+    // Does what is due in the ending, or has become possible because a child ended.
     void continue_ending(Process& process);
     void on_time(Process& process);
     std::optional<TimePoint> next_deadline(const Process& process) const;
 
-    // Kills every process there is below this one, but for those that clear up after sandboxes, of
-    // which `spared` are not ours.
+    // Kills every process below this one, except `spared` and the processes that clear up after the
+    // sandboxes of programs.
     void kill_everything(std::vector<pid_t> spared);
 
 private:

@@ -56,7 +56,7 @@ void StreamReader::on_output(std::uint64_t serial, std::size_t index, std::size_
 }
 
 void StreamReader::read_backlog(Process& process) {
-    // What a terminal still holds cannot be asked; it is read until it has nothing more to give.
+    // The amount that a terminal still holds is unknown, so it is read until it has no more.
     constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
     for (std::size_t i = 0; i < process.local->streams.size(); ++i) {
         OutputStream& stream = process.local->streams[i];
@@ -66,7 +66,7 @@ void StreamReader::read_backlog(Process& process) {
     }
 }
 
-// Returns whether there may be more.
+// Returns true if there may be more.
 bool StreamReader::read(Process& process, std::size_t index, std::size_t budget) {
     OutputStream& stream = process.local->streams[index];
     if (!stream.fd) return false;
@@ -81,7 +81,8 @@ bool StreamReader::read(Process& process, std::size_t index, std::size_t budget)
 
     const auto [count, has_ended] = fill(process, stream, budget);
     if (has_ended && process.is_tty() && !process.exit) {
-        // Its session lives and may open it again. Closing our side would send it a SIGHUP.
+        // The session lives and may open the terminal again. Closing our side would send it a
+        // SIGHUP.
         rest_terminal(process);
     } else if (has_ended) {
         process.log.flush(stream.name);
@@ -91,8 +92,8 @@ bool StreamReader::read(Process& process, std::size_t index, std::size_t budget)
     return !has_ended && count >= budget;
 }
 
-// A pipe that gave less than was asked for is empty for now; a terminal hands out at most one
-// line-discipline buffer at a time, so only "would block" says that.
+// A pipe that returns less than requested is empty for now. A terminal returns at most one
+// line-discipline buffer at a time, so only "would block" means that it is empty.
 StreamReader::Filled StreamReader::fill(Process& process, OutputStream& stream,
                                         std::size_t budget) {
     OutputLog::Space space = process.log.space(stream.name, budget);
@@ -196,7 +197,8 @@ void StreamReader::set_bulk(Process& process, bool is_bulk) {
     }
 }
 
-// Not watched at all, since a hang-up is reported whatever one is interested in (epoll_ctl(2)).
+// A masked stream is not watched at all: a hang-up is reported whatever the interest
+// (epoll_ctl(2)).
 void StreamReader::set_masked(Process& process, std::size_t index, bool is_masked) {
     OutputStream& stream = process.local->streams[index];
     if (!stream.fd || stream.is_masked == is_masked) return;
@@ -219,7 +221,7 @@ void StreamReader::pause_or_resume_bulk() {
     poller_.change(bulk_poller_.fd(), server::token_of(Source::bulk),
                    should_pause ? os::Interest::none : os::Interest::read);
     if (!should_pause) return;
-    // What has gone quiet must not be paused with the floods: its next output is news to a person.
+    // A quiet process must not be paused with the floods: a person may wait for its next output.
     processes_.for_each([&](Process& process) {
         if (process.local && processes_.delivery().is_quiet(process)) set_bulk(process, false);
     });

@@ -1,5 +1,5 @@
-// Reads what programs on this machine put out, from their descriptors into their logs. Streams that
-// flood are watched in a set of their own, which is switched off while the client does not read.
+// Reads the output of programs on this machine from their descriptors into their logs. Streams that
+// flood are watched in a poller of their own, which is switched off while the client does not read.
 #pragma once
 
 #include "base/clock.h"
@@ -15,12 +15,12 @@ namespace ew::server {
 
 class StreamReader {
 public:
-    // Read per turn: the larger amount when one process floods alone, so that messages are few; the
-    // smaller one when others wait, so that they wait briefly.
+    // Bytes to read per turn: the larger amount when one process floods alone, to send few
+    // messages; the smaller one when other processes wait.
     static constexpr std::size_t lone_budget = 64 << 10;
     static constexpr std::size_t shared_budget = 16 << 10;
-    // A terminal that nobody has open, while its session lives, is looked at again after this long,
-    // and then less and less often.
+    // How long to wait before looking again at a terminal that nobody has open while its session
+    // lives. The time grows from the shortest to the longest.
     static constexpr Millis shortest_patience{50};
     static constexpr Millis longest_patience{3200};
 
@@ -29,30 +29,30 @@ public:
 
     void watch(Process& process);
 
-    // Reads at most `budget` bytes of the stream, and tells what comes of them.
+    // Reads at most `budget` bytes of the stream, and reports the result.
     void on_output(std::uint64_t serial, std::size_t index, std::size_t budget);
 
-    // The leader has ended: what could be read at that moment is told before the exit.
+    // The leader has ended: reads what is readable now, which is reported before the exit.
     void read_backlog(Process& process);
 
     // The log has room again.
     void resume(Process& process);
 
-    // Nobody has the terminal open. It cannot be waited for: a hang-up would be reported all the
-    // time.
+    // Nobody has the terminal open. The poller cannot wait for it: it would report a hang-up all
+    // the time.
     void rest_terminal(Process& process);
     void retry_terminal(Process& process);
 
-    // Closes the streams that have nothing to give at this moment.
+    // Closes the streams that have no data at this moment.
     void end_silent(Process& process);
 
-    // It was typed to: for a moment it is read without waiting for the poller's turn.
+    // A person typed: for a short time the output is read without waiting for the poller's turn.
     void note_typing(Process& process);
     void read_hot();
 
     bool has_hot() const { return !hot_.empty(); }
 
-    // The streams of flooding processes are not even looked at while their lane is full.
+    // Stops watching the streams of flooding processes while their lane is full.
     void pause_or_resume_bulk();
 
 private:
@@ -80,7 +80,7 @@ private:
     os::Poller& bulk_poller_;
     ProcessService& processes_;
     bool bulk_is_paused_ = false;
-    std::vector<std::uint64_t> hot_; // serials of processes that were typed to lately
+    std::vector<std::uint64_t> hot_; // serial numbers of processes with recent input
 };
 
 } // namespace ew::server
