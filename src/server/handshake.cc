@@ -63,7 +63,7 @@ void Handshake::dispatch(os::Token token) {
         log::info("server", "the process that this server belongs to has ended");
         lifeline_.forget_processes();
         return end(0);
-    default: return; // of the worker
+    default: return; // these belong to the worker
     }
 }
 
@@ -82,11 +82,11 @@ void Handshake::handle(const protocol::Message& message) {
         Reply reply(connection_.outbox(), message.id);
         if (Result<protocol::Method> method = check_request(session_, message); !method)
             return reply.fail(method.error());
-        return initialize(std::move(reply), message); // the only one that is served by now
+        return initialize(std::move(reply), message); // the only method that is accepted so far
     }
     case protocol::Message::Kind::notification:
         if (message.method == "exit") return end(1);
-        if (message.method == "initialized") return; // too early: nothing was answered yet
+        if (message.method == "initialized") return; // too early: initialize is not answered yet
         return log::info("server", "ignored the notification '{}'",
                          core::shortened(message.method));
     case protocol::Message::Kind::response:

@@ -1,4 +1,4 @@
-// Serves the client up to the answer to initialize. Nothing has been started until then, so the
+// Serves the client up to the answer to initialize. Nothing has been started until then, so this
 // process can be forked in two afterwards.
 #pragma once
 
@@ -17,7 +17,8 @@ namespace ew::server {
 
 class Handshake {
 public:
-    // All of these outlive the handshake. The end of `client` ends it.
+    // `connection` and `session` outlive the handshake. The handshake ends when the process
+    // `client` ends.
     Handshake(Connection& connection, Session& session, std::optional<pid_t> client);
 
     // Returns nullopt once the client has taken the answer to initialize. Returns an exit status if
@@ -41,8 +42,8 @@ private:
     os::Poller poller_;
     Lifeline lifeline_;
     TimePoint now_;
-    std::optional<int> status_;         // it is ending
-    std::optional<TimePoint> deadline_; // of that: how long the client may take to read the rest
+    std::optional<int> status_;         // set when the handshake is ending
+    std::optional<TimePoint> deadline_; // of the ending: until when the client may read the rest
 };
 
 } // namespace ew::server

@@ -15,7 +15,7 @@ Lifeline::Lifeline(os::Poller& poller) : poller_(poller) {
 void Lifeline::watch(std::optional<pid_t> process) {
     if (!process) return;
     UniqueFd pidfd = os::open_pidfd(*process);
-    if (!pidfd) // over ssh or from a container its number means nothing here
+    if (!pidfd) // over ssh or from a container its pid has no meaning on this machine
         return log::info("server", "process {} of the client is not here and cannot be watched",
                          *process);
     (void)poller_.watch(pidfd.get(), token_of(Source::parent), os::Interest::read);

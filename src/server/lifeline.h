@@ -1,4 +1,4 @@
-// What ends a server from outside: signals, and the end of a process that it belongs to.
+// The events that end a server from outside: signals, and the end of a process to which it belongs.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -14,17 +14,17 @@ namespace ew::server {
 
 class Lifeline {
 public:
-    // The poller reports the sources signals and parent; it outlives this object. A fork needs a
-    // new one of each (signalfd(2), epoll(7)).
+    // The poller reports the sources signals and parent; it outlives this object. After a fork, the
+    // child needs its own poller and its own Lifeline (signalfd(2), epoll(7)).
     explicit Lifeline(os::Poller& poller);
 
-    // The end of this process is reported as parent. A process that cannot be seen from here, such
-    // as one on another machine, is logged and ignored.
+    // Reports the end of this process as parent. If the process is not visible on this machine,
+    // such as one on another machine, logs that and ignores it.
     void watch(std::optional<pid_t> process);
 
     os::Signals::Taken take_signals() { return signals_.take(); }
 
-    // It was reported: a process that has ended would be reported for ever.
+    // Call this after a report: otherwise the poller reports the ended process again and again.
     void forget_processes() { processes_.clear(); }
 
 private:

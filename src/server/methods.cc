@@ -66,7 +66,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     case Method::exec_terminate_all:
         return &Methods::pass_on<ExecTerminateAllParams, &Services::exec>;
     case Method::exec_list: return &Methods::pass_on<ExecListParams, &Services::exec>;
-    // A program that exec/command started is a process like any other.
+    // A program that exec/command started is also in the process table.
     case Method::exec_terminate: return &Methods::pass_on<TerminateParams, &Services::processes>;
     case Method::exec_signal: return &Methods::pass_on<SignalParams, &Services::processes>;
     case Method::exec_resize: return &Methods::pass_on<ResizeParams, &Services::processes>;
@@ -105,7 +105,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     return nullptr;
 }
 
-// A command that is a patch as a whole is applied as one.
+// A command that consists of nothing but a patch is applied as a patch.
 void Methods::run_command(Reply reply, const json::Value* params) {
     Result<protocol::ExecCommandParams> decoded =
         protocol::decode<protocol::ExecCommandParams>(params);

@@ -1,4 +1,4 @@
-// From the name of a method to what answers it.
+// Maps the name of a method to the service that answers it.
 #pragma once
 
 #include "base/result.h"
@@ -16,11 +16,12 @@ class ProcessRequests;
 class RemoteBackend;
 class Session;
 
-// The method of a request. Errors: unknown_method; not_initialized and the like if the session does
-// not take it now; invalid_params if it has params and takes none.
+// Returns the method of a request. Errors: unknown_method; not_initialized and similar if the
+// session does not accept the method now; invalid_params if the request has params and the method
+// takes none.
 Result<protocol::Method> check_request(const Session& session, const protocol::Message& request);
 
-// What answers requests; borrowed, never null.
+// The services that answer requests; borrowed, never null.
 struct Services {
     Session* session;
     ProcessRequests* processes;
@@ -35,11 +36,11 @@ class Methods {
 public:
     explicit Methods(const Services& services) : services_(services) {}
 
-    // Decodes the params and hands the request to its service, which answers now or later.
+    // Decodes the params and passes the request to its service, which answers now or later.
     void handle(protocol::Method method, Reply reply, const protocol::Message& request);
 
 private:
-    // Returns null if the name is reserved and nothing answers it.
+    // Returns null if the name is reserved and no service answers it.
     using Handler = void (Methods::*)(Reply reply, const json::Value* params);
     static Handler handler_of(protocol::Method method);
     template <class Params, auto service>

@@ -1,5 +1,5 @@
-// One client, from its first byte to the end: the handshake, then, in a process of its own, the
-// worker.
+// Serves one client, from its first byte to the end: the handshake, then the worker in a process of
+// its own.
 #pragma once
 
 #include "server/connection/connection.h"
@@ -18,12 +18,12 @@ public:
     Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
            transcript::Recorder* recorder);
 
-    // Serves until the client has taken the answer to initialize; nothing has been started then.
-    // Returns an exit status if it ended before that.
+    // Serves until the client has taken the answer to initialize, and then returns nullopt; nothing
+    // has been started by then. Returns an exit status if the handshake ended before that.
     std::optional<int> run_handshake();
 
-    // Serves until the end, as the child that was forked after the handshake. Returns the exit
-    // status. The end of `keeper` ends it too.
+    // Serves until the end, in the child that was forked after the handshake. Returns the exit
+    // status. Ends when the process `keeper` ends.
     int run(pid_t keeper);
 
 private:

@@ -1,4 +1,4 @@
-// What a server is started with.
+// The settings with which a server is started.
 #pragma once
 
 #include "protocol/framing.h"
@@ -13,7 +13,7 @@ namespace ew::server {
 
 struct ServerSettings {
     protocol::Framing framing = protocol::Framing::undecided;
-    std::optional<pid_t> client_process = {}; // its end ends us
+    std::optional<pid_t> client_process = {}; // the server ends when this process ends
     ProcessSettings processes = {};
     SessionSetup session = {};
     bool has_test_ids = false;

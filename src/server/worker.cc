@@ -22,7 +22,7 @@ namespace {
 
 constexpr Millis kill_again_time{10};
 
-// Where the placeholders of sandboxes are noted. Empty: nowhere.
+// Returns the path of the journal of placeholders, or an empty text for no journal.
 std::string placeholder_journal(const Session& session) {
     const std::string& state = session.setup().paths.state_directory;
     return state.empty() ? "" : state + "/placeholders";
@@ -78,7 +78,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
 
 int Worker::run() {
     patches_.recover_left_over();
-    handle_messages(); // that came with initialize
+    handle_messages(); // messages that arrived together with initialize
     finish_turn();
     while (!is_over())
         turn();
@@ -137,14 +137,14 @@ void Worker::dispatch(os::Token token) {
         log::info("server", "the process that this server belongs to has ended");
         lifeline_.forget_processes();
         return begin_ending(0);
-    case Source::bulk: return; // turn() serves it last
+    case Source::bulk: return; // turn() serves this source last
     case Source::start: return local_.on_start_report(token.serial);
     case Source::output:
         return local_.streams().on_output(token.serial, 0, StreamReader::lone_budget);
     case Source::error_output:
         return local_.streams().on_output(token.serial, 1, StreamReader::lone_budget);
     case Source::input: return local_.on_input_room(token.serial);
-    case Source::machine: return local_.starts().on_machine(); // on_time() begins what waited
+    case Source::machine: return local_.starts().on_machine(); // on_time() begins waiting starts
     case Source::supervisor: return local_.on_supervisor(token.serial);
     case Source::clearing: return local_.on_clearing(token.serial);
     case Source::file_start: return files_.on_start_report(token.serial);
@@ -222,7 +222,7 @@ void Worker::handle_answer(const protocol::Message& message) {
         log::info("server", "ignored an answer to nothing that is being asked");
 }
 
-// In turns: a stream that was not served for want of room is the first the next time.
+// Serves the streams in turns: a stream that found no room is the first in the next turn.
 void Worker::serve_bulk() {
     if (bulk_turn_.empty()) {
         const std::span<const os::Token> ready = bulk_poller_.ready_now();
@@ -239,7 +239,7 @@ void Worker::serve_bulk() {
     }
 }
 
-// Between two reads of floods: requests, what they lead to, and the echo of what was typed.
+// Called between two reads of floods: handles requests and their results, and echoes typed input.
 void Worker::serve_urgent() {
     now_ = clock_now();
     set_now();
@@ -254,7 +254,7 @@ void Worker::finish_turn() {
     if (processes_.deliver_pending()) outbox_.flush();
     if (remote_.resume()) outbox_.flush();
     local_.streams().pause_or_resume_bulk();
-    // The client has taken everything: there may be more, and no event will say so.
+    // The client has taken everything. More output may be waiting, and no event will report that.
     has_room_again_ = !outbox_.has_unsent() && processes_.has_undelivered();
     if (connection_.has_postponed()) handle_messages();
     if (outbox_.client_is_gone()) begin_ending(0);
@@ -294,7 +294,8 @@ void Worker::continue_ending() {
     ending_->kill_again = now_ + kill_again_time;
 }
 
-// Nothing is left below this process, and the client has what it will get.
+// Returns true if nothing is left below this process and the client has taken everything, or if
+// the deadline has passed.
 bool Worker::is_over() {
     if (!ending_) return false;
     if (ending_->deadline <= clock_now()) return true;

@@ -1,5 +1,5 @@
-// Everything that serves one client after the handshake, and the loop. It runs in a process of its
-// own (see keeper.h) and is the only one that starts programs.
+// Everything that serves one client after the handshake, and the loop. The worker runs in a process
+// of its own (see keeper.h), and only it starts programs.
 #pragma once
 
 #include "base/clock.h"
@@ -31,15 +31,15 @@ namespace ew::server {
 
 class Worker {
 public:
-    // A worker that ends waits this long for its children to go and for the client to take the
+    // How long a worker that ends waits for its children to end and for the client to take the
     // rest.
     static constexpr Millis ending_time{1000};
-    // Of these, what was asked of fs/* and the servers of other environments have this long before
+    // The part of ending_time that requests of fs/* and the servers of environments have before
     // everything is killed.
     static constexpr Millis polite_time{500};
 
-    // `connection` and `session` outlive the worker. The end of `keeper`, or of the process that
-    // the client named, ends it.
+    // `connection` and `session` outlive the worker. The worker ends when `keeper`, or the process
+    // that the client named, ends.
     Worker(const ServerSettings& settings, Connection& connection, Session& session, pid_t keeper);
 
     // Serves until the end. Returns the exit status.
@@ -81,8 +81,8 @@ private:
     os::Poller poller_;
     os::Poller bulk_poller_;
     Lifeline lifeline_;
-    const rlimit open_files_;     // the limit that programs get; ours is raised
-    TimePoint now_ = clock_now(); // of this turn of the loop
+    const rlimit open_files_;     // for programs; the worker's own limit is raised
+    TimePoint now_ = clock_now(); // the time of this turn of the loop
     ProcessService processes_;
     ProcessRequests process_requests_;
     LocalBackend local_;
@@ -95,8 +95,8 @@ private:
     ExecService exec_;
     PatchService patches_;
     Methods methods_;
-    std::deque<os::Token> bulk_turn_; // flooding streams that were ready and not served yet
-    bool has_room_again_ = false;     // output is waiting and could go now
+    std::deque<os::Token> bulk_turn_; // flooding streams that were ready and are not served yet
+    bool has_room_again_ = false;     // output is waiting and can be sent now
     std::optional<Ending> ending_;
 };
 
