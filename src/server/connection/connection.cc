@@ -32,9 +32,9 @@ void Connection::watch(os::Poller& poller) {
         poller.watch(outbox_.fd(), token_of(Source::client_output), os::Interest::none);
 }
 
-// While no interest is set, the poller reports only that the reader has gone (epoll_ctl(2)).
+// While no interest is set, the poller reports only that the reader is gone (epoll_ctl(2)).
 void Connection::on_output_report() {
-    if (output_is_watched_) return; // the turn of the loop ends with a flush
+    if (output_is_watched_) return; // flushed at the end of this turn of the loop
     poller_->unwatch(outbox_.fd());
     output_is_watchable_ = false;
     outbox_.note_client_gone();

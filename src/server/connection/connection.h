@@ -1,5 +1,5 @@
-// The client's end of the wire: cuts messages out of what it sends, and writes what is in the
-// outbox. It reads no further while the client takes no answers.
+// The connection to the client: splits its bytes into messages, and writes the messages of the
+// outbox. It stops reading while the client takes no answers.
 #pragma once
 
 #include "os/io.h"
@@ -23,33 +23,36 @@ public:
     Outbox& outbox() { return outbox_; }
 
     // From now on this poller reports the sources client_input and client_output. It outlives the
-    // connection, or the next call of this. A fork needs a new one: epoll(7) belongs to both.
+    // connection, or the next call of watch(). After a fork, the child needs a new poller: parent
+    // and child share an epoll instance (epoll(7)).
     void watch(os::Poller& poller);
 
-    // The poller reports the source client_output.
+    // The poller has reported the source client_output.
     void on_output_report();
 
-    // Reads what has come. Does not wait if client_input was reported or the input is always ready.
+    // Reads the bytes that have arrived. Does not block if client_input was reported or the input
+    // is always readable.
     void read();
 
-    // The next request, notification or answer. Valid until the next call; null if none has
-    // arrived, or the answers to earlier ones must go first. What is no message is refused here.
+    // Returns the next request, notification or answer; it is valid until the next call. Returns
+    // null if no message has arrived, or if the client must first take earlier answers. Refuses
+    // bytes that are not a message.
     protocol::Message* next();
 
     // The client will send nothing more, and next() has returned all that it sent.
     bool has_ended() const { return has_input_ended_ && is_drained_; }
 
-    // Can something be done without a report of the poller? `wants_messages`: see
+    // Returns true if there is work without a report of the poller. `wants_messages`: see
     // update_interest().
     bool is_ready(bool wants_messages) const;
 
-    // The input cannot be watched (epoll_ctl(2): EPERM), such as a file: it is always ready.
+    // Returns true for an input that cannot be watched (epoll_ctl(2): EPERM), such as a file.
     bool is_always_readable() const { return !input_is_watchable_; }
 
-    // Messages were read for which there was no room, and there is room again.
+    // Messages were postponed because there was no room for their answers, and now there is.
     bool has_postponed() const { return has_postponed_ && !outbox_.is_full_of_answers(); }
 
-    // Tells the poller what is of interest. `wants_messages`: the owner would take them now.
+    // Tells the poller which events to report. `wants_messages`: the owner handles messages now.
     void update_interest(bool wants_messages);
 
 private:
@@ -64,11 +67,11 @@ private:
     os::Poller* poller_ = nullptr;
     bool input_is_watchable_ = true;
     bool input_is_watched_ = false;
-    bool output_is_watchable_ = true; // else writing never blocks
+    bool output_is_watchable_ = true; // otherwise writing never blocks
     bool output_is_watched_ = false;
     bool has_input_ended_ = false;
-    bool has_postponed_ = false; // messages that wait for room for their answers
-    bool is_drained_ = false;    // nothing that was read is left
+    bool has_postponed_ = false; // messages wait for room for their answers
+    bool is_drained_ = false;    // all bytes that were read are handled
 };
 
 } // namespace ew::server

@@ -1,4 +1,4 @@
-// Sends a notification: one whole message, in the order in which it was written among its lane's.
+// Sends a notification as one whole message, in the order of the messages in its lane.
 #pragma once
 
 #include "json/writer.h"

@@ -21,12 +21,14 @@ enum class Lane : std::uint8_t { priority, bulk };
 
 class Outbox {
 public:
-    // More than this in the bulk lane: no flooding process is read. It is also how long an answer
-    // may have to wait behind bulk output, so it is short.
+    // How many bytes the bulk lane may hold before flooding processes are no longer read. An answer
+    // may have to wait behind these bytes, so the mark is low.
     static constexpr std::size_t bulk_mark = 64 << 10;
-    // More than this in the priority lane: the client does not read, and no output is added.
+    // How many bytes the priority lane may hold before the client counts as not reading, and no
+    // output is added.
     static constexpr std::size_t priority_mark = 256 << 10;
-    // More than this in the priority lane: no requests are read until the client has taken answers.
+    // How many bytes the priority lane may hold before no requests are read until the client has
+    // taken answers.
     static constexpr std::size_t answers_mark = 4 << 20;
 
     explicit Outbox(os::StdioEnd out) : out_(std::move(out)) {}
@@ -39,7 +41,7 @@ public:
     ByteBuffer& begin(Lane lane);
     void end();
 
-    // Writes as much as the client takes.
+    // Writes as many bytes as the client takes.
     void flush();
 
     std::size_t unsent(Lane lane) const {
@@ -54,8 +56,8 @@ public:
 
     void note_client_gone();
 
-    // Places in the stream of the bulk lane: after the last message queued, and how far it was
-    // sent.
+    // Positions in the byte stream of the bulk lane: the end of the last queued message, and of the
+    // bytes that were sent.
     std::uint64_t bulk_queued() const { return bulk_.consumed() + bulk_.size(); }
 
     std::uint64_t bulk_sent() const { return bulk_.consumed(); }
@@ -74,11 +76,11 @@ private:
     transcript::Recorder* recorder_ = nullptr;
     ByteBuffer priority_;
     ByteBuffer bulk_;
-    ByteBuffer composed_;                 // with headers: a message before its length is known
-    std::deque<std::uint64_t> bulk_ends_; // of the messages in the bulk lane
-    std::uint64_t bulk_boundary_ = 0;     // the last end that was passed
-    Lane lane_ = Lane::priority;          // of the message being written
-    std::size_t begun_at_ = 0;            // where it starts in its buffer
+    ByteBuffer composed_;                 // with headers: a message whose length is not known yet
+    std::deque<std::uint64_t> bulk_ends_; // ends of the messages in the bulk lane
+    std::uint64_t bulk_boundary_ = 0;     // the last end that was sent
+    Lane lane_ = Lane::priority;          // the lane of the message that is being written
+    std::size_t begun_at_ = 0;            // where that message starts in its buffer
     bool client_is_gone_ = false;
 };
 

@@ -28,12 +28,13 @@ public:
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
 
-    // Unanswered here is a bug, and the client is told instead of being left to wait.
+    // A reply that is destroyed unanswered is a bug. The client gets an error then, so that it does
+    // not wait for ever.
     ~Reply();
 
     const json::Id& id() const { return id_; }
 
-    // The id as text: what a client knows the request by.
+    // The id of the request as text, as the client knows it.
     std::string call_id() const;
 
     template <class Result>
@@ -52,7 +53,7 @@ private:
     ByteBuffer& begin();
     void end(ByteBuffer& out);
 
-    Outbox* outbox_; // null: answered
+    Outbox* outbox_; // null: already answered
     json::Id id_;
 };
 

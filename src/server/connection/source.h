@@ -1,4 +1,5 @@
-// The kinds of descriptors that the loop waits for. Server::dispatch() says who handles which.
+// The kinds of descriptors for which the loop waits. Worker::dispatch() and Handshake::dispatch()
+// call their handlers.
 #pragma once
 
 #include "os/poller.h"
@@ -11,16 +12,16 @@ enum class Source : std::uint8_t {
     client_input,
     client_output,
     signals,
-    parent, // a process whose end ends us
-    bulk,   // the set of processes that flood
+    parent, // a process whose end ends the server
+    bulk,   // the poller of the streams that flood
     start,  // the report of a start that is under way
-    output, // of a process: stdout, or the terminal
+    output, // stdout or the terminal of a process
     error_output,
-    input,      // of a process: its stdin takes bytes again
-    machine,    // what can be enforced here is known
-    supervisor, // of a sandbox: it asks whether it may
-    clearing,   // of a sandbox: what held places for it is gone
-    // Of a file process: its start, what it says, what held places for its sandbox.
+    input,      // stdin of a process takes bytes again
+    machine,    // it is known what this machine can enforce
+    supervisor, // the supervisor of a sandbox: the kernel asks for a decision
+    clearing,   // the placeholders of a sandbox are gone
+    // Of a file process: its start, its messages, and the end of the placeholders of its sandbox.
     file_start,
     file_socket,
     patch, // an errand of a patch
@@ -33,12 +34,12 @@ enum class Source : std::uint8_t {
     environment_input,
 };
 
-// `serial`: that of the process, the sandbox or whatever else the descriptor belongs to.
+// `serial`: serial number of the process, the sandbox or whatever else owns the descriptor.
 constexpr os::Token token_of(Source source, std::uint64_t serial = 0) {
     return {static_cast<std::uint8_t>(source), serial};
 }
 
-// The reverse; every token in the loop was made by token_of().
+// Requires a token from token_of(), as every token in the loop is.
 constexpr Source source_of(os::Token token) {
     return static_cast<Source>(token.source);
 }
