@@ -1,4 +1,4 @@
-// The environments of the settings, each with its connection. None of them waits for another one.
+// The environments of the settings, each with its connection. No connection waits for another one.
 #pragma once
 
 #include "base/clock.h"
@@ -18,33 +18,33 @@ namespace ew::server {
 
 class Environments {
 public:
-    // `open_files`: the limit that programs get.
+    // `open_files`: the limit for programs.
     Environments(const Session& session, os::Poller& poller, ConnectionListener& listener,
                  const rlimit& open_files);
     ~Environments();
     Environments(const Environments&) = delete;
     Environments& operator=(const Environments&) = delete;
 
-    // Returns null if none has this id: that is this machine.
+    // Returns null if no environment has this id, which then means this machine.
     RemoteConnection* find(std::string_view id) const;
 
-    // Answers the request of a client that was passed on with "cancelled". Returns false if it is
-    // not here.
+    // Answers a forwarded request of a client with "cancelled". Returns false if the request does
+    // not wait here.
     bool cancel(const json::Id& id);
 
-    // What the loop found. `connection`: a serial.
+    // Events from the loop. `connection`: the serial number of a connection.
     void on_event(Source source, std::uint64_t connection, TimePoint now);
     void on_reaped(pid_t pid, int status, TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-    // Goes on with the connections that were held up. Returns true if one of them could go on.
+    // Resumes the connections that were held up. Returns true if one of them could go on.
     bool resume(TimePoint now);
 
-    // The server ends: the other ones are told, by the end of their input.
+    // The server ends: closes the input of the links, so that the remote servers end too.
     void close_all();
 
-    // The programs that lead to them, with descendants.
+    // The programs of the links, with descendants.
     std::vector<pid_t> programs() const;
 
 private:

@@ -1,5 +1,5 @@
-// The requests that the server of an environment has not answered yet, by their ids there. Pure
-// bookkeeping: the connection sends them and decides what follows from an answer.
+// The requests that a remote server has not answered yet, by their ids on that connection. Pure
+// bookkeeping: the connection sends them and handles the answers.
 #pragma once
 
 #include "base/clock.h"
@@ -21,37 +21,38 @@ struct PendingRequest {
         start,
         read,
         write,
-        probe, // whether the server answers at all
+        probe, // finds out whether the server answers at all
         terminate,
-        forwarded, // for a client, which gets the answer
-        unwatched, // no answer matters; it is not kept
+        forwarded, // from a client, which gets the answer
+        unwatched, // the answer does not matter; not kept
     };
 
     Kind kind = Kind::unwatched;
-    std::uint64_t process = 0;              // serial; 0: it is about no process
-    std::optional<Reply> reply = {};        // of a forwarded one
-    std::optional<TimePoint> deadline = {}; // absent: the answer may take any time
+    std::uint64_t process = 0;              // serial number; 0: not about a process
+    std::optional<Reply> reply = {};        // of a forwarded request
+    std::optional<TimePoint> deadline = {}; // nullopt: no limit for the answer
 };
 
 class PendingRequests {
 public:
-    // Returns the id to send the request under.
+    // Returns the id for the request.
     std::uint64_t add(PendingRequest request);
 
-    // Takes out the request with this id. Returns nullopt if there is none.
+    // Removes and returns the request with this id. Returns nullopt if there is no such request.
     std::optional<PendingRequest> take(std::uint64_t id);
 
-    // Takes out the requests whose deadline is over. A start stays as well, without a deadline: a
-    // late answer tells of a program that must be ended.
+    // Removes and returns the requests whose deadline has passed. A start also stays, without a
+    // deadline: a late answer reports a program that must be ended.
     std::vector<PendingRequest> take_due(TimePoint now);
 
-    // No deadline is earlier than this.
+    // Moves all earlier deadlines to this time.
     void postpone(TimePoint earliest);
 
-    // Answers the forwarded request of a client with "cancelled". Returns false if it is not here.
+    // Answers the forwarded request of a client with "cancelled". Returns false if it does not wait
+    // here.
     bool cancel(const json::Id& id);
 
-    // Answers all forwarded requests with this error, and forgets everything.
+    // Answers all forwarded requests with this error, and removes all requests.
     void fail_all(const Error& error);
 
     std::size_t size() const { return requests_.size(); }

@@ -77,7 +77,8 @@ Error RemoteBackend::failure(std::string_view environment) {
 protocol::EnvironmentListResult RemoteBackend::list() {
     protocol::EnvironmentListResult result = environment_list(session_.settings());
     for (EnvironmentEntry& entry : result.environments) {
-        const RemoteConnection* const connection = environments_.find(entry.id); // null: here
+        // Null for this machine.
+        const RemoteConnection* const connection = environments_.find(entry.id);
         processes_.for_each([&](const Process& process) {
             const RemoteConnection* const its =
                 process.remote ? &process.remote->connection() : nullptr;
@@ -116,7 +117,7 @@ Result<void> RemoteBackend::begin(Process& process, StartOrder order) {
                                  most_starts, id),
                      "wait for answers, or cancel calls"};
     connection.connect(processes_.now());
-    if (!connection.is_ready()) return {}; // sent when it is
+    if (!connection.is_ready()) return {}; // sent when the connection is ready
     if (std::optional<Error> error = process.remote->hindrance()) return *error;
     if (connection.unsent() > RemoteConnection::most_unsent / 2)
         return Error{ErrorKind::limit,

@@ -1,6 +1,6 @@
-// Runs programs in other environments, as the client of an exec-server there. Finds the connection
-// and the process that a call is about, and passes the call on. All that is asked of a server is
-// answered or ends with the connection.
+// Runs programs in other environments, as the client of a remote exec-server. Finds the connection
+// and the process for a call, and passes the call on. Every request to a server is answered, or
+// fails when the connection ends.
 #pragma once
 
 #include "base/clock.h"
@@ -24,29 +24,30 @@ namespace ew::server {
 
 class RemoteBackend final : public Backend {
 public:
-    static constexpr std::size_t most_starts = 32; // that wait in one environment
+    static constexpr std::size_t most_starts = 32; // waiting starts per environment
 
     using News = EnvironmentNews;
 
-    // `open_files`: the limit that programs get.
+    // `open_files`: the limit for programs.
     RemoteBackend(const Session& session, ProcessService& processes, os::Poller& poller,
                   Outbox& outbox, const rlimit& open_files);
 
-    // For the exec layer. The server of this configured environment. Null: it is not ready, and is
-    // being connected; what comes of it is news.
+    // For the exec layer: returns the server of this configured environment. Returns null if it is
+    // not ready; then it is being connected, and take_news() reports the result.
     const peer::Peer* connect(std::string_view environment);
 
-    // What the server there, as it was when it was last ready, cannot do of what a start needs.
+    // Returns an error if a start needs an ability that the remote server lacked when it was last
+    // ready.
     std::optional<Error> hindrance(std::string_view environment, bool wants_sandbox);
 
     const config::Environment& settings(std::string_view environment) {
         return environments_.find(environment)->settings();
     }
 
-    // Why it was not connected the last time.
+    // The error of the last failed connection.
     Error failure(std::string_view environment);
 
-    // The connection that it has, or is getting.
+    // The serial number of the current connection, which may still be starting.
     std::uint64_t connection(std::string_view environment) {
         return environments_.find(environment)->serial();
     }
@@ -55,10 +56,10 @@ public:
 
     protocol::EnvironmentListResult list();
 
-    // For the loop, and for what is about all of them.
+    // For the loop, and for calls about all environments.
     Environments& environments() { return environments_; }
 
-    // Goes on with what was held up because the client did not read. Returns true if some of it
+    // Resumes work that was held up because the client did not read. Returns true if some of it
     // could go on.
     bool resume();
 

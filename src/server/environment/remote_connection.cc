@@ -30,19 +30,19 @@ using Kind = PendingRequest::Kind;
 
 constexpr std::size_t read_size = 64 << 10;
 
-// All of ours, but not what execward tells its own programs.
+// All of our variables, except those that execward sets for its own programs.
 core::Variables inherited() {
     core::EnvironmentPolicy all;
     all.ignore_default_excludes = true;
     return core::apply(all, own_environment());
 }
 
-// Without its arguments: they may hold a token.
+// The program without its arguments: they may hold a token.
 std::string program_of(const config::Environment& settings) {
     return core::shortened(core::visible(settings.program));
 }
 
-// The program that leads there. `directory`: where it runs if the settings do not say.
+// The program of the link. `directory`: where it runs if the settings do not say.
 os::SpawnRequest spawn_request(const config::Environment& settings, const std::string& directory,
                                const rlimit& open_files) {
     os::SpawnRequest request;
@@ -119,7 +119,7 @@ void RemoteConnection::start(TimePoint now) {
         return;
     }
     trouble_ = link.error().message;
-    deadline_ = now; // not from here: the caller is in the middle of something
+    deadline_ = now; // not now: the caller is not ready for the failure
 }
 
 void RemoteConnection::on_event(Source source, TimePoint now) {
@@ -133,7 +133,7 @@ void RemoteConnection::on_event(Source source, TimePoint now) {
 void RemoteConnection::on_start_report(TimePoint now) {
     if (Result<void> started = link_->on_start_report(); !started) {
         trouble_ = started.error().message;
-        link_.reset(); // there is no program that could have ended
+        link_.reset(); // no program has started
         return finish_losing(now);
     }
     if (!link_->is_running()) return;
@@ -155,7 +155,7 @@ std::string RemoteConnection::on_initialized(const protocol::Message& message) {
     state_ = State::ready;
     deadline_.reset();
     failure_.reset();
-    link_->forget_error_text(); // banners, profiles
+    link_->forget_error_text(); // banners and output of shell profiles
     link_->send("{\"jsonrpc\":\"2.0\",\"method\":\"initialized\"}\n");
     log::info("environment", "{}: {} {} is ready", settings_.id, peer_->name, peer_->version);
     parts_.listener.on_ready(*this);
@@ -190,7 +190,7 @@ void RemoteConnection::handle_frames(TimePoint now) {
     }
 }
 
-// Returns what is wrong with it, or an empty text.
+// Returns what is wrong with the frame, or an empty text.
 std::string RemoteConnection::handle_frame(const protocol::Frame& frame) {
     using MessageKind = protocol::Message::Kind;
     if (frame.error) return "it sent a message that is too long";
@@ -212,7 +212,7 @@ std::string RemoteConnection::handle_frame(const protocol::Frame& frame) {
     return ignore_line(frame);
 }
 
-// What leads to the server may say something too: a greeting, a warning.
+// The program of the link may also print lines of its own: a greeting, a warning.
 std::string RemoteConnection::ignore_line(const protocol::Frame& frame) {
     const std::string shown = core::visible(core::shortened(frame.text));
     log::info("environment", "{}: ignored a line that is no message: {}", settings_.id, shown);
@@ -239,7 +239,7 @@ std::string RemoteConnection::on_response(const protocol::Message& message) {
             request->reply->send(protocol::Empty{});
         return {};
     case Kind::probe:
-    case Kind::unwatched: return {}; // none of these is kept
+    case Kind::unwatched: return {}; // no answer to these matters
     case Kind::start:
     case Kind::read:
     case Kind::write:
@@ -279,12 +279,12 @@ void RemoteConnection::on_time(TimePoint now) {
              now);
 }
 
-// While it is held up its answers are not read, so nothing can be said of it.
+// While the connection is held up, its answers are not read, so a missing answer proves nothing.
 void RemoteConnection::check_ready(TimePoint now) {
     if (is_held_up_) return;
     if (link_->unsent() > most_unsent) return lose("it does not read what it is sent", now);
     if (!link_->has_lost_input()) return expire_requests(now);
-    // Most often its output ends at the same time, and that may hold something yet.
+    // Most often the output of the server ends at the same time, and may still hold messages.
     if (!deadline_)
         deadline_ = now + status_patience;
     else if (is_due(deadline_, now))
@@ -349,7 +349,7 @@ void RemoteConnection::finish_losing(TimePoint now) {
         parts_.listener.on_lost(*this, ended, error);
     } else {
         parts_.listener.on_failed(*this, ended, error);
-        is_wanted_ = false; // what waited for it has failed with it
+        is_wanted_ = false; // the calls that waited for it have failed with it
     }
     if (is_wanted_ && state_ != State::starting) start(now);
 }

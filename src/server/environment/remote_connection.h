@@ -1,6 +1,6 @@
-// The connection to the server of one environment: the program that leads there, the handshake,
-// what was asked and not answered, deadlines, and its end. It is begun when it is first needed, and
-// again when it is needed after its end. Processes are its listener's.
+// The connection to the server of one environment: its link, the handshake, the unanswered
+// requests, deadlines, and its end. It starts when it is first needed, and again when it is needed
+// after its end. Its listener handles processes.
 #pragma once
 
 #include "base/clock.h"
@@ -39,7 +39,7 @@ namespace ew::server {
 class ConnectionListener;
 class Session;
 
-// Numbers connections; no number is used twice.
+// Serial numbers for connections; no number is used twice.
 class ConnectionSerials {
 public:
     std::uint64_t next() { return ++last_; }
@@ -50,27 +50,28 @@ private:
 
 class RemoteConnection {
 public:
-    static constexpr std::size_t most_requests = 4096;      // of clients
-    static constexpr std::size_t most_ignored_lines = 1000; // that are no messages
-    // A server that has not taken half of these bytes is given no more to start; one that has not
-    // taken all of them is given up.
+    static constexpr std::size_t most_requests = 4096;      // requests of clients
+    static constexpr std::size_t most_ignored_lines = 1000; // lines that are not messages
+    // How many bytes may wait for a server. Above half of this, nothing new is started there; above
+    // all of it, the connection is given up.
     static constexpr std::size_t most_unsent = 64 << 20;
-    // How long a program that has closed the connection may take to tell its exit status, and then
-    // to end.
+    // How long a program that has closed the connection may take to report its exit status, and how
+    // long it may then take to end.
     static constexpr Millis status_patience{200};
-    // How long an answer may take: to the end of a process beside the patience that was asked for,
-    // to a signal, to whether the server answers at all. A start has as long as the handshake.
+    // How long an answer may take: to the end of a process (beyond the requested grace time), to a
+    // signal, and to the probe that asks whether the server answers at all. A start may take as
+    // long as the handshake.
     static constexpr Millis answer_patience{5000};
 
     enum class State : std::uint8_t {
-        idle,     // it was not needed yet
-        starting, // up to the answer to `initialize`
+        idle,     // not needed yet
+        starting, // until the answer to `initialize`
         ready,
-        failed, // it could not be started, or was lost; it is tried again when it is needed
-        ending, // its program has closed the connection, and may still tell why
+        failed, // did not start, or was lost; starts again when it is needed
+        ending, // the program has closed the connection, and may still report why
     };
 
-    // What all connections use. `open_files`: the limit that programs get.
+    // Shared by all connections. `open_files`: the limit for programs.
     struct Parts {
         const Session& session;
         os::Poller& poller;
@@ -91,22 +92,23 @@ public:
 
     bool is_ready() const { return state_ == State::ready; }
 
-    // Of the connection that it has, or is getting. 0: none.
+    // The serial number of the current connection, which may still be starting. 0: no connection.
     std::uint64_t serial() const { return serial_; }
 
-    // Why it failed the last time.
+    // The error of the last failure.
     const std::optional<Error>& failure() const { return failure_; }
 
-    // The server, as it was when it was last ready. Null: it never was.
+    // The server as it was when it was last ready. Returns null if it was never ready.
     const peer::Peer* peer() const { return peer_.get(); }
 
-    // What that server cannot do of what a start needs. It was ready.
+    // Returns an error if a start needs an ability that the server lacks. Requires that it was
+    // ready.
     std::optional<Error> hindrance(bool wants_sandbox) const;
 
-    // Begins to connect, unless it is ready or on its way.
+    // Begins to connect, unless the connection is ready or starting.
     void connect(TimePoint now);
 
-    // It has a link.
+    // Requires a link.
     template <class Params>
     void send(std::string_view method, const Params& params, PendingRequest request) {
         const std::uint64_t id = requests_.add(std::move(request));
@@ -127,23 +129,23 @@ public:
 
     bool cancel(const json::Id& id) { return requests_.cancel(id); }
 
-    // A log has no room for what was read: nothing is read until resume() finds that it has.
+    // A log has no room for the output that was read. Nothing is read until resume() finds room.
     void hold_up();
 
     bool is_held_up() const { return is_held_up_; }
 
-    // Returns true if it was held up, and is not any more.
+    // Returns true if the connection was held up, and is not any more.
     bool resume(TimePoint now);
 
-    // The server ends: the one there is told so, by the end of its input.
+    // The server ends: closes the input of the link, so that the remote server ends too.
     void close();
 
-    // The program that leads there. Returns nullopt if none runs.
+    // The pid of the program of the link. Returns nullopt if no program runs.
     std::optional<pid_t> program() const;
 
-    // What the loop found.
+    // An event from the loop.
     void on_event(Source source, TimePoint now);
-    // Returns true if it was the program that leads there.
+    // Returns true if the pid was the program of the link.
     bool note_reaped(pid_t pid, int status, TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
@@ -170,13 +172,14 @@ private:
     std::unique_ptr<peer::Link> link_;
     std::unique_ptr<peer::Peer> peer_;
     std::optional<Error> failure_;
-    std::optional<TimePoint> deadline_; // of starting, of ending, and of a link that takes no input
+    // For starting, for ending, and for a link that takes no input.
+    std::optional<TimePoint> deadline_;
     PendingRequests requests_;
-    std::size_t ignored_lines_ = 0; // that are no messages
+    std::size_t ignored_lines_ = 0; // lines that are not messages
     bool is_held_up_ = false;
-    bool is_wanted_ = false; // again, once the connection has ended
-    bool was_ready_ = false; // while ending
-    std::string trouble_;    // why we end the connection; empty: the other side did
+    bool is_wanted_ = false; // connect again after the connection has ended
+    bool was_ready_ = false; // while ending: whether it was ready before
+    std::string trouble_;    // why this side ends the connection; empty: the other side ended it
 };
 
 } // namespace ew::server

@@ -1,5 +1,5 @@
-// What a server in another environment has told of one program, in order, and what is missing of
-// it: since when, whether it was asked for, and how much is lost. Pure.
+// The events that a remote server has sent about one program, in order. Knows which events are
+// missing, since when, whether a read has asked for them, and how many are lost. Pure.
 #pragma once
 
 #include "base/clock.h"
@@ -13,51 +13,52 @@ namespace ew::server {
 
 class RemoteEvents {
 public:
-    // When a missing event is asked for: most often it is only late.
+    // How long an event may be missing before a read asks for it: most often it is only late.
     static constexpr Millis gap_patience{50};
 
     void add(std::uint64_t seq, peer::Event event) { events_.add(seq, std::move(event)); }
 
-    // The answer to a read of all that comes behind the events that were taken. What it does not
-    // have will not come.
+    // Adds the answer to a read of all events after the taken ones. Events that it lacks will not
+    // come.
     void add(peer::PeerReadResult result);
 
-    // The next one in order; null: it has not come.
+    // Returns the next event in order, or null if it has not arrived.
     peer::Event* next() { return events_.next(); }
 
     void take_next() { events_.take_next(); }
 
-    // The events that a read asks for are behind this number.
+    // A read asks for the events after this number.
     std::uint64_t last_taken() const { return events_.next_seq() - 1; }
 
-    // Notes whether something is missing now.
+    // Notes whether an event is missing now.
     void look_for_gap(TimePoint now);
 
     void forget_gap() { gap_since_.reset(); }
 
-    // When what is missing is to be asked for. Returns nullopt if it was, or nothing is missing.
+    // When to ask for missing events. Returns nullopt if a read is under way or no event is
+    // missing.
     std::optional<TimePoint> gap_deadline() const;
 
-    // A read is under way, until its answer comes or is given up.
+    // A read is under way until its answer arrives or is given up.
     void begin_reading() { is_reading_ = true; }
 
     void end_reading();
 
     bool is_reading() const { return is_reading_; }
 
-    // What is missing before the first one that is here will not come.
+    // The events that are missing before the first present one will not come.
     void give_up_gap() { is_gap_given_up_ = true; }
 
-    // Returns whether a gap was given up since the last call.
+    // Returns true if a gap was given up since the last call.
     bool take_given_up() { return std::exchange(is_gap_given_up_, false); }
 
-    // Counts what is missing before the first one that is here as lost. Returns false if nothing
-    // is missing.
+    // Counts the events that are missing before the first present one as lost. Returns false if no
+    // event is missing.
     bool skip_gap();
 
     void count_lost(std::uint64_t count) { lost_ += count; }
 
-    // How many events are lost since the last take_lost().
+    // The number of events lost since the last take_lost().
     std::uint64_t lost() const { return lost_; }
 
     std::uint64_t take_lost() { return std::exchange(lost_, 0); }

@@ -1,5 +1,5 @@
-// A program as the server in its environment knows it: its id there, and the requests about it.
-// They reach it over the connection that has brought its start, and over no other.
+// A program as its remote server knows it: its remote id, and the requests about it. They are sent
+// only over the connection that carried its start.
 #pragma once
 
 #include "base/clock.h"
@@ -20,8 +20,8 @@ namespace ew::server {
 
 class RemoteHandle {
 public:
-    // `process`: its serial. As it is never used twice it makes the id there; a server keeps ids
-    // for a while.
+    // `process`: its serial number. This is also the remote id, because it is never used twice; a
+    // server keeps ids for a while.
     RemoteHandle(RemoteConnection& connection, std::uint64_t process)
         : connection_(connection), process_(process) {}
 
@@ -29,12 +29,13 @@ public:
 
     std::string id() const { return std::to_string(process_); }
 
-    // Can the server be asked about it?
+    // Returns true if requests about the program can be sent.
     bool is_reached() const {
         return was_sent_over(connection_.serial()) && connection_.is_ready();
     }
 
-    // Was its start sent over the connection with this serial? 0: it was not sent yet.
+    // Returns true if its start was sent over the connection with this serial number. 0: not sent
+    // yet.
     bool was_sent_over(std::uint64_t serial) const { return sent_over_ == serial; }
 
     // `start`: the params of process/start.
@@ -51,10 +52,10 @@ public:
     void interrupt();
     void terminate(std::uint64_t grace_ms, std::optional<TimePoint> deadline);
 
-    // Ends it whatever the answer is.
+    // Ends the program, and ignores the answer.
     void end();
 
-    // For a client, which gets the answer.
+    // Forwards a request of a client, which gets the answer.
     void signal(Reply reply, const protocol::SignalParams& params, TimePoint deadline);
     void resize(Reply reply, const protocol::WindowSize& size, TimePoint deadline);
 
@@ -65,7 +66,7 @@ private:
     RemoteConnection& connection_;
     std::uint64_t process_;
     std::uint64_t sent_over_ = 0;
-    std::uint64_t writes_ = 0; // that were sent
+    std::uint64_t writes_ = 0; // writes that were sent
 };
 
 } // namespace ew::server

@@ -15,7 +15,7 @@
 
 namespace ew::server {
 
-// When the server must have told what it is asked now.
+// The time by which the server must have answered a question that is sent now.
 TimePoint RemoteOutput::patience() const {
     return parts_.processes.now() + RemoteConnection::answer_patience;
 }
@@ -23,16 +23,17 @@ TimePoint RemoteOutput::patience() const {
 // ---------------------------------------------------------------- events
 
 void RemoteOutput::take(std::uint64_t seq, peer::Event event) {
-    if (missing_end_) missing_end_->due = patience(); // something comes yet, maybe over a slow line
+    // Events still arrive, perhaps over a slow line.
+    if (missing_end_) missing_end_->due = patience();
     events_.add(seq, std::move(event));
     drain();
 }
 
 void RemoteOutput::drain() {
     Process& process = parts_.process;
-    if (process.is_starting()) return; // its answer comes first
+    if (process.is_starting()) return; // the answer to the start comes first
     is_held_up_ = drain_all();
-    // What is missing in between will not come any more.
+    // The events that are missing in between will not come any more.
     const bool skips_gaps = events_.take_given_up() || loss_;
     while (skips_gaps && !is_held_up_ && events_.skip_gap())
         is_held_up_ = drain_all();
@@ -46,7 +47,7 @@ void RemoteOutput::drain() {
     parts_.processes.settle(process);
 }
 
-// Returns true if there is more than the log has room for, as far as the client takes it.
+// Returns true if the log has no room for the rest even after delivery to the client.
 bool RemoteOutput::drain_all() {
     while (drain_events()) {
         parts_.processes.settle(parts_.process);
@@ -55,7 +56,7 @@ bool RemoteOutput::drain_all() {
     return false;
 }
 
-// Returns true if there is more than the log has room for.
+// Returns true if the log has no room for the rest.
 bool RemoteOutput::drain_events() {
     while (peer::Event* const event = events_.next()) {
         if (!drain_one(*event)) return true;
@@ -64,13 +65,13 @@ bool RemoteOutput::drain_events() {
     return false;
 }
 
-// Returns false if not all of it has found room.
+// Returns false if the log had no room for all of the event.
 bool RemoteOutput::drain_one(peer::Event& event) {
     Process& process = parts_.process;
     ProcessService& processes = parts_.processes;
     if (peer::OutputPiece* const piece = std::get_if<peer::OutputPiece>(&event)) {
         const std::string_view rest = std::string_view(piece->bytes).substr(piece->taken);
-        if (process.is_closed) { // without waiting for that
+        if (process.is_closed) { // closed before its output ended
             process.log.count_lost(rest.size());
             return true;
         }
@@ -79,7 +80,7 @@ bool RemoteOutput::drain_one(peer::Event& event) {
     }
     if (peer::PeerEnd* const end = std::get_if<peer::PeerEnd>(&event)) {
         note_end(std::move(*end));
-        processes.settle(process); // behind it more output may come
+        processes.settle(process); // more output may come after the exit
     } else if (const peer::Lost* const lost = std::get_if<peer::Lost>(&event)) {
         events_.count_lost(lost->count);
     } else {
@@ -99,7 +100,7 @@ void RemoteOutput::note_end(peer::PeerEnd end) {
     denial_count_ = *end.denial_count;
     denials_ = std::move(end.denials);
     parts_.processes.note_exit(process, std::move(exit));
-    // It has not needed the patience; what else there is of it is ended now.
+    // The grace time was not needed. The rest of the tree is ended now.
     if (process.ending && process.ending->kill_at) process.ending->kill_at = now;
 }
 
@@ -111,13 +112,13 @@ void RemoteOutput::doubt_end() {
     missing_end_ = MissingEnd{parts_.processes.now(), true};
 }
 
-// The server is asked once. If it does not tell then either the process is lost: it would have its
-// place for ever.
+// The server is asked once. If it does not report the end then either, the process is lost:
+// otherwise it would keep its place in the table for ever.
 void RemoteOutput::miss_end() {
     const RemoteHandle& there = parts_.there;
     if (parts_.process.is_closed || !there.is_reached()) return missing_end_.reset();
     missing_end_->due = patience();
-    // It may lie where nothing is read.
+    // The end may be among messages that are not read yet.
     if (is_held_up_ || there.connection().is_held_up()) return;
     if (std::exchange(missing_end_->is_asked, true)) return lose_unheard();
     if (!events_.is_reading()) read_gap();
@@ -134,7 +135,7 @@ void RemoteOutput::lose_unheard() {
 // ---------------------------------------------------------------- what is missing
 
 void RemoteOutput::read_gap() {
-    if (!parts_.there.is_reached()) return events_.forget_gap(); // it is lost, and its loss near
+    if (!parts_.there.is_reached()) return events_.forget_gap(); // lose() follows soon
     events_.begin_reading();
     parts_.there.read(events_.last_taken(), patience());
 }
@@ -143,14 +144,15 @@ std::string RemoteOutput::on_read(const protocol::Message& answer) {
     const bool is_end_missing = missing_end_ && missing_end_->is_asked;
     if (answer.is_error) {
         give_up_gap();
-        if (is_end_missing && !parts_.process.is_closed) lose_unheard(); // it is not known there
+        // The server does not know the program.
+        if (is_end_missing && !parts_.process.is_closed) lose_unheard();
         return {};
     }
     events_.end_reading();
     Result<peer::PeerReadResult> result = peer::read_message<peer::PeerReadResult>(answer.params);
     if (!result) return cannot_read("answer to process/read", result.error());
     if (is_end_missing && missing_end_->is_doubtful && !result->exited)
-        missing_end_.reset(); // it goes on
+        missing_end_.reset(); // the program still runs
     events_.add(std::move(*result));
     drain();
     return {};
@@ -162,7 +164,7 @@ void RemoteOutput::give_up_gap() {
     drain();
 }
 
-// A server could go on with losing for ever.
+// A server could lose output without end, so warnings wait for room in the outbox.
 void RemoteOutput::tell_lost_output() {
     if (events_.lost() == 0) return;
     if (parts_.outbox.unsent(Lane::priority) > Outbox::priority_mark && !loss_) return;
@@ -182,7 +184,7 @@ void RemoteOutput::lose(Error loss) {
     drain();
 }
 
-// All that has come is in the log.
+// All output that has arrived is in the log.
 void RemoteOutput::note_loss() {
     Process& process = parts_.process;
     if (!process.exit) {
@@ -198,7 +200,7 @@ void RemoteOutput::note_loss() {
 
 void RemoteOutput::end_ending(const Error& loss) {
     if (!parts_.process.ending) return;
-    if (parts_.there.connection().peer()->is_execward) // it ends what it ran
+    if (parts_.there.connection().peer()->is_execward) // it ends its programs
         parts_.processes.finish_ending(parts_.process, {});
     else
         parts_.processes.fail_ending(parts_.process, loss);

@@ -1,5 +1,5 @@
-// What comes back from a program in another environment, on its way into the log of its process:
-// events in order, what is missing between them, its end, and the loss of all the rest.
+// The output of a program in another environment, on its way into the log of its process: events in
+// order, the gaps between them, the end, and the loss of all the rest.
 #pragma once
 
 #include "base/clock.h"
@@ -37,49 +37,49 @@ public:
 
     void take(std::uint64_t seq, peer::Event event);
 
-    // The answer to a read. Returns what is wrong with it, or an empty text.
+    // Takes the answer to a read. Returns what is wrong with it, or an empty text.
     std::string on_read(const protocol::Message& answer);
 
-    // Nobody tells what is missing.
+    // The server does not report the missing events.
     void give_up_gap();
 
-    // Takes all that is there, as far as the log has room and as it was numbered.
+    // Takes the events that have arrived, in order, as far as the log has room.
     void drain();
 
-    // The log has no room for what is there.
+    // The log has no room for the events that have arrived.
     bool is_held_up() const { return is_held_up_; }
 
-    // Nothing more will come.
+    // No further event will come.
     void lose(Error loss);
 
     bool is_lost() const { return loss_.has_value(); }
 
-    // Answers the calls that wait for the end of what was lost.
+    // Answers the calls that wait for the end of a lost program.
     void end_ending(const Error& loss);
 
-    // Soon the end must be known, and that nothing more comes.
+    // The server must report the end soon, and that no more output follows.
     void await_end();
 
-    // The server did not want to end it: it may run or not.
+    // The server refused to end the program: it may still run.
     void doubt_end();
 
-    // As soon as the client has room for it.
+    // Reports lost output as soon as the client has room for it.
     void tell_lost_output();
 
     void check_timers();
     std::optional<TimePoint> next_deadline() const;
 
-    // What the sandbox refused, as the end told.
+    // The denials of the sandbox, as the event of the end reported them.
     const std::vector<protocol::Denial>& denials() const { return denials_; }
 
     std::uint64_t denial_count() const { return denial_count_; }
 
 private:
-    // It should have told its end by now: it was ended, or has closed its output.
+    // The end should have been reported by now: the program was ended, or has closed its output.
     struct MissingEnd {
         TimePoint due = {};
-        bool is_doubtful = false; // the server did not want to end it
-        bool is_asked = false;    // how it is
+        bool is_doubtful = false; // the server refused to end the program
+        bool is_asked = false;    // the server was asked for its state
     };
 
     bool drain_all();

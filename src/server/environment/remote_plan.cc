@@ -30,7 +30,8 @@ Result<std::string> directory_there(const std::optional<std::string>& wanted,
                  "give it as it is there", "workdir"};
 }
 
-// The one named, which is looked for there, or the user's own there.
+// Returns the named shell, which the remote server looks up, or the default shell of the remote
+// user.
 os::ShellProgram shell_there(const ExecCommandParams& params, const peer::Peer& peer) {
     if (!params.shell) return peer.shell;
     return {params.shell->substr(params.shell->rfind('/') + 1), *params.shell};
@@ -46,8 +47,8 @@ Result<std::vector<std::string>> roots_there(const RemotePlace& place) {
                  "add workspace_roots to this environment in config.toml"};
 }
 
-// The session's settings as they are meant there. Writable roots of this machine mean nothing
-// there.
+// Returns the session's settings for the remote environment. Writable roots of this machine mean
+// nothing there.
 SessionSettings settings_there(const RemotePlace& place, const std::vector<std::string>& roots) {
     SessionSettings settings = place.settings;
     settings.config.sandbox = place.environment.sandbox.value_or(settings.config.sandbox);
@@ -130,7 +131,7 @@ protocol::FileSystemEntry entry_of(const sandbox::Entry& entry) {
     return wire;
 }
 
-// In the form that every version with sandboxes reads; execward reads more of it.
+// Returns the form that every version with sandboxes reads; execward reads additional members.
 protocol::SandboxRequest request_for(const sandbox::Policy& policy, const ExecPlan& plan) {
     protocol::SandboxRequest request;
     protocol::PermissionProfile& permissions = request.permissions.emplace();
@@ -171,9 +172,9 @@ Result<ExecPlan> plan_exec_there(const ExecCommandParams& params, const RemotePl
     plan.mode = mode_of(params);
     plan.is_login = params.command && params.login.value_or(settings.config.login_shell);
     plan.argv = TRY(argv_of(params, shell_there(params, place.peer), plan.is_login));
-    plan.program = plan.argv.front(); // what that is, the server there finds out
+    plan.program = plan.argv.front(); // the remote server looks the program up
     plan.workdir = TRY(directory_there(params.workdir, roots.front()));
-    // What is inherited is there; this is laid over it.
+    // The remote server inherits its own variables; these are laid over them.
     core::EnvironmentPolicy nothing;
     nothing.inherit = core::EnvironmentPolicy::Inherit::none;
     plan.environment = core::exec_environment(nothing, {}, place.session_tag, params.env);

@@ -1,6 +1,5 @@
-// From the params of exec/command to what would run in another environment. Nothing there can be
-// looked at from here: paths are compared as they are written, and the server there finds the
-// program.
+// Plans a command in another environment from the params of exec/command. This machine cannot look
+// at remote files: paths are compared as they are written, and the remote server finds the program.
 #pragma once
 
 #include "server/environment/remote_start.h"
@@ -26,11 +25,11 @@ struct RemotePlace {
     std::string_view session_tag;
 };
 
-// Errors: invalid_params; environment_unavailable for what this server cannot do.
+// Errors: invalid_params; environment_unavailable if this server lacks an ability.
 Result<ExecPlan> plan_exec_there(const protocol::ExecCommandParams& params,
                                  const RemotePlace& place);
 
-// How an attempt with these extra permissions starts, of a plan for another environment.
+// The remote start for an attempt of this plan with these extra permissions.
 RemoteStart remote_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
 } // namespace ew::server

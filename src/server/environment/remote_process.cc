@@ -15,9 +15,9 @@ namespace ew::server {
 
 namespace {
 
-constexpr char end_of_file = '\x04'; // of a terminal as they are made (termios(3))
+constexpr char end_of_file = '\x04'; // the default of a terminal (termios(3))
 
-// process/start as every version reads it.
+// The params of process/start that every version reads.
 struct StartThere {
     std::string process_id = {};
     std::vector<std::string> argv = {};
@@ -114,7 +114,7 @@ std::string RemoteProcess::on_started(const protocol::Message& answer) {
     return {};
 }
 
-// The answer to the start comes all the same: that it failed, or that it runs and is to be ended.
+// The start is still answered: either it failed, or the program runs and will be ended.
 void RemoteProcess::call_off_start() {
     if (!there_.is_reached()) return processes_.fail_start(process_, cancelled());
     there_.end();
@@ -156,13 +156,13 @@ void RemoteProcess::on_written(const protocol::Message& answer) {
     Result<peer::PeerWritten> written = peer::read_message<peer::PeerWritten>(answer.params);
     const bool is_accepted = !answer.is_error && written && written->status == "accepted";
     if (is_accepted) return write_input();
-    // What came before it was taken, and nothing may come behind what is missing.
+    // Earlier input was taken. No input may follow the piece that is missing.
     if (there_.is_reached() && connection().peer()->is_execward && !process_.is_tty())
         there_.close_input();
     processes_.close_input(process_);
 }
 
-// As on this machine, but for a terminal whose character for it is another one.
+// As on this machine, except that a terminal always gets the default end-of-file character.
 void RemoteProcess::end_input() {
     if (!process_.is_tty()) return process_.input.end();
     process_.input.end_terminal(end_of_file, true);
@@ -194,7 +194,7 @@ void RemoteProcess::interrupt() {
 }
 
 void RemoteProcess::resize(Reply reply, const protocol::WindowSize& size) {
-    if (!there_.is_reached()) return reply.send(protocol::Empty{}); // as a terminal that has gone
+    if (!there_.is_reached()) return reply.send(protocol::Empty{}); // like a lost terminal
     if (!connection().peer()->is_execward)
         return reply.fail({ErrorKind::environment_unavailable,
                            fmt::format("the server of '{}' cannot change the size of a terminal",
@@ -205,8 +205,8 @@ void RemoteProcess::resize(Reply reply, const protocol::WindowSize& size) {
 
 // ---------------------------------------------------------------- ending
 
-// What its leader has left is known there only. With others than execward something has its output
-// open, or nothing can be done.
+// Only the remote server knows the descendants that outlived the leader. Servers other than
+// execward can only be asked to end them while their output is open.
 bool RemoteProcess::has_left_overs() const {
     return there_.is_reached() && (connection().peer()->is_execward || process_.is_output_open);
 }
@@ -220,11 +220,12 @@ void RemoteProcess::begin_ending(std::uint64_t grace_ms) {
     if (!is_polite) ending.phase = Phase::killing;
     ending.kill_at.reset();
     ending.give_up = deadline_after(answer_deadline(), grace_ms);
-    if (!there_.is_reached()) { // what can be told is told by its loss, which is near
+    if (!there_.is_reached()) { // its loss follows soon, and reports everything else
         ending.give_up = processes_.now() + 2 * RemoteConnection::status_patience;
         return;
     }
-    // Others than execward know no patience: the nearest thing is what a terminal would send.
+    // Servers other than execward have no grace time: the closest request is the signal that a
+    // terminal sends.
     if (!is_polite || connection().peer()->is_execward)
         return there_.terminate(grace_ms, ending.give_up);
     ending.kill_at = deadline_after(processes_.now(), grace_ms);
@@ -245,7 +246,7 @@ void RemoteProcess::on_terminated(const protocol::Message& answer) {
     processes_.finish_ending(process_, survivors);
 }
 
-// Its server does not answer, or is gone.
+// The remote server does not answer, or is gone.
 void RemoteProcess::give_up_ending() {
     if (process_.ending->phase == Ending::Phase::calling_off_start)
         return processes_.fail_start(process_, cancelled());
@@ -268,7 +269,7 @@ void RemoteProcess::check_timers() {
         if (there_.is_reached()) there_.terminate(0, process_.ending->give_up);
     }
     if (!is_due(process_.ending->give_up, now)) return;
-    // The answer may lie where nothing is read, because our client reads nothing.
+    // The answer may be among messages that are not read, because the client does not read.
     if (connection().is_held_up())
         process_.ending->give_up = answer_deadline();
     else

@@ -1,5 +1,5 @@
-// One program that runs in another environment: its start, its input, signals to it and its ending,
-// as the process layer wants them. What comes back of it is in its output.
+// One program in another environment, for the process layer: its start, its input, signals to it
+// and its ending. RemoteOutput handles its output.
 #pragma once
 
 #include "protocol/process.h"
@@ -17,7 +17,7 @@ namespace ew::server {
 
 class RemoteProcess {
 public:
-    static constexpr std::size_t write_size = 256 << 10; // bytes of input in one request
+    static constexpr std::size_t write_size = 256 << 10; // bytes of input per request
 
     struct Parts {
         Process& process;
@@ -32,21 +32,23 @@ public:
 
     RemoteConnection& connection() const { return there_.connection(); }
 
-    // Was its start sent over the connection with this serial? 0: it was not sent yet.
+    // Returns true if its start was sent over the connection with this serial number. 0: not sent
+    // yet.
     bool was_sent_over(std::uint64_t serial) const { return there_.was_sent_over(serial); }
 
     RemoteOutput& output() { return output_; }
 
     const RemoteOutput& output() const { return output_; }
 
-    // As the server there told when it started the program, and when that ended.
+    // The state that the remote server reported when it started the program, and when the program
+    // ended.
     SandboxState sandbox_state() const;
 
-    // The server is ready. It may be another one than when the call was planned.
+    // Both require a ready server. It may be a different one from that of the plan.
     std::optional<Error> hindrance() const;
     void send_start();
 
-    // As the functions of Backend of the same names.
+    // See the functions of Backend with the same names.
     void call_off_start();
     void write_input();
     void end_input();
@@ -58,16 +60,16 @@ public:
     void check_timers();
     std::optional<TimePoint> next_deadline() const;
 
-    // Answers of the server there. The process may be gone after that to its start. The first one
-    // returns what is wrong with it, or an empty text.
+    // Answers of the remote server. on_started() may remove the process; it returns what is wrong
+    // with the answer, or an empty text.
     std::string on_started(const protocol::Message& answer);
     void on_written(const protocol::Message& answer);
     void on_terminated(const protocol::Message& answer);
 
-    // The server does not answer to the start. The process is gone after this.
+    // The server does not answer the start. Removes the process.
     void give_up_start(Error error);
 
-    // The connection is lost. The process may be gone after this.
+    // The connection is lost. May remove the process.
     void lose(const Error& error);
 
 private:
@@ -80,7 +82,7 @@ private:
     RemoteHandle there_;
     RemoteOutput output_;
     protocol::Confinement confinement_;
-    bool is_writing_ = false; // input was sent and not accepted yet
+    bool is_writing_ = false; // input was sent and is not accepted yet
 };
 
 } // namespace ew::server

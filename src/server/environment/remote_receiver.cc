@@ -11,7 +11,7 @@
 
 namespace ew::server {
 
-// Returns null if the process is gone, or runs here.
+// Returns null if the process is gone or runs on this machine.
 RemoteProcess* RemoteReceiver::find(std::uint64_t process) {
     Process* const found = processes_.find(process);
     return found == nullptr ? nullptr : found->remote.get();
@@ -22,7 +22,7 @@ RemoteProcess* RemoteReceiver::find_there(const RemoteConnection& connection, st
     return remote != nullptr && remote->was_sent_over(connection.serial()) ? remote : nullptr;
 }
 
-// Of the processes in other environments that match.
+// The serial numbers of matching processes in other environments.
 template <class Predicate>
 std::vector<std::uint64_t> RemoteReceiver::serials_of(Predicate matches) {
     return processes_.table().serials_of(
@@ -50,7 +50,7 @@ void RemoteReceiver::on_ready(RemoteConnection& connection) {
     }
 }
 
-// Starts that were not sent, because there was nobody to send them to, fail with it.
+// Starts that wait for the connection fail with it.
 void RemoteReceiver::on_failed(RemoteConnection& connection, std::uint64_t serial,
                                const Error& error) {
     for (const std::uint64_t waiting : sent_over(connection, 0))
@@ -95,7 +95,7 @@ std::string RemoteReceiver::on_answer(RemoteConnection& connection, const Pendin
                                       const protocol::Message& message) {
     using Kind = PendingRequest::Kind;
     RemoteProcess* const remote = find(request.process);
-    if (remote == nullptr) { // it was given up meanwhile
+    if (remote == nullptr) { // the process was given up meanwhile
         if (request.kind == Kind::start && !message.is_error)
             RemoteHandle(connection, request.process).end();
         return {};
@@ -108,7 +108,7 @@ std::string RemoteReceiver::on_answer(RemoteConnection& connection, const Pendin
     case Kind::initialize:
     case Kind::probe:
     case Kind::forwarded:
-    case Kind::unwatched: break; // the connection's own
+    case Kind::unwatched: break; // handled by the connection itself
     }
     return {};
 }
@@ -124,7 +124,7 @@ std::string RemoteReceiver::on_notification(RemoteConnection& connection,
                                             const protocol::Message& message) {
     const auto take = [&](std::string_view id, std::uint64_t seq, peer::Event event) {
         RemoteProcess* const remote = find_there(connection, id);
-        if (remote == nullptr) return; // of one that was given up
+        if (remote == nullptr) return; // the process was given up
         remote->output().take(seq, std::move(event));
     };
     if (message.method == "process/output") {

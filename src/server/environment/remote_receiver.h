@@ -1,5 +1,5 @@
-// Takes what the connections to other environments tell to the processes that it is about, and
-// keeps for the exec layer what calls wait for.
+// Passes the events of the connections to remote servers on to their processes, and keeps the news
+// for which calls of the exec layer wait.
 #pragma once
 
 #include "base/error.h"
@@ -17,11 +17,11 @@ namespace ew::server {
 class ProcessService;
 class RemoteProcess;
 
-// A connection is ready, or has failed before it was.
+// A connection is ready, or has failed before it was ready.
 struct EnvironmentNews {
     std::string environment = {};
     std::uint64_t connection = 0;
-    std::optional<Error> failure = {}; // absent: it is ready
+    std::optional<Error> failure = {}; // nullopt: the connection is ready
 };
 
 class RemoteReceiver final : public ConnectionListener {
@@ -30,8 +30,8 @@ public:
 
     std::vector<EnvironmentNews> take_news() { return std::exchange(news_, {}); }
 
-    // Goes on with processes that are lost and were held up because the client did not read.
-    // Returns true if one of them could go on.
+    // Resumes lost processes whose output was held up because the client did not read. Returns true
+    // if one of them could go on.
     bool resume_lost();
 
     void on_ready(RemoteConnection& connection) override;

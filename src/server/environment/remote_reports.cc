@@ -22,12 +22,12 @@ int signal_number(const std::optional<std::string>& name) {
     return 0;
 }
 
-// A code that no program can end with, cut to size, could be taken for success.
+// Returns -1 for a code that does not fit: a truncated code could mean success.
 int exit_code(std::optional<std::int64_t> code) {
     return code && std::in_range<int>(*code) ? static_cast<int>(*code) : -1;
 }
 
-// Of the types that there are, those that mean a sandbox.
+// Returns true if this type on the wire means a sandbox.
 bool is_sandbox(std::string_view type) {
     return type == "linuxSeccomp" || type == "macosSeatbelt" || type == "windowsRestrictedToken";
 }
@@ -54,7 +54,7 @@ core::Stream stream_of(protocol::StreamName name) {
     return core::Stream::pty;
 }
 
-// Codex does not name what it means.
+// Codex does not name the program in its errors.
 Error start_error(const std::string& program, const protocol::Message& answer) {
     Error error = peer::error_of(answer.params, ErrorKind::spawn_failed);
     error.path = error.path == "cwd" ? "workdir" : "";

@@ -1,4 +1,4 @@
-// What the messages of a server in another environment mean for a process here. Pure.
+// Translates the messages of a remote server about a process into the types of this server. Pure.
 #pragma once
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ namespace ew::server {
 
 struct RemoteStart;
 
-// The number that is all of this text. Returns nullopt if it is none.
+// Returns the number if the whole text is one. Returns nullopt otherwise.
 std::optional<std::uint64_t> number_in(std::string_view text);
 
 // "its `what` cannot be read: …"
@@ -33,16 +33,16 @@ std::string cannot_read(std::string_view what, const Error& error);
 
 core::Stream stream_of(protocol::StreamName name);
 
-// Why `program` could not be started, from an answer that is an error, as exec/command says it.
+// Returns the error of exec/command for `program` from an error answer to its start.
 Error start_error(const std::string& program, const protocol::Message& answer);
 
-// The confinement that the server says it has made for this order.
+// The confinement that the server reports for this order.
 protocol::Confinement confinement_told(const peer::PeerStarted& started, const RemoteStart& order);
 
-// Returns an error if that is less than what the order requires.
+// Returns an error if `told` is less than the order requires.
 std::optional<Error> confinement_error(const protocol::Confinement& told, const RemoteStart& order);
 
-// `end` is fit to show.
+// Requires that `end` is fit to show.
 Exit exit_told(const peer::PeerEnd& end, std::uint64_t wall_ms, bool asked_for_sandbox);
 
 } // namespace ew::server

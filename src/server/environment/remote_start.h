@@ -1,5 +1,5 @@
-// What a start in another environment needs beside the SpawnRequest, whose variables are laid over
-// the inherited ones.
+// Additions to the SpawnRequest for a start in another environment. The variables of the
+// SpawnRequest are laid over the inherited ones.
 #pragma once
 
 #include "protocol/process.h"
@@ -11,10 +11,10 @@
 namespace ew::server {
 
 struct RemoteStart {
-    std::string environment = {}; // its id
-    bool for_execward = false;    // it was made for a server that is one
+    std::string environment = {}; // the id of the environment
+    bool for_execward = false;    // made for a server that is execward
     protocol::EnvPolicy inherited = {};
-    std::optional<protocol::SandboxRequest> sandbox = {}; // absent: it is not to be confined
+    std::optional<protocol::SandboxRequest> sandbox = {}; // nullopt: not confined
 };
 
 } // namespace ew::server
