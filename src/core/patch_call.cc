@@ -38,7 +38,7 @@ Step tidy(Tidying outcome) {
     return {std::move(outcome), {effect::RemoveJournal{}}};
 }
 
-// The rows of the table. What has no row is late, and changes nothing.
+// The rows of the table. An event without a row is late and changes nothing.
 
 Step row(const Checking& now, const event::Checked& checked) {
     if (now.cancelled) return not_begun(*now.cancelled);
@@ -86,7 +86,7 @@ Step row(const Noting& now, const event::Noted&) {
     return {Applying{}, {effect::Apply{}}};
 }
 
-// What was written of it must not stay.
+// The part of the journal that was written must be removed.
 Step row(const Noting& now, const event::NoteFailed& failed) {
     return tidy({now.cancelled.value_or(failed.error), false});
 }
@@ -95,7 +95,7 @@ Step row(const Noting&, const event::Cancelled&) {
     return {Noting{cancelled(nothing_changed)}, {}};
 }
 
-// Also if it was cancelled: that came too late.
+// A cancelled patch gets this, too: the cancellation came too late.
 Step row(const Applying&, const event::Applied&) {
     return tidy({std::nullopt, true});
 }

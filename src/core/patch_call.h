@@ -34,7 +34,7 @@ struct Verdict {
     Error refusal = {};
 };
 
-// What a journal found, and made, of the files of a patch that was interrupted.
+// The state in which a journal left the files of an interrupted patch.
 enum class Settlement : std::uint8_t {
     applied, // all files are as after the patch
     undone,  // all files are as before it
@@ -46,7 +46,7 @@ namespace state {
 struct Checking {
     Purpose purpose = Purpose::apply;
     std::optional<Error> cancelled = {};
-    std::optional<Error> ending = {}; // the session ends: files are not changed any more
+    std::optional<Error> ending = {}; // set when the session ends: files are no longer changed
 };
 
 struct Asking {};
@@ -90,7 +90,7 @@ struct CheckFailed {
 
 struct Approved {};
 
-// By a person, or because the question found no answer.
+// A person refused, or the question found no answer.
 struct Refused {
     Error error = {};
 };
@@ -115,17 +115,17 @@ struct Settled {
     std::string reason = {}; // why it is unclear
 };
 
-// The journal is removed, or its removal has failed: an outcome that is known stays the same.
+// The journal is removed, or its removal has failed. A known outcome stays the same.
 struct Tidied {};
 
 struct Cancelled {};
 
-// The session ends: nobody is asked, and no other patch is begun.
+// The session ends: no question is sent, and no other patch is begun.
 struct Ending {
     Error error = {};
 };
 
-// The session has ended: nothing will be reported any more.
+// The session has ended: no events follow.
 struct Abandoned {
     Error error = {};
 };
@@ -141,7 +141,7 @@ namespace effect {
 
 struct Check {};
 
-// Ends what looks at the files, or changes them. It reports its end as a failure.
+// Ends the file process that checks or applies the patch. It reports its end as a failure.
 struct CallOff {};
 
 struct Ask {};
@@ -152,7 +152,7 @@ struct Note {};
 
 struct Apply {};
 
-// Lets the journal undo or finish what was begun. A journal that has done so is removed.
+// Lets the journal undo or finish the patch. A journal that has done so is removed.
 struct Settle {};
 
 struct RemoveJournal {};

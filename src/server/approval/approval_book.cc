@@ -22,13 +22,13 @@ using store::GrantScope;
 
 constexpr std::string_view rule_id = "rule:";
 
-// The database knows it, a file of rules makes it count.
+// Such a grant is a row of the database, but only the rule in the file allows anything.
 bool stands_for_rule(const Grant& grant) {
     return grant.kind == GrantKind::prefix && grant.scope == GrantScope::always &&
            !grant.expires_at;
 }
 
-// The words of a rule without alternatives.
+// Returns the words of a rule. Returns nullopt if the rule has alternatives.
 std::optional<std::vector<std::string>> words_of(const core::PrefixRule& rule) {
     std::vector<std::string> words;
     for (const std::vector<std::string>& alternatives : rule.prefix) {
@@ -169,7 +169,7 @@ Result<std::uint64_t> ApprovalBook::revoke(const protocol::ApprovalsRevokeParams
     return static_cast<std::uint64_t>(TRY(store_.revoke(which, author)));
 }
 
-// The database tells of grants itself.
+// Only for a rule without a grant: the database writes the audit row of a grant by itself.
 Result<void> ApprovalBook::record_removal(const std::vector<std::string>& words,
                                           const std::string& origin,
                                           const store::AuditRow& author) {
@@ -229,7 +229,7 @@ Result<std::vector<core::PrefixRule>> ApprovalBook::rules(const std::string& ses
     std::vector<core::PrefixRule> rules;
     for (const Grant& grant : TRY(store_.prefixes(session, project, now))) {
         const std::vector<std::string> words = prefix_of_key(grant.key);
-        if (words.empty()) continue; // not ours; an empty prefix would allow everything
+        if (words.empty()) continue; // not execward's; an empty prefix would allow everything
         if (stands_for_rule(grant)) {
             core::PrefixRule* const rule = find_rule(loaded.rules.rules, words);
             if (rule != nullptr) rule->grant = grant.id;

@@ -1,6 +1,6 @@
-// What was allowed for more than once, from both places that keep it: grants in the database, and
-// the rules that allow a prefix for ever, in the user's rules (config/rule_amendment.h). Of such a
-// rule the database only knows when it came and how often it was used; the file is what counts.
+// Approvals that count more than once, from both places that keep them: grants in the database, and
+// the rules that always allow a prefix, in the user's rules (config/rule_amendment.h). For such a
+// rule the database has only its time and its number of uses; the file decides.
 #pragma once
 
 #include "base/result.h"
@@ -16,24 +16,24 @@ namespace ew::server {
 
 class ApprovalBook {
 public:
-    // Both outlive the book. `rules_dir`: the user's rules.d.
+    // `store` must outlive the book. `rules_dir` is the user's rules.d.
     ApprovalBook(store::Store& store, const std::string& rules_dir)
         : store_(store), rules_dir_(rules_dir) {}
 
-    // The database's first, newest first, then rules that it does not know.
+    // Returns the grants of the database, newest first, then the rules that it does not know.
     Result<std::vector<protocol::ApprovalInfo>> list(store::UnixMs now);
 
-    // Returns how many are gone. Errors: invalid_params, unknown_approval, store_unavailable,
-    // config_invalid. `author` is the audit row to write for each.
+    // Returns the number of approvals that were removed. Errors: invalid_params, unknown_approval,
+    // store_unavailable, config_invalid. `author` is the audit row to write for each.
     Result<std::uint64_t> revoke(const protocol::ApprovalsRevokeParams& what,
                                  const store::AuditRow& author);
 
-    // Writes a decision and what it allows from now on, for good before it returns. Returns the id
-    // of the grant.
+    // Writes a decision and the grant that follows from it. Both are on the disk when it returns.
+    // Returns the id of the grant.
     Result<std::int64_t> record(const store::AuditRow& decision, const store::Grant& grant);
 
-    // Allow rules from grants that count now for a session in a project. Grants that stand for a
-    // rule in a file are not among them: the rule counts, and names its grant.
+    // Returns allow rules from the grants that count now for a session in a project. Leaves out
+    // grants that stand for a rule in a file: it notes their ids in the rules of `loaded`.
     Result<std::vector<core::PrefixRule>> rules(const std::string& session,
                                                 const std::string& project, store::UnixMs now,
                                                 config::LoadedRules& loaded);
@@ -49,13 +49,13 @@ private:
     std::string rules_dir_;
 };
 
-// The names of the database and of the wire for the same.
+// Convert between the scopes of the database and of the wire.
 store::GrantScope to_store(protocol::ApprovalScope scope);
 protocol::ApprovalScope to_wire(store::GrantScope scope);
 protocol::GrantKindName to_wire(store::GrantKind kind);
 
-// A prefix as it is kept in a grant: a JSON array of its words; and back. Not an array of strings:
-// empty.
+// Convert between a prefix and the key of its grant, a JSON array of the words. prefix_of_key()
+// returns an empty prefix if the key is not an array of strings.
 std::string key_of_prefix(const std::vector<std::string>& words);
 std::vector<std::string> prefix_of_key(const std::string& key);
 

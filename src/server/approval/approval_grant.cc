@@ -20,8 +20,8 @@ using protocol::ApprovalScope;
 
 namespace {
 
-// Where an approval counts, if not on this machine, and what it allows beyond the session's
-// sandbox: for the list of approvals.
+// Returns text for the list of approvals: the environment, if it is not this machine, and the
+// permissions beyond the session's sandbox.
 std::string extent_of(const Question& question, bool is_widened) {
     std::string extent;
     if (question.request.environment)

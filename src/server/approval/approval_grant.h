@@ -1,4 +1,4 @@
-// What an answer to a question allows from now on.
+// From the answer to a question to the grant that is stored.
 #pragma once
 
 #include "protocol/approval.h"
@@ -9,7 +9,7 @@
 
 namespace ew::server {
 
-// For an answer that is to be remembered, in this session.
+// `answer` is an answer to be remembered. `session` is the id of this session.
 store::Grant approval_grant(const Question& question, const protocol::ApprovalAnswer& answer,
                             const std::string& session);
 

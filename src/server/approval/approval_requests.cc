@@ -37,7 +37,7 @@ Result<core::RuleSet> rules_of(const std::vector<protocol::RuleInput>& inputs) {
 void ApprovalRequests::list(Reply reply) {
     Result<std::vector<protocol::ApprovalInfo>> approvals = records_.list();
     if (!approvals) return reply.fail(approvals.error());
-    // The id of another session is all it takes to resume it.
+    // A client that knows the id of another session could resume it.
     for (protocol::ApprovalInfo& approval : *approvals)
         if (approval.session != session_.id()) approval.session.reset();
     reply.send(protocol::ApprovalsListResult{std::move(*approvals)});
@@ -108,7 +108,7 @@ void ApprovalRequests::handle(Reply reply, const protocol::PolicyExplainParams& 
         if (!given) return reply.fail(given.error());
         only_rules = std::move(*given);
     }
-    // What is not there can be judged all the same.
+    // A command whose program is missing can be judged, too.
     const bool has_program = static_cast<bool>(find_program(*plan));
     const Gate::Ruling ruling =
         gate_.preview(*plan, call, settings, params.rules ? &only_rules : nullptr);

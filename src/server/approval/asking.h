@@ -1,4 +1,4 @@
-// How a question looks on the wire, and how its answer is read.
+// Questions on the wire: sends them and reads their answers.
 #pragma once
 
 #include "protocol/approval.h"
@@ -11,17 +11,18 @@
 
 namespace ew::server {
 
-// `question.request` is complete.
+// `question.request` must be complete.
 void send_question(Outbox& outbox, const Question& question);
 
-// Tells the client that the question needs no answer any more.
+// Tells the client that the question no longer needs an answer.
 void withdraw_question(Outbox& outbox, const Question& question);
 
-// The id of the question that a message answers. Returns nullopt if no question has such an id.
+// Returns the id of the question that a message answers. Returns nullopt if no question has this
+// id.
 std::optional<std::string_view> question_answered(const protocol::Message& answer);
 
-// An answer that cannot be understood, that was not offered, or that is an error, becomes a denial
-// that says so.
+// Returns a denial with the reason if the answer is an error, is not understood, or was not
+// offered.
 protocol::ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
                                      const protocol::Message& answer);
 

@@ -24,7 +24,7 @@ ApprovalExtent extent_of(const ExecPlan& plan, const Session& session) {
         extent.workspace_root = root;
         break;
     }
-    // A project of this machine is none elsewhere.
+    // The project of the session is a directory of this machine.
     if (!plan.remote && core::is_at_or_below(plan.workdir, session.project()))
         extent.project = session.project();
     return extent;

@@ -1,4 +1,4 @@
-// What may be answered to a question about a command, and how far each answer counts.
+// The possible answers to a question about a command, and the scope of each answer.
 #pragma once
 
 #include "core/judgement/judgement.h"
@@ -13,20 +13,20 @@
 
 namespace ew::server {
 
-// What an approval of a plan can count for, beyond its directory.
+// The places that an approval of a plan can count for, beyond its directory.
 struct ApprovalExtent {
-    std::string workspace_root = {}; // that the directory is in; empty: in none
-    std::string project = {};        // that the directory is in; empty: in none
+    std::string workspace_root = {}; // that holds the directory; empty: no root does
+    std::string project = {};        // that holds the directory; empty: no project does
 };
 
 ApprovalExtent extent_of(const ExecPlan& plan, const Session& session);
 
-// Before the command runs.
+// The choices before the command runs.
 std::vector<protocol::ApprovalChoice> choices(const ApprovalExtent& extent,
                                               const core::Judgement& judgement,
                                               protocol::ApprovalKind kind);
 
-// After a first attempt; `widening` would let through what was refused to it.
+// The choices after a first attempt. `widening` would let through the refused accesses.
 std::vector<protocol::ApprovalChoice>
 retry_choices(const ApprovalExtent& extent, const std::optional<sandbox::Additions>& widening);
 

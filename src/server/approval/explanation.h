@@ -1,4 +1,4 @@
-// A judgement as policy/explain and `execward policy explain` tell it.
+// A judgement in the form that policy/explain and `execward policy explain` show.
 #pragma once
 
 #include "core/judgement/judgement.h"

@@ -30,7 +30,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     judged.has_risky_environment = plan.has_risky_variable;
     judged.has_utf8_locale = has_utf8_locale(plan);
     judged.workdir = plan.workdir;
-    if (plan.remote) { // what its programs and links are, nobody here knows
+    if (plan.remote) { // programs and links of another machine cannot be examined
         judged.workspace_roots = plan.remote->workspace_roots;
         return judged;
     }
@@ -45,7 +45,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     return judged;
 }
 
-// What decided, when nothing has to be asked.
+// Fills in the source of a decision that needed no question.
 void say_who_allowed(Gate::Ruling& ruling) {
     ruling.decided_by = ruling.judgement.is_safe_listed ? "safe list" : "policy";
     for (const core::CommandVerdict& verdict : ruling.judgement.commands) {
@@ -82,11 +82,11 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::JudgedCommand& jud
     places.temporary_directories.push_back(session_.environment().temp_dir.native);
     const os::TrustedPrograms trusted(places);
     const auto is_trusted = [&](std::string_view word) {
-        // In another environment, only the shell that the server there calls its own.
+        // In another environment, only the shell of the server there is trusted.
         return plan.remote ? word == plan.remote->shell : trusted.is_trusted(word);
     };
     if (only_rules != nullptr) return core::judge(judged, *only_rules, is_trusted);
-    // What a person has allowed by its first words was meant for this machine.
+    // Approvals of a prefix count for this machine only.
     std::optional<std::string> project;
     if (!plan.remote) project = extent_of(plan, session_).project;
     return rules_.judge(judged, is_trusted, project);

@@ -1,5 +1,5 @@
-// Decides whether a call may run, must be asked about, or is refused: by the rules, by what was
-// approved before, and by the policy.
+// Decides whether a call runs, needs an answer first, or is refused: by the rules, by earlier
+// approvals, and by the approval policy.
 #pragma once
 
 #include "core/judgement/judgement.h"
@@ -21,34 +21,35 @@ class Gate {
 public:
     struct Ruling {
         core::Judgement judgement = {};
-        core::Decision decision = core::Decision::forbidden; // with what was approved before
+        core::Decision decision = core::Decision::forbidden; // includes earlier approvals
         std::string decided_by = {};                         // rule, grant, safe list or policy
         std::string rule = {};                               // "FILE:LINE" or "grant 12"
-        std::vector<std::int64_t> grants = {};               // that allowed it
-        std::string key = {};                                // of an approval for this call
-        bool is_harmless = false; // it runs unasked only because it is known to be harmless
+        std::vector<std::int64_t> grants = {};               // the grants that allowed it
+        std::string key = {};                                // key of an approval for this call
+        bool is_harmless = false; // it runs only because it is known to be harmless
     };
 
     Gate(const Session& session, Records& records, Outbox& outbox)
         : session_(session), records_(records), outbox_(outbox), rules_(session, records, outbox) {}
 
-    // `is_confined`: the sandbox that the session asks for will be there.
+    // `is_confined` says that the sandbox of the session will be available.
     Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                    bool is_confined);
 
-    // The ruling that a call would get with these settings, in a session whose sandboxes are there.
-    // `only_rules`: these count in place of all rules and approvals; null: those count.
+    // Returns the ruling that a call would get with these settings, in a session whose sandboxes
+    // are available. `only_rules` replace all rules and approvals, unless it is null.
     Ruling preview(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                    const SessionSettings& settings, const core::RuleSet* only_rules);
 
-    // What was approved before under this key and counts for the call: "grant 12". Its use is
-    // noted. Empty: nothing.
+    // Finds an earlier approval with this key that counts for the call, and notes its use. Returns
+    // its name, such as "grant 12", or an empty string if there is no approval.
     std::string take_approval(const std::string& key, const ExecPlan& plan);
 
-    // The same for a call that is no command, of the session alone.
+    // The same for a call that is not a command; its approvals belong to the session. Notes the use
+    // only if `uses_it`.
     std::string find_approval(const std::string& key, const std::string& directory, bool uses_it);
 
-    // The user's. Looked up once.
+    // The user's shell. It is looked up once.
     const os::ShellProgram& login_shell();
 
 private:

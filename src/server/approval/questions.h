@@ -1,6 +1,6 @@
-// The questions to the person at the client that are open, of commands and patches together: each
-// is sent, and is answered, withdrawn, or refused when its time is over. Calls of one asker that
-// would ask the same share one question.
+// The open questions to the person at the client, about commands and patches. Each is sent, and is
+// then answered, withdrawn, or refused when its time is over. Calls of one asker share a question
+// if their questions are equal.
 #pragma once
 
 #include "base/clock.h"
@@ -21,24 +21,24 @@
 namespace ew::server {
 
 struct Question {
-    std::string id = {};        // of the request that asks it
-    std::string key = {};       // what is asked: equal for calls that can share the answer
-    std::string grant_key = {}; // of an approval that is remembered
-    // What approved_widened means, and its key.
+    std::string id = {};        // id of the request that asks it
+    std::string key = {};       // the subject: equal for calls that can share the answer
+    std::string grant_key = {}; // key of an approval that is remembered
+    // The permissions of the answer approved_widened, and its key.
     std::optional<sandbox::Additions> widening = {};
     std::string widened_key = {};
-    // As they were when it was asked: an answer does not cover what is set later.
+    // Values from the time of the question: an answer does not cover later settings.
     std::string project = {};
-    std::string workspace_root = {}; // that the directory is in; empty: in none
+    std::string workspace_root = {}; // that holds the directory; empty: no root does
     protocol::ApprovalRequest request = {};
-    std::vector<std::uint64_t> calls = {}; // serial numbers that the asker gave
+    std::vector<std::uint64_t> calls = {}; // serial numbers from the asker
 };
 
-// Something whose calls ask questions. It outlives its questions.
+// The owner of calls that ask questions. It outlives its questions.
 class Asker {
 public:
-    // `ids`: the ids of its questions begin with this word. `refusal`: errors that tell of a
-    // refusal begin with these words.
+    // The ids of its questions begin with the word `ids`. The messages of refusals begin with
+    // `refusal`.
     Asker(std::string_view ids, std::string_view refusal) : ids_(ids), refusal_(refusal) {}
 
     Asker(const Asker&) = delete;
@@ -48,13 +48,13 @@ public:
 
     std::string_view refusal() const { return refusal_; }
 
-    // Keeps an answer, whatever it is. approve() or refuse() follows.
+    // Stores an answer of any kind. approve() or refuse() follows.
     virtual void keep(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
 
     // The calls of this question may go on.
     virtual void approve(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
 
-    // They may not: it was denied, or found no answer.
+    // The calls may not go on: the question was denied, or got no answer.
     virtual void refuse(const Question& question, const Error& error) = 0;
 
 protected:
@@ -71,22 +71,22 @@ public:
 
     Questions(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {}
 
-    // `call` waits from now on for the open question with the same key, or else for this one, which
-    // is sent; its id and its calls are filled in here. A question without a key is asked for
-    // itself. Errors: limit; shutting_down after close().
+    // Makes `call` wait for the open question with the same key. If there is none, sends this one
+    // and fills in its id and calls. A question without a key is never shared. Errors: limit;
+    // shutting_down after close().
     Result<void> ask(Asker& asker, std::uint64_t call, Question question, TimePoint now);
 
-    // `call` does not wait any more. A question that nobody waits for now is withdrawn.
+    // `call` stops waiting. Withdraws the question if no other call waits for it.
     void leave(const Asker& asker, std::uint64_t call);
 
-    // Takes a message of the client. Returns false if it answers nothing that is being asked.
+    // Takes a message of the client. Returns false if it does not answer an open question.
     bool on_answer(const protocol::Message& message);
 
     // Refuses the questions whose time is over.
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-    // The server ends: no question will be answered, and none is asked any more.
+    // The server ends: refuses the open questions. ask() refuses new ones from now on.
     void close();
 
 private:

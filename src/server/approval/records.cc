@@ -81,7 +81,7 @@ void Records::keep(const Question& question, const ApprovalAnswer& answer) {
             ? book().record(row, approval_grant(question, answer, session_.id()))
             : store_->record(row, std::nullopt);
     if (kept) return;
-    store_->audit(row, now_); // later, then
+    store_->audit(row, now_); // it is written later
     Error error = kept.error();
     error.message = fmt::format("the answer to {} counts this once and is not remembered: {}",
                                 question.id, error.message);
@@ -118,7 +118,7 @@ bool Records::trusts_project() {
 }
 
 Result<std::vector<protocol::ApprovalInfo>> Records::list() {
-    (void)store_->flush(moment()); // or the counts of uses are old
+    (void)store_->flush(moment()); // otherwise the counts of uses are old
     return book().list(store::Moment::now().wall);
 }
 

@@ -1,6 +1,6 @@
-// What the database keeps of a session: its audit, what was approved, and how that was used.
-// Without a database nothing is remembered, and nothing that was remembered counts; the client is
-// told once.
+// The part of the database that belongs to a session: its audit, its approvals, and their uses.
+// Without a database, no approval is remembered and no remembered approval counts; the client is
+// warned once.
 #pragma once
 
 #include "base/clock.h"
@@ -28,24 +28,24 @@ public:
     // Makes the session known to the database, so that it can be resumed.
     void begin_session();
 
-    // Adds a row to the audit, to be written later in a batch. Its time and session are filled in.
+    // Adds a row to the audit. A batch writes it later. This fills in its time and session.
     void audit(store::AuditRow row);
 
-    // Keeps an answer before its program starts, if that is possible; if not, the client is warned.
+    // Stores an answer before its program starts. Warns the client if that fails.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer);
 
-    // Returns the approval for this key that counts now, if there is one. No approval counts for
-    // the project if `project` is empty.
+    // Returns the approval for this key that counts now. Returns nullopt if there is none.
+    // Approvals of a project do not count if `project` is empty.
     std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
                                            const std::string& project);
     void note_use(std::int64_t grant);
 
-    // The rules that allow what was approved by its first words, in this project. The rules in
-    // `loaded` learn which approval they come from.
+    // Returns the rules from approvals of a prefix that count in this project. Notes the ids of
+    // grants in the rules of `loaded` that they stand for.
     std::vector<core::PrefixRule> granted_rules(const std::string& project,
                                                 config::LoadedRules& loaded);
 
-    // Not knowing counts as trusted: the rules of a project can only tighten.
+    // Returns true also if the database does not know: the rules of a project can only tighten.
     bool trusts_project();
 
     // For the requests approvals/*. Errors: those of ApprovalBook.
@@ -57,7 +57,7 @@ public:
 
     void on_time();
     std::optional<TimePoint> next_deadline() const;
-    // At the end: writes what is queued, even if that has to wait for another process.
+    // At the end: writes all queued rows, even if that waits for another process.
     void flush_all();
 
 private:
@@ -71,7 +71,7 @@ private:
     const Session& session_;
     Outbox& outbox_;
     TimePoint now_ = clock_now();
-    std::unique_ptr<store::Store> store_; // opens its file when it is needed, and again
+    std::unique_ptr<store::Store> store_; // opens its file when needed, and retries after an error
     bool has_warned_of_store_ = false;
     bool is_session_begun_ = false;
 };

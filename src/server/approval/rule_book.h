@@ -1,5 +1,5 @@
-// The rules that are in force: in the files of the user, the system and a trusted project, and
-// those that were approved. Files are read again when they have changed.
+// The rules in force: those in the files of the user, of the system and of a trusted project, and
+// those from approvals. Files are read again when they have changed.
 #pragma once
 
 #include "config/rule_files.h"
@@ -19,9 +19,9 @@ public:
     RuleBook(const Session& session, Records& records, Outbox& outbox)
         : session_(session), records_(records), outbox_(outbox) {}
 
-    // Judges a command by the rules as they are now. `project`: the one for which approvals count;
-    // empty: for none; absent: no approval counts at all. New mistakes in files are told to the
-    // client.
+    // Judges a command by the current rules. Approvals count for `project`: if it is empty,
+    // approvals of projects do not count; if it is nullopt, no approval counts. Reports new
+    // mistakes in files to the client.
     core::Judgement judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
                           const std::optional<std::string>& project);
 
@@ -32,8 +32,8 @@ private:
     Records& records_;
     Outbox& outbox_;
     std::optional<config::LoadedRules> files_;
-    std::optional<config::RuleWatch> watch_; // absent: files are read for each call
-    bool has_linked_rules_ = false;          // whose changes cannot be seen: read for each call
+    std::optional<config::RuleWatch> watch_; // nullopt: files are read for each call
+    bool has_linked_rules_ = false; // changes behind links are not seen: read for each call
     bool is_project_trusted_ = false;
 };
 

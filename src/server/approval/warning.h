@@ -1,4 +1,4 @@
-// Warnings to the client, for what goes on in spite of some trouble.
+// Warnings to the client about problems that do not stop the work.
 #pragma once
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 namespace ew::server {
 
-// Tells the client as execward/warning, and the log.
+// Writes the warning to the client, as execward/warning, and to the server's log.
 void warn(Outbox& outbox, const Error& error);
 
 } // namespace ew::server

@@ -1,4 +1,4 @@
-// The sandbox of one process: what was asked for, its run, and what the client is told of both.
+// The sandbox of one process: its order, its run, and the report to the client about both.
 #pragma once
 
 #include "base/clock.h"
@@ -20,42 +20,47 @@ namespace ew::server {
 
 class ProcessSandbox {
 public:
-    static constexpr std::size_t most_tries = 5; // when things go away while they are mounted
+    static constexpr std::size_t most_tries = 5; // starts, if files go away before their mount
 
     explicit ProcessSandbox(SandboxOrder wish) : wish_(std::move(wish)) {}
 
-    // Errors: as sandbox::Launch::begin. `request` is what is to run.
-    // `guarded`: see sandbox::LaunchOrder.
+    // Errors: those of sandbox::Launch::begin. `request` is the program to run. `guarded`: see
+    // sandbox::LaunchOrder.
     Result<void> launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
                         const std::string& journal, int guarded);
 
-    // Also after its end: a start that failed is not one that waits for the machine to be known.
+    // Returns true also after the end of the run. A process whose launch failed must not look as if
+    // it still waited for the trial of the machine.
     bool is_launched() const { return run_.has_value(); }
 
-    // The run may be asked for after launch().
+    // Valid only after launch().
     sandbox::ConfinedRun& run() { return *run_; }
 
-    // The program runs: from now on its calls are supervised.
+    // The program runs now: begins to supervise it.
     void begin(os::Poller& poller, std::uint64_t serial);
 
-    // Of the program; 0 before it runs. The process that is waited for is another: bubblewrap.
+    // Returns the pid of the program, or 0 before it runs. The server waits for another process:
+    // bubblewrap.
     pid_t leader() const { return run_ ? run_->leader() : 0; }
 
-    // The first process in there, which must not be signalled: it would take all others along.
+    // Returns the pid of the first process in the sandbox. A signal to it would end all the others,
+    // too.
     pid_t first_process() const { return first_process_; }
 
     void on_supervisor(TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-    // The wait status of the program, which `fallback`, that of bubblewrap, only resembles.
+    // Returns the wait status of the program. `fallback` is the status of bubblewrap, which only
+    // resembles it.
     int wait_status(int fallback);
 
-    // Everything in it has ended, or it did not come about: drops all that it needed, keeps what it
-    // was and refused, and removes its placeholders in a process of its own.
+    // Everything in the sandbox has ended, or its launch failed. Releases its resources, keeps its
+    // confinement and denials for the report, and starts a process that removes its placeholders.
     void end(os::Poller& poller, std::uint64_t serial, TimePoint now);
 
-    // Returns false while placeholders are being removed; the end is not told until then.
+    // Returns false while placeholders are being removed. The end of the process is reported
+    // afterwards.
     bool is_cleared() const { return !run_ || !run_->is_cleaning_up(); }
 
     pid_t clearing_process() const { return is_cleared() ? 0 : run_->cleanup_process(); }

@@ -11,8 +11,8 @@ namespace ew::server {
 
 namespace {
 
-constexpr Millis trial_time{30'000};  // for all of it
-constexpr Millis repair_time{10'000}; // what was lacking is believed for this long
+constexpr Millis trial_time{30'000};  // how long the whole trial may take
+constexpr Millis repair_time{10'000}; // how long a lacking ability is believed to be lacking
 
 } // namespace
 
@@ -62,8 +62,8 @@ bool SandboxHost::finish(Result<sandbox::Machine> found) {
     if (trial_) poller_.unwatch(trial_->fd());
     trial_.reset();
     if (!found) {
-        // That says nothing about the machine: whoever waits is refused, and the next one tries
-        // again.
+        // A failed trial says nothing about the machine: starts that wait now are refused, and the
+        // next start begins a new trial.
         failure_ = std::move(found.error());
         return true;
     }

@@ -1,5 +1,5 @@
-// What this machine can enforce, found out in a process of its own when it is first needed: nothing
-// waits for that but the starts that need it.
+// The abilities of this machine to enforce a policy. A trial in a process of its own finds them out
+// when they are first needed; only starts that need them wait for it.
 #pragma once
 
 #include "base/clock.h"
@@ -15,29 +15,32 @@ namespace ew::server {
 
 class SandboxHost {
 public:
-    // `journal` of placeholders: what killed servers left is removed on the same occasion.
+    // `journal` is the journal of placeholders. The trial also removes placeholders of servers that
+    // were killed.
     SandboxHost(sandbox::TrialPlaces places, std::string journal, os::Poller& poller)
         : places_(std::move(places)), journal_(std::move(journal)), poller_(poller) {}
 
-    // Null: not known. need() finds out.
+    // Returns null while the abilities are unknown. need() begins a trial.
     const sandbox::Machine* machine() const { return machine_ ? &*machine_ : nullptr; }
 
-    // Why it could not be found out, until the next need().
+    // Returns the error of the last trial, until the next need().
     const std::optional<Error>& failure() const { return failure_; }
 
-    // Borrowed, of LaunchOrder::guarded: what a launch made that others can use; -1: nothing yet.
+    // Returns a borrowed descriptor for LaunchOrder::guarded, from an earlier launch. Returns -1 if
+    // there is none yet.
     int guarded() const { return guarded_.get(); }
 
     void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
-    // Begins to find out, unless it is known or on the way. What the machine lacked is looked for
-    // again after a while: it may have been repaired.
+    // Begins a trial, unless the abilities are known or a trial runs. Abilities that the machine
+    // lacked are tried again after a while, because somebody may have repaired it.
     void need(TimePoint now);
 
-    // Something that should have worked did not: what is known is not true any more.
+    // A launch contradicted the known abilities: forgets them.
     void doubt();
 
-    // The poller says that there is news. True: machine() or failure() is known now.
+    // The poller reports the trial, or its time is over. Return true if machine() or failure() is
+    // known now.
     bool on_ready();
     bool on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
@@ -53,7 +56,7 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
-    bool trusts_memory_ = true; // what was found before a restart counts
+    bool trusts_memory_ = true; // use the result of a trial before a restart
 };
 
 } // namespace ew::server

@@ -18,9 +18,9 @@ using protocol::ApprovalKind;
 
 namespace {
 
-constexpr std::size_t most_denials_shown = 10; // to a person
+constexpr std::size_t most_denials_shown = 10; // in one question
 
-// What is allowed beyond the sandbox of the session.
+// Adds a note for each permission that goes beyond the session's sandbox.
 void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& more,
                      bool is_here) {
     if (!is_here && !(more.read.empty() && more.write.empty()))
@@ -35,7 +35,7 @@ void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& 
     }
 }
 
-// What the sandbox would hide, and running outside it would not.
+// Adds a note for each path that the sandbox hides and the command can read outside it.
 void add_denied_reads(std::vector<std::string>& notes, const sandbox::Policy& policy) {
     for (const sandbox::Entry& entry : policy.entries)
         if (entry.access == sandbox::Access::deny && !entry.path.empty())
@@ -44,7 +44,7 @@ void add_denied_reads(std::vector<std::string>& notes, const sandbox::Policy& po
                             core::visible(entry.path)));
 }
 
-// What allowing what was refused means.
+// Adds notes on what an approval of the refused access would allow.
 void add_meaning_of(std::vector<std::string>& notes,
                     const std::optional<sandbox::Additions>& widening, bool is_here) {
     if (!widening) {
@@ -66,7 +66,7 @@ void add_meaning_of(std::vector<std::string>& notes,
     }
 }
 
-// What a person must know that the command does not show.
+// Returns the facts that a person must know and the command does not show.
 std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, const ExecPlan& plan) {
     std::vector<std::string> notes;
     if (plan.remote)
@@ -119,7 +119,7 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
     return display;
 }
 
-// Where nothing is confined, nothing can be added.
+// A command that is not confined cannot get additional permissions.
 ApprovalKind kind_of(const ExecPlan& plan) {
     switch (plan.extra.permissions) {
     case SandboxPermissions::use_default: return ApprovalKind::command;
@@ -129,7 +129,7 @@ ApprovalKind kind_of(const ExecPlan& plan) {
     return plan.policy ? ApprovalKind::permissions : ApprovalKind::command;
 }
 
-// What was refused to the first attempt, and what running it again means.
+// Returns notes on the denials of the first attempt, and on the effects of a second one.
 std::vector<std::string> evidence_of(const Call& call,
                                      const std::vector<protocol::Denial>& denials) {
     std::vector<std::string> notes;
@@ -147,7 +147,7 @@ std::vector<std::string> evidence_of(const Call& call,
     return notes;
 }
 
-// What is the same in both questions, whatever is asked.
+// Fills in the members that both questions share.
 protocol::ApprovalRequest request_for(const Call& call, ApprovalKind kind) {
     protocol::ApprovalRequest request;
     request.call_id = call.call_id;
@@ -181,8 +181,8 @@ Question question_on(const Call& call, const Session& session) {
     return question;
 }
 
-// What is asked once must mean the same for all calls that wait: the same program in the same
-// place.
+// Calls share a question only if an answer means the same for all of them: they run the same
+// program in the same directory.
 std::vector<std::string> key_parts(const Call& call, ApprovalKind kind) {
     return {std::string(json::name_of(kind)), call.plan.workdir, call.ruling.key};
 }
@@ -213,7 +213,7 @@ Question retry_question(const Call& call, const Session& session, const Process&
         question.widened_key =
             approval_key(call.plan, call.params, extra_again(call, Bounds::widened));
     }
-    // The same must have been refused, too.
+    // Calls share this question only if their denials are equal, too.
     std::vector<std::string> parts = key_parts(call, ApprovalKind::retry);
     parts.push_back(described(call.widening.value_or(sandbox::Additions{})));
     for (const protocol::Denial& denial : denials)

@@ -1,4 +1,4 @@
-// The questions about a call: what a person is shown, and which answers there are.
+// The questions about a call: the text that a person is shown, and the possible answers.
 #pragma once
 
 #include "protocol/sandbox.h"
@@ -9,11 +9,11 @@
 
 namespace ew::server {
 
-// May it run? `expected`: what will confine it.
+// Asks whether the command may run. `expected` is the confinement that the program will get.
 Question first_question(const Call& call, const Session& session,
                         const protocol::Confinement& expected);
 
-// May it run again, with more permissions than its first attempt had?
+// Asks whether the command may run again, with more permissions than its first attempt had.
 Question retry_question(const Call& call, const Session& session, const Process& first);
 
 } // namespace ew::server

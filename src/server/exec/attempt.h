@@ -1,4 +1,4 @@
-// An attempt of a call to run its program: with what permissions, and who decided that.
+// An attempt of a call to run its program: its permissions, and the source of the decision.
 #pragma once
 
 #include "core/exec_call.h"
@@ -23,13 +23,14 @@ struct Attempt {
     bool is_harmless = false;
 };
 
-// The next attempt of a call. `was_asked`: a person has just approved it.
+// Returns the next attempt of a call. `was_asked` says that a person has just approved it.
 Attempt next_attempt(const Call& call, core::exec_call::Bounds bounds, bool was_asked);
 
-// What a second attempt may do. It keeps what the call was granted.
+// Returns the permissions of a second attempt. They include those that the call was granted.
 ExtraPermissions extra_again(const Call& call, core::exec_call::Bounds bounds);
 
-// What the attempt that was begun last needs to start, and what its process is known by.
+// These describe the attempt that was begun last: its start, its process, its event and its audit
+// row.
 ProcessService::Launch launch_of(const Call& call, const Attempt& attempt);
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
                                              const std::string& process_id);

@@ -25,7 +25,7 @@ struct StateName {
         return ExecCallState::asking_to_retry;
     }
 
-    // It is gone before anybody can ask.
+    // An answered call is removed before a client can list it.
     ExecCallState operator()(const exec_call::state::Answered&) { return ExecCallState::running; }
 };
 

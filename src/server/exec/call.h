@@ -1,5 +1,4 @@
-// A call of exec/command that is not answered: what was asked for, how it was judged, how far it
-// is.
+// A call of exec/command that is not answered yet: its request, its ruling and its state.
 #pragma once
 
 #include "base/clock.h"
@@ -29,18 +28,18 @@ struct Call {
     std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
     std::uint64_t approval_ms = 0;
     std::uint64_t attempts = 0;
-    std::uint64_t process = 0; // serial, of the last attempt that was begun; 0: none
-    std::uint64_t first = 0;   // of the attempt that ran, while a second one is on its way
-    // After a first attempt that was refused something: what would let it through, and which
-    // earlier approval allows that.
+    std::uint64_t process = 0; // serial number of the last attempt that was begun; 0: none
+    std::uint64_t first = 0;   // serial number of the first attempt, while a second one is starting
+    // Set after a first attempt with denials: the permissions that would have let it through, and
+    // the earlier approval that covers them.
     std::optional<sandbox::Additions> widening = {};
     std::string allowed_by = {};
 };
 
-// As exec/list shows it, without its process.
+// Returns the call as exec/list shows it, without its process.
 protocol::ExecCallInfo info_of(const Call& call);
 
-// A row of the audit about what became of a call.
+// Returns an audit row about the outcome of a call.
 store::AuditRow audit_row(const Call& call, std::string_view event, std::string detail);
 
 } // namespace ew::server

@@ -21,7 +21,7 @@ using core::exec_call::Refusals;
 
 namespace {
 
-// `hindrance`: why the program cannot be run; nobody is asked about that.
+// `hindrance` says why the program cannot run. Such a call asks no question.
 exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
                               const Session& session, std::optional<Error> hindrance) {
     const config::Config& config = session.settings().config;
@@ -57,13 +57,13 @@ exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
     return verdict;
 }
 
-// The time since the question, if there was one, belongs to the approval.
+// Counts the time since the question, if there was one, as approval time.
 void add_approval_time(Call& call, TimePoint now) {
     if (call.asked_at) call.approval_ms += millis(now - *call.asked_at);
     call.asked_at.reset();
 }
 
-// The call waits for none of its attempts any more.
+// The call stops waiting for its attempts.
 void drop_waits(const Call& call, ProcessService& processes) {
     for (const std::uint64_t serial : {call.first, call.process})
         if (Process* const process = processes.find(serial))
@@ -74,8 +74,8 @@ void drop_waits(const Call& call, ProcessService& processes) {
 
 // ---------------------------------------------------------------- events
 
-// The only place that changes the state of a call. Effects do not come back here: what they bring
-// about waits in events_.
+// Only this function changes the state of a call. Effects do not call it: the events that they
+// cause wait in events_.
 void Calls::take(Turn turn, const exec_call::Step& step) {
     turn.call.state = step.next;
     for (const exec_call::Effect& effect : step.effects)
@@ -95,7 +95,7 @@ void Calls::work() {
         const std::pair<std::uint64_t, Event> next = std::move(events_.front());
         events_.pop_front();
         const auto at = calls_.find(next.first);
-        if (at == calls_.end()) continue; // answered meanwhile
+        if (at == calls_.end()) continue; // answered in the meantime
         take({next.first, at->second}, exec_call::on(at->second.state, next.second));
     }
     is_working_ = false;
@@ -121,8 +121,8 @@ void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan
 void Calls::on_started(Process& process) {
     const std::uint64_t serial = process.exec->call;
     const auto at = calls_.find(serial);
-    if (at == calls_.end()) {      // cancelled meanwhile
-        called_off_.erase(serial); // too late: it ends like any other
+    if (at == calls_.end()) {      // cancelled in the meantime
+        called_off_.erase(serial); // too late: the program ends like any other
         return;
     }
     Call& call = at->second;
@@ -140,7 +140,7 @@ void Calls::on_wait_over(Process& process) {
     deliver(serial, judge_end(at->second, process));
 }
 
-// The audit has a row for a start that was called off, so it gets one for how that went.
+// A start that was called off has an audit row, so its failure gets one, too.
 void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
     if (const auto at = called_off_.find(failed.call); at != called_off_.end()) {
         store::AuditRow row;
@@ -153,8 +153,8 @@ void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
     deliver(failed.call, event::StartFailed{failed.error});
 }
 
-// Only what was refused counts, and only if the program failed by itself: what it has printed
-// proves nothing, and who ended it wants no second attempt.
+// A second attempt needs denials, and a program that failed by itself. Its output proves nothing,
+// and a client that ended the program wants no second attempt.
 event::Ended Calls::judge_end(Call& call, const Process& process) {
     const std::vector<protocol::Denial> denials = process.denials();
     if (denials.empty() || !has_failed_by_itself(process)) return {};
@@ -164,7 +164,7 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
     });
     ended.refusals = has_network ? Refusals::network : Refusals::some;
     if (!may_run_again(call.state, ended.refusals)) return ended;
-    // What would have to be looked at is not here.
+    // The paths of a remote environment cannot be examined from here.
     if (!call.plan.remote) call.widening = widening_for(denials);
     for (const Bounds bounds : {Bounds::widened, Bounds::none}) {
         if (bounds == Bounds::widened && !call.widening) continue;
@@ -220,7 +220,7 @@ void Calls::carry_out(Turn turn, const effect::Ask&) {
 
 void Calls::carry_out(Turn turn, const effect::AskToRetry&) {
     const Process* const first = parts_.processes.find(turn.call.process);
-    CHECK(first != nullptr); // it is not pruned while its call waits
+    CHECK(first != nullptr); // a process is not pruned while its call waits
     ask(turn, retry_question(turn.call, parts_.session, *first));
 }
 
@@ -257,7 +257,7 @@ void Calls::carry_out(Turn turn, const effect::Start& start) {
     add_approval_time(call, now_);
     const Attempt attempt = next_attempt(call, start.bounds, was_asked);
     ++call.attempts;
-    // The first one is the answer if this cannot be started.
+    // If the second attempt cannot start, the first one provides the answer.
     call.first = std::exchange(call.process, 0);
     Result<Process*> launched = launch(turn, attempt);
     if (launched)
@@ -303,10 +303,10 @@ void Calls::carry_out(Turn turn, const effect::EndProgram&) {
 void Calls::carry_out(Turn turn, const effect::AnswerResult& answer) {
     Call& call = turn.call;
     Process* const process = parts_.processes.find(answer.trouble ? call.first : call.process);
-    CHECK(process != nullptr); // it is not pruned while somebody waits for it
+    CHECK(process != nullptr); // a process is not pruned while a call waits for it
     std::optional<Wait> wait = process->exec->waits.take_for_call();
     CHECK(wait.has_value());
-    add_approval_time(call, now_); // of the question whether to run it again
+    add_approval_time(call, now_); // of the question about a second attempt
     if (answer.trouble) {
         audit(call, "failure", answer.trouble->message);
         wait->notice =

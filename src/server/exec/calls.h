@@ -1,6 +1,6 @@
-// The calls of exec/command that are not answered. Each is a core/exec_call: this brings it events,
-// carries its effects out, and asks a person for it. Programs are started and known by their
-// serial.
+// The calls of exec/command that are not answered. Each is a core/exec_call: this class brings it
+// events, carries out its effects, and asks a person for it. Programs are started and found by
+// their serial number.
 #pragma once
 
 #include "base/clock.h"
@@ -32,7 +32,7 @@ namespace ew::server {
 
 class Calls final : public Asker {
 public:
-    static constexpr std::uint64_t first_id = 1000; // of a process
+    static constexpr std::uint64_t first_id = 1000; // first process id
 
     struct Parts {
         const Session& session;
@@ -48,16 +48,16 @@ public:
     Calls(const Parts& parts, Programs& programs)
         : Asker("approval", "the command was not run"), parts_(parts), programs_(programs) {}
 
-    // Judges what is to run, and begins: it runs, is asked about, or is refused.
+    // Judges the command, then runs it, asks a person, or refuses it.
     void begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
                const WaitTerms& terms);
 
     std::size_t size() const { return calls_.size(); }
 
-    // The program of a call has begun to run: the call waits for it, unless it was cancelled.
+    // The program of a call runs now. The call waits for it, unless it was cancelled.
     void on_started(Process& process);
 
-    // The wait for the program is over: it has ended, or the time to wait has.
+    // The wait for the program is over: the program has ended, or the time limit has passed.
     void on_wait_over(Process& process);
 
     void on_failed_start(const ProcessService::FailedStart& failed);
@@ -67,12 +67,12 @@ public:
 
     void list(const EnvironmentFilter& filter, std::vector<protocol::ExecCallInfo>& infos) const;
 
-    // Answers every call: nothing will happen any more.
+    // Answers every call with `error`. No events follow.
     void abandon(const Error& error);
 
     void set_now(TimePoint now) { now_ = now; }
 
-    // Asker
+    // Implements Asker.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void refuse(const Question& question, const Error& error) override;
@@ -80,7 +80,7 @@ public:
 private:
     using Event = core::exec_call::Event;
 
-    // A call under way, as effects see it.
+    // A call while its effects are carried out.
     struct Turn {
         std::uint64_t serial = 0;
         Call& call;
@@ -90,7 +90,7 @@ private:
     void work();
     void take(Turn turn, const core::exec_call::Step& step);
 
-    // Effects
+    // Carry out one effect each.
     void carry_out(Turn turn, const core::exec_call::effect::Ask& ask);
     void carry_out(Turn turn, const core::exec_call::effect::AskToRetry& ask);
     void carry_out(Turn turn, const core::exec_call::effect::WithdrawQuestion& withdraw);
@@ -109,11 +109,11 @@ private:
     Parts parts_;
     Programs& programs_;
     TimePoint now_ = clock_now();
-    std::map<std::uint64_t, Call> calls_;             // by serial
-    std::map<std::uint64_t, std::string> called_off_; // ids of calls whose start is, by serial
+    std::map<std::uint64_t, Call> calls_;             // by serial number
+    std::map<std::uint64_t, std::string> called_off_; // call ids of starts, by serial number
     std::uint64_t last_call_ = 0;
     std::uint64_t next_id_ = first_id;
-    std::deque<std::pair<std::uint64_t, Event>> events_; // that effects have brought about
+    std::deque<std::pair<std::uint64_t, Event>> events_; // caused by effects
     bool is_working_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Calls of exec/command whose environment is being connected. What is to run there depends on the
-// server there, so nothing of them is decided yet.
+// Calls of exec/command that wait until their environment is connected. Their command depends on
+// the server there, so nothing about them is decided yet.
 #pragma once
 
 #include "base/error.h"
@@ -16,28 +16,29 @@
 
 namespace ew::server {
 
-// A call that waits, or that goes on now.
+// A call that waits, or continues now.
 struct QueuedCall {
     Reply reply;
     protocol::ExecCommandParams params;
     std::string environment;
-    std::uint64_t connection = 0; // that it has waited for last
-    std::size_t tries = 0;        // to connect it
+    std::uint64_t connection = 0; // the last one that it waited for
+    std::size_t tries = 0;        // connection attempts
 };
 
 class EnvironmentQueue {
 public:
-    static constexpr std::size_t most_tries = 3; // to connect an environment, for one call
+    static constexpr std::size_t most_tries = 3; // connection attempts for one call
 
-    // The call waits for the connection that its environment is getting. It has tries left.
+    // The call waits for the next connection of its environment. The caller checks `tries`.
     void add(QueuedCall call, std::uint64_t connection);
 
-    // The calls that this news affects. A call that waits for a later connection stays.
+    // Removes and returns the calls that this news affects. A call that waits for a later
+    // connection stays.
     std::vector<QueuedCall> take(const RemoteBackend::News& news);
 
     std::size_t size() const { return calls_.size(); }
 
-    // The request is answered with "cancelled". Returns false if it does not wait here.
+    // Answers the request with "cancelled". Returns false if it does not wait here.
     bool cancel(const json::Id& request);
 
     // Ends the calls for these environments.

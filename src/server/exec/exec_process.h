@@ -1,5 +1,5 @@
-// What exec/command adds to a process: who started it and why it may run, who waits for its output,
-// and which events were sent. Lives and dies with the entry in the process table.
+// The part of a process that exec/command adds: its call, the requests that wait for its output,
+// and the events that were sent. It lives as long as the entry in the process table.
 #pragma once
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ namespace ew::server {
 
 struct ExecProcess final : Consumer {
     // About the call that started it.
-    std::uint64_t call = 0; // its serial, also after it was answered
+    std::uint64_t call = 0; // serial number, kept after the call was answered
     protocol::ExecBeginEvent begin = {};
     std::optional<std::string> stdin_text = {};
     std::uint64_t max_tokens = 0;
@@ -25,11 +25,11 @@ struct ExecProcess final : Consumer {
     TimePoint decided_at;
     std::string header; // of its deltas: ,"params":{"callId":…,"processId":…,"seq":
 
-    // Since it runs.
+    // These change while the program runs.
     bool is_begun = false; // exec/begin was sent, so output may follow
     std::uint64_t spawn_ms = 0;
     Waits waits = {};
-    std::optional<TimePoint> ended_at = {}; // that it has exited was seen then
+    std::optional<TimePoint> ended_at = {}; // when the server noticed the exit
     bool is_end_sent = false;
 
     core::OutputView unread;     // since the last answer

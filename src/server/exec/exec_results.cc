@@ -19,7 +19,7 @@ namespace ew::server {
 
 namespace {
 
-// As timeout(1) reports it.
+// The exit code that timeout(1) uses.
 constexpr std::int64_t timed_out_code = 124;
 constexpr std::int64_t not_started_code = -1;
 
@@ -41,7 +41,7 @@ protocol::ExecFailure failure_of(const Error& error) {
     return failure;
 }
 
-// Its terminal takes lines and does not show them: a program asks for a password.
+// Returns true if the terminal takes lines and does not echo them: a program asks for a password.
 bool hides_input(const Process& process) {
     const std::optional<os::LineMode> mode = process.backend->line_mode(process);
     return mode && mode->is_canonical && !mode->echoes;
@@ -64,7 +64,7 @@ core::Excerpt excerpt_of(const core::OutputView& view, const core::OutputLog& lo
     return core::shorten(core::lossy(kept.head), core::lossy(kept.tail), kept.omitted, max_tokens);
 }
 
-// What the log still has of each stream.
+// Splits the output that the log still has by stream.
 void split_streams(core::OutputLog& log, std::string& out, std::string& err) {
     log.cut_all();
     for (std::uint64_t seq = log.first_seq(); seq < log.next_seq(); ++seq) {
@@ -160,7 +160,7 @@ bool has_failed_by_itself(const Process& process) {
     if (process.exit->failure) return false;
     const std::int64_t code = process.exit->code;
     const bool was_told_to = std::any_of(orders.begin(), orders.end(), [&](int signal) {
-        return code == 128 + signal; // also how shells say it
+        return code == 128 + signal; // shells report a signal like this
     });
     return code != 0 && !process.timed_out && !was_told_to;
 }

@@ -23,7 +23,7 @@ std::uint64_t clamped(std::optional<std::uint64_t> wanted, Millis usual, Millis 
     return std::clamp(wanted.value_or(number(usual)), number(least), number(most));
 }
 
-// All but how long the answer may take.
+// Returns all terms but the time limits.
 template <class Params>
 WaitTerms shape_of(const Params& params, const config::Config& config) {
     WaitTerms terms;
@@ -91,8 +91,8 @@ void ExecService::begin_here(Reply reply, ExecCommandParams params) {
     calls_.begin(std::move(reply), std::move(params), std::move(*plan), terms);
 }
 
-// What is to run there depends on the server: its shell, its directory, what it can do. It may be
-// lost again before this comes to know of it.
+// The command depends on the server there: its shell, its directory, its abilities. The connection
+// may be lost again before this function runs.
 void ExecService::begin_there(QueuedCall call) {
     const peer::Peer* const peer = remote_.connect(call.environment);
     if (peer == nullptr && call.tries < EnvironmentQueue::most_tries) {
@@ -109,8 +109,8 @@ void ExecService::begin_there(QueuedCall call) {
     calls_.begin(std::move(call.reply), std::move(call.params), std::move(*plan), terms);
 }
 
-// That nothing could be started is a result, unless the request itself is wrong. `environment`:
-// where it was to run; absent: on this machine.
+// A failed start is a result, unless the request itself is wrong. `environment` is nullopt for this
+// machine.
 void ExecService::fail_call(Reply reply, const ExecCommandParams& params, const Error& error,
                             const std::optional<std::string>& environment) const {
     if (error.kind == ErrorKind::invalid_params) return reply.fail(error);

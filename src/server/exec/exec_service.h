@@ -1,6 +1,6 @@
-// The methods exec/*: commands for agents. A request begins a call, which waits for its environment
-// if that is not connected (environment_queue), goes its way (calls), and runs programs (programs).
-// What happened to processes and environments is brought to them here.
+// The methods exec/*: commands for agents. EnvironmentQueue holds a call until its environment is
+// connected, Calls takes it to its answer, and Programs runs its program. on_news() updates all
+// three when processes or environments change.
 #pragma once
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ namespace ew::server {
 
 class ExecService {
 public:
-    static constexpr std::size_t most_calls = 256; // of exec/command, not answered
+    static constexpr std::size_t most_calls = 256; // unanswered calls of exec/command
 
     explicit ExecService(const Calls::Parts& parts)
         : session_(parts.session),
@@ -36,13 +36,13 @@ public:
     void handle(Reply reply, const protocol::ExecTerminateAllParams& params);
     void handle(Reply reply, const protocol::ExecListParams& params);
 
-    // How an answer to this call is to look.
+    // Returns the form of the answer to this call, and its time limits.
     WaitTerms terms_of(const protocol::ExecCommandParams& params) const;
 
-    // The request is answered with "cancelled". Returns false if it does not wait here.
+    // Answers the request with "cancelled". Returns false if it does not wait here.
     bool cancel(const json::Id& request);
 
-    // Brings calls up to date with what happened to processes and environments.
+    // Updates calls after changes of processes and environments.
     void on_news();
 
     void set_now(TimePoint now);
@@ -50,12 +50,12 @@ public:
 
     std::optional<TimePoint> next_deadline() { return programs_.next_deadline(); }
 
-    // No environment will be connected any more.
+    // No environment will be connected from now on.
     void refuse_queued(const Error& error) { queue_.fail_all(error); }
 
     bool has_ends_to_tell() { return programs_.has_ends_to_tell(); }
 
-    // Answers every request that still waits: nothing will happen any more.
+    // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
 private:

@@ -6,7 +6,8 @@ namespace ew::server {
 
 namespace {
 
-// Of what the policy promises. Empty as long as it is not known what can be enforced here.
+// Returns the guarantees that the policy needs and this machine cannot give. Returns an empty set
+// while the abilities of the machine are unknown.
 sandbox::GuaranteeSet missing_for(const SandboxHost& host, const sandbox::Policy& policy) {
     const sandbox::Machine* const machine = host.machine();
     if (machine == nullptr) return {};
@@ -20,14 +21,14 @@ protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPl
     protocol::Confinement confinement;
     const std::optional<SandboxOrder> start = confined_start(plan, extra);
     if (!start) return confinement;
-    if (plan.remote) { // the server there tells what it could not keep
+    if (plan.remote) { // the server there reports what is missing
         if (plan.remote->confines) confinement.type = protocol::SandboxType::linux_seccomp;
         return confinement;
     }
     const sandbox::GuaranteeSet missing = missing_for(host, start->policy);
     for (const sandbox::Guarantee guarantee : missing.list())
         confinement.missing.emplace_back(sandbox::name_of(guarantee));
-    // Required, it is there in full or nothing runs.
+    // With `require`, the sandbox is complete or the program does not run.
     const bool is_there = start->policy.enforcement == sandbox::Enforcement::require ||
                           !(sandbox::needed_by(start->policy) - missing).empty();
     if (is_there) confinement.type = protocol::SandboxType::linux_seccomp;

@@ -1,4 +1,4 @@
-// What will confine a program, as far as it can be told before its start.
+// The confinement of a program, as far as it is known before the start.
 #pragma once
 
 #include "base/error.h"
@@ -14,8 +14,8 @@ namespace ew::server {
 protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPlan& plan,
                                            const ExtraPermissions& extra);
 
-// Why the program cannot be run: nobody is asked about that. Returns nullopt if nothing is known
-// against it.
+// Returns why the program cannot run; such a call asks no question. Returns nullopt if no reason is
+// known.
 std::optional<Error> hindrance(const SandboxHost& host, RemoteBackend& remote,
                                const ExecPlan& plan);
 

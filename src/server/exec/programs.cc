@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view interrupt_key = "\x03";
 
-// Of the notifications of its deltas, up to the number of the first one.
+// Returns the common start of all deltas of a process, up to the first number.
 std::string delta_header(const std::string& call_id, const std::string& process_id) {
     ByteBuffer header;
     header.append(std::string_view(R"(","params":{"callId":)"));
@@ -70,7 +70,7 @@ void Programs::begin(Process& process) {
         processes_.end_input(process);
         exec.stdin_text.reset();
     }
-    (void)processes_.delivery().deliver(process); // before any answer
+    (void)processes_.delivery().deliver(process); // output goes before any answer
 }
 
 void Programs::begin_wait_for_call(Process& process, const WaitTerms& terms) const {
@@ -122,7 +122,8 @@ void Programs::audit_end(const Process& process) {
     audit(exit_row(process));
 }
 
-// After every delta, once the streams have ended or are held open for too long.
+// exec/end follows the last delta. It is sent when the streams have ended, or have stayed open for
+// too long.
 void Programs::tell_end(Process& process) {
     ExecProcess& exec = *process.exec;
     if (exec.is_end_sent || !exec.ended_at) return;
@@ -139,7 +140,7 @@ Lane Programs::lane_of_end(const Process& process) const {
     return would_overtake_deltas ? Lane::bulk : Lane::priority;
 }
 
-// It is large, so it is not made before the client has read what there is.
+// exec/end is large, so it is made only when the client has read the messages before it.
 bool Programs::can_send_end(const Process& process) const {
     const Lane lane = lane_of_end(process);
     const std::size_t mark = lane == Lane::bulk ? Outbox::bulk_mark : Outbox::priority_mark;
@@ -162,7 +163,7 @@ Process* Programs::find(const std::string& id, Reply& reply) {
     return nullptr;
 }
 
-// Hands input to a program that takes some.
+// Writes the input if the program takes input.
 std::optional<Error> Programs::take_input(Process& process,
                                           const protocol::ExecWriteParams& params) {
     if (!params.chars.empty() && !process.is_tty()) {
@@ -302,7 +303,7 @@ std::optional<TimePoint> Programs::next_deadline() {
     processes_.for_each([&](const Process& process) {
         if (!process.exec) return;
         const ExecProcess& exec = *process.exec;
-        // While the client reads nothing, nothing is answered.
+        // No answers are sent while the client does not read.
         if (!outbox_.is_full_of_answers() && (!process.exit_is_logged || exec.ended_at))
             next = earlier(next, exec.waits.next_deadline(progress_of(process)));
         if (exec.ended_at && !exec.is_end_sent && can_send_end(process))

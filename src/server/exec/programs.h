@@ -1,5 +1,5 @@
-// The programs that exec/command started: exec/begin, the answers to whoever waits for their
-// output, exec/end. What the calls that started them make of that is theirs (see calls.h).
+// The programs that exec/command started: exec/begin, the answers to requests that wait for output,
+// and exec/end. Calls (calls.h) decides what follows for the call.
 #pragma once
 
 #include "base/clock.h"
@@ -18,47 +18,48 @@ namespace ew::server {
 
 class Programs {
 public:
-    static constexpr std::size_t most_waits = 8; // of exec/writeStdin, on one process
-    // What a descendant holds back is waited for: by an answer, and by exec/end.
+    static constexpr std::size_t most_waits = 8; // waits of exec/writeStdin on one process
+    // How long an answer, and exec/end, wait for output that a descendant holds back.
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
 
     Programs(ProcessService& processes, Records& records, Outbox& outbox)
         : processes_(processes), records_(records), outbox_(outbox) {}
 
-    // The program runs: tells exec/begin.
+    // The program runs now: sends exec/begin.
     void begin(Process& process);
 
-    // Its call waits from now on.
+    // The call of the process waits from now on.
     void begin_wait_for_call(Process& process, const WaitTerms& terms) const;
 
     // Returns true once, when the wait of its call is over.
     bool is_over_for_call(Process& process) const;
 
-    // Everything the program has put out is here, or is held back by a descendant for too long.
+    // Returns true if all output has arrived, or a descendant has held it back for too long.
     bool is_over(const Process& process) const;
 
-    // Notes its end, answers the requests whose wait is over, tells exec/end.
+    // Note the end, answer the requests whose wait is over, send exec/end.
     void note_exit(Process& process);
     void answer_waits(Process& process);
     void tell_end(Process& process);
 
-    // exec/writeStdin. Returns the process that the request waits for now, or null: it is answered.
+    // Serves exec/writeStdin. Returns the process that the request waits for, or null if it is
+    // answered.
     Process* write(Reply reply, const protocol::ExecWriteParams& params, const WaitTerms& terms);
 
-    // The request is answered with "cancelled". Returns false if it does not wait here.
+    // Answers the request with "cancelled". Returns false if it does not wait here.
     bool cancel(const json::Id& request);
 
     std::vector<protocol::ExecProcessInfo> list(const EnvironmentFilter& filter);
 
-    // Ends programs; returns the ids of those that were running.
+    // Ends programs. Returns the ids of those that were running.
     std::vector<std::string> end_all(const EnvironmentFilter& filter,
                                      std::optional<std::uint64_t> grace_ms);
 
-    // Returns true while the exec/end of a program that has ended was not sent.
+    // Returns true while a program has ended and its exec/end is not sent.
     bool has_ends_to_tell();
 
-    // Answers requests that still wait: nothing will happen any more.
+    // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
     void set_now(TimePoint now) { now_ = now; }

@@ -1,4 +1,4 @@
-// How the answer to a call is to look, and how long it may take.
+// The form of the answer to a call, and its time limits.
 #pragma once
 
 #include "protocol/exec.h"
@@ -9,7 +9,7 @@
 namespace ew::server {
 
 struct WaitTerms {
-    std::uint64_t yield_ms = 0; // 0: until the exit
+    std::uint64_t yield_ms = 0; // 0: wait for the exit
     std::optional<std::uint64_t> quiet_ms = {};
     std::uint64_t max_tokens = 0;
     protocol::ResultFormat format = protocol::ResultFormat::full;

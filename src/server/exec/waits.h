@@ -1,5 +1,6 @@
 // The requests that wait for the output of one program: the exec/command that started it, and
-// exec/writeStdin. Each ends at its deadline, after output and silence, or with the program. Pure.
+// exec/writeStdin. Each wait ends at its deadline, after output and silence, or with the program.
+// Pure.
 #pragma once
 
 #include "base/clock.h"
@@ -20,44 +21,45 @@ struct Wait {
     WaitTerms terms;
     TimePoint since;
     std::optional<TimePoint> deadline;
-    std::uint64_t output_from = 0; // position in the log: output behind it can be "quiet again"
-    core::OutputView view;         // what the answer shows
+    std::uint64_t output_from = 0; // position in the log: quiet_ms needs output after it
+    core::OutputView view;         // the output for the answer
     std::optional<std::string> notice = {};
 };
 
-// Of exec/writeStdin.
+// The wait of an exec/writeStdin.
 struct WritersWait {
     Reply reply;
     Wait wait;
-    std::string chars = {}; // that were typed with it
+    std::string chars = {}; // the input of the request
 };
 
 class Waits {
 public:
-    // How far the program is.
+    // The progress of the program.
     struct Progress {
         std::uint64_t end_of_output = 0; // position in the log
         TimePoint last_output = {};
-        // When its output is complete enough to answer, once it has exited. Nothing less is an
-        // answer then, since it tells how the program ended.
+        // When the output is complete enough for an answer. Set once the program has exited: from
+        // then on, an answer must report the end, so it waits for this.
         std::optional<TimePoint> over_at = {};
     };
 
-    // The call of exec/command that started the program waits. Its reply stays with the call.
+    // Begins the wait of the call that started the program. Its reply stays with the call.
     void begin_for_call(Wait wait) { of_call_ = std::move(wait); }
 
-    // Returns true once, when the wait of the call is over. The call may leave its wait here for
-    // longer: while a person is asked whether the command is to run again.
+    // Returns true once, when the wait of the call is over. The call may leave its wait here while
+    // a person decides about a second attempt.
     bool is_over_for_call(const Progress& progress, TimePoint now);
 
-    // Ends the wait of the call. Returns nullopt if it does not wait here.
+    // Ends the wait of the call and returns it. Returns nullopt if the call does not wait here.
     std::optional<Wait> take_for_call();
 
     void add(WritersWait wait) { of_writers_.push_back(std::move(wait)); }
 
     std::size_t writers() const { return of_writers_.size(); }
 
-    // Returns the first wait of a writer that is over, or the one of this request, if there is one.
+    // Return the first writer's wait that is over, or the wait of this request. Return nullopt if
+    // there is none.
     std::optional<WritersWait> take_over(const Progress& progress, TimePoint now);
     std::optional<WritersWait> take(const json::Id& request);
 
@@ -65,17 +67,17 @@ public:
 
     std::optional<TimePoint> next_deadline(const Progress& progress) const;
 
-    // After each read, before the log forgets anything.
+    // The caller calls this after each read, before the log drops anything.
     void look_at(const core::OutputLog& log);
 
-    // Nothing will happen any more.
+    // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
 private:
     std::optional<WritersWait> take_at(std::size_t index);
 
     std::optional<Wait> of_call_;
-    bool has_told_call_ = false; // that its wait is over
+    bool has_told_call_ = false; // the end of its wait
     std::vector<WritersWait> of_writers_;
 };
 

@@ -1,4 +1,4 @@
-// From what a file process says to what the client is told.
+// From the frames of a file process to the result for the client.
 #pragma once
 
 #include "base/error.h"
@@ -9,10 +9,11 @@
 
 namespace ew::server {
 
-// Adds a frame of text, entries or problems to the result of its task. False: it is none of these.
+// Adds a frame of text, entries or problems to the result of its task. Returns false if it is
+// another frame.
 bool take_frame(FileTask& task, const files::Frame& frame);
 
-// The result as JSON, for the verbs that need nothing but `done`.
+// Completes the result as JSON. Verbs without other frames need only `done`.
 void finish_result(FileTask& task, const files::Done& done);
 
 Error error_of(const files::Failed& failed, bool is_confined);

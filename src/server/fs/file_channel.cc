@@ -29,7 +29,7 @@ void FileChannel::write() {
     while (has_unsent()) {
         const std::string_view rest = std::string_view(request_).substr(sent_);
         const ssize_t count = files::send_with(socket_.get(), rest, descriptors_, MSG_DONTWAIT);
-        if (count < 0) { // gone: that shows when it is read
+        if (count < 0) { // the peer is gone: read() reports that
             if (errno != EAGAIN && errno != EINTR) sent_ = request_.size();
             break;
         }

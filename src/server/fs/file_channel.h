@@ -17,32 +17,33 @@ public:
 
     int fd() const { return socket_.get(); }
 
-    // `descriptors` are borrowed until the first byte has gone, which write() does.
+    // `descriptors` are borrowed until write() has sent the first byte.
     void begin(std::string request, std::vector<int> descriptors);
 
     bool has_unsent() const { return sent_ < request_.size(); }
 
-    // Sends what the socket takes.
+    // Sends as much as the socket takes.
     void write();
 
-    // Reads once. False: the other side has ended, or has said what is no frame.
+    // Reads once. Returns false if the peer has ended, or has sent an invalid frame.
     bool read();
 
-    // Reads once and forgets what came. False: nobody has the other side open any more.
+    // Reads once and drops the bytes. Returns false if no process has the other end open.
     bool discard();
 
-    // The first frame that is there; it is valid until pop() or read().
+    // Returns the first complete frame; it is valid until pop() or read(). Returns nullopt if no
+    // frame is complete.
     std::optional<files::Frame> frame() const;
     void pop();
 
-    // What came beside the frames since the last call.
+    // Returns the descriptors that have arrived since the last call.
     std::vector<UniqueFd> take_descriptors() { return std::move(received_); }
 
 private:
     UniqueFd socket_;
     std::string request_;
     std::size_t sent_ = 0;
-    std::vector<int> descriptors_; // to go with the first byte
+    std::vector<int> descriptors_; // sent with the first byte
     std::string answer_;
     std::size_t taken_ = 0; // bytes of answer_
     std::vector<UniqueFd> received_;

@@ -32,7 +32,7 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
                             const std::string& journal, SandboxHost& host, os::Poller& poller) {
     std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
     os::SpawnRequest request;
-    // Where the machine has no mounts, everything is where it is.
+    // Without mounts, the sandbox shows the paths of the machine.
     request.argv = {host.machine()->has_mounts ? std::string(sandbox::init_path)
                                                : sandbox::init_place(),
                     "files", "once"};
@@ -77,7 +77,7 @@ void FileProcess::expect(bool answers) {
     if (!is_ready()) return;
     const bool writes = channel_->has_unsent();
     if (!writes && !answers) {
-        // Asked for nothing, epoll would report the other side's end for ever.
+        // epoll reports the end of the peer even for an empty interest, in every turn.
         if (std::exchange(interest_, std::nullopt)) poller_.unwatch(channel_->fd());
         return;
     }
@@ -113,7 +113,8 @@ bool FileProcess::end(TimePoint now) {
     companion_.reset();
     if (sandbox_) os::signal_by_pidfd(sandbox_.get(), SIGKILL);
     if (!is_at_work) return clear(now);
-    // The kernel ends what is in the sandbox one after the other; the last one closes the socket.
+    // The kernel ends the processes in the sandbox one after the other. The last one closes the
+    // socket.
     ending_deadline_ = now + ending_time;
     (void)poller_.watch(channel_->fd(), token_of(Source::file_socket, serial_), os::Interest::read);
     interest_ = os::Interest::read;

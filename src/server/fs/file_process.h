@@ -1,4 +1,4 @@
-// A file process (files/wire.h) at work for the server, in a sandbox or not.
+// The server's side of a file process (files/wire.h), in a sandbox or without one.
 #pragma once
 
 #include "base/clock.h"
@@ -20,14 +20,16 @@ namespace ew::server {
 
 class FileProcess {
 public:
-    // Serves any number of tasks, one after the other. Errors: no more processes or descriptors.
+    // Begins a process for any number of tasks, one after the other. Errors: the limit of processes
+    // or descriptors is reached.
     static Result<std::unique_ptr<FileProcess>> begin(std::uint64_t serial, os::Poller& poller);
 
-    // Serves one. `host` knows the machine. Errors: as sandbox::Launch::begin.
+    // Begins a process for one task. `host` must know the machine. Errors: those of
+    // sandbox::Launch::begin.
     static Result<std::unique_ptr<FileProcess>>
     begin_confined(std::uint64_t serial, const SandboxOrder& order, const std::string& journal,
                    SandboxHost& host, os::Poller& poller);
-    ~FileProcess(); // kills it
+    ~FileProcess(); // kills the process
     FileProcess(const FileProcess&) = delete;
     FileProcess& operator=(const FileProcess&) = delete;
 
@@ -37,34 +39,35 @@ public:
 
     bool is_starting() const { return run_ && run_->is_starting(); }
 
-    // The sandbox is in force, or none was wanted, and it has not been ended.
+    // Returns true while the process can serve: its sandbox, if it has one, is in force, and end()
+    // was not called.
     bool is_ready() const { return channel_.has_value() && !ending_deadline_; }
 
-    // The poller reports its start. Afterwards it is ready, or failure() is there.
+    // The poller reports the start. Afterwards is_ready() is true or failure() is set.
     void on_start_report();
 
     const std::optional<Error>& failure() const { return failure_; }
 
-    // Another one, with another plan, may start.
+    // Returns true if another process, with a new plan, may start.
     bool is_failure_passing() const { return is_failure_passing_; }
 
     FileChannel& channel() { return *channel_; }
 
-    // What in its sandbox stands in for what is missing.
+    // Returns the paths of the placeholders in its sandbox.
     std::vector<std::string> stand_ins() const;
 
-    // What the poller is to report of the channel.
+    // Sets the events of the channel that the poller reports.
     void expect(bool answers);
 
-    // It has answered, or has ended: of itself it does nothing any more.
+    // The process has answered or ended: it does nothing more by itself.
     void come_to_rest() { is_at_rest_ = true; }
 
-    // Ends it; when nothing of its sandbox is left, what held places for it is taken away. True:
-    // nothing is left to wait for.
+    // Ends the process. Removes its placeholders when no process is left in its sandbox. Returns
+    // true if nothing is left to wait for.
     bool end(TimePoint now);
 
-    // The poller reports something of one that has been ended, or its deadline has come. True:
-    // nothing is left to wait for.
+    // Call it after end(), when the poller reports the process or its deadline has passed. Returns
+    // true if nothing is left to wait for.
     bool go_on_ending(TimePoint now);
     std::optional<TimePoint> ending_deadline() const;
 
@@ -72,17 +75,18 @@ public:
 
     pid_t clearing_process() const { return is_cleaning_up() ? run_->cleanup_process() : 0; }
 
-    // It works on this task from now on, or on none any more. release() returns the task.
+    // Give the process a task, and take it away again. release() returns the task.
     void take(std::uint64_t task, TimePoint now);
     std::optional<std::uint64_t> release(TimePoint now);
 
-    // Serial of the task it works on.
+    // Returns the serial number of its task, or nullopt if it has none.
     const std::optional<std::uint64_t>& task() const { return task_; }
 
-    // It can take a task. One in a sandbox serves the task it was begun for.
+    // Returns true if it can take a task. A process in a sandbox serves only the task it was begun
+    // for.
     bool is_idle() const { return !is_confined_ && !task_; }
 
-    // Since when it has worked on its task, or has had none.
+    // Returns when it got its task, or lost its last one.
     TimePoint since() const { return since_; }
 
 private:
@@ -107,7 +111,7 @@ private:
     std::optional<FileChannel> channel_;
     std::optional<os::Interest> interest_; // what the poller reports of the channel
     bool is_at_rest_ = false;
-    std::optional<TimePoint> ending_deadline_; // until when the sandbox's processes are waited for
+    std::optional<TimePoint> ending_deadline_; // how long end() waits for the sandbox's processes
 };
 
 } // namespace ew::server

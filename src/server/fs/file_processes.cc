@@ -27,7 +27,7 @@ void FileProcesses::begin_tasks() {
     std::list<FileTask>& tasks = parts_.tasks.all();
     for (auto next = tasks.begin(); next != tasks.end();) {
         if (processes_.size() >= most && find_idle() == nullptr) return;
-        FileTask& task = *next++; // it may be gone after this turn
+        FileTask& task = *next++; // the task may be gone after this turn
         if (task.process != 0 || task.is_finished) continue;
         if (!has_room_for(task) || parts_.tasks.must_wait(task)) continue;
         if (Result<void> begun = begin(task); !begun)
@@ -43,7 +43,7 @@ bool FileProcesses::has_room_for(const FileTask& task) const {
 }
 
 Result<void> FileProcesses::begin(FileTask& task) {
-    // Nothing is put in place, so there is nothing to do; also of a file that was not opened.
+    // The commit has no file to put in place, so it is done. The file may never have been opened.
     if (task.request.verb == Verb::commit && task.request.other_path.empty()) {
         parts_.results.finish(task, {}, {}, now_);
         parts_.results.answer(task.serial);
@@ -56,7 +56,7 @@ Result<void> FileProcesses::begin(FileTask& task) {
         if (growth && now_ < *growth) return {};
         Result<std::unique_ptr<FileProcess>> begun =
             FileProcess::begin(++last_serial_, parts_.poller);
-        if (!begun && growth) return {}; // one that is at work will take it
+        if (!begun && growth) return {}; // a busy process will take the task
         if (!begun)
             return Error{
                 ErrorKind::limit,
@@ -69,13 +69,13 @@ Result<void> FileProcesses::begin(FileTask& task) {
     return {};
 }
 
-// Once it is known what the machine can enforce; until then it is left where it is.
+// Begins a process once the machine is known. Until then, the task keeps waiting.
 Result<void> FileProcesses::begin_confined(FileTask& task) {
     SandboxHost& host = parts_.host;
     if (!std::exchange(task.waits_for_machine, true)) host.need(now_);
     if (host.failure()) return *host.failure();
     if (host.machine() == nullptr) return {};
-    if (processes_.size() >= most) remove(*find_idle()); // its place is wanted
+    if (processes_.size() >= most) remove(*find_idle()); // make room
     processes_.push_back(TRY(FileProcess::begin_confined(++last_serial_, *task.sandbox,
                                                          parts_.journal, host, parts_.poller)));
     FileProcess& process = *processes_.back();
@@ -130,7 +130,7 @@ void FileProcesses::on_start_report(std::uint64_t serial) {
                                    ++task->tries < ProcessSandbox::most_tries;
         if (!may_try_again) return lose(*process, *process->failure());
         (void)process->release(now_);
-        task->process = 0; // begin_tasks() comes to it
+        task->process = 0; // begin_tasks() takes it again
         if (process->end(now_)) remove(*process);
         return;
     }
@@ -146,7 +146,7 @@ void FileProcesses::on_socket(std::uint64_t serial) {
     if (may_read(*process)) read_frames(*process);
 }
 
-// Not while the client does not take its answers.
+// Returns false while the client does not read its answers.
 bool FileProcesses::may_read(const FileProcess& process) const {
     if (!process.task()) return true;
     return !parts_.outbox.is_full_of_answers() && parts_.tasks.may_grow(*process.task());
@@ -160,7 +160,7 @@ void FileProcesses::read_frames(FileProcess& process) {
     if (!is_there || (task == nullptr && process.channel().frame())) lose(process, lost());
 }
 
-// Returns true if the answer is complete: both may be gone then.
+// Returns true if the answer is complete. The process and the task may be gone then.
 bool FileProcesses::take_frames(FileProcess& process, FileTask& task) {
     while (const std::optional<files::Frame> frame = process.channel().frame()) {
         if (take_frame(task, *frame)) {
@@ -189,12 +189,12 @@ bool FileProcesses::take_frames(FileProcess& process, FileTask& task) {
 // ---------------------------------------------------------------- ends
 
 void FileProcesses::call_off(FileTask& task, const Error& error) {
-    if (task.is_finished) return; // its answer is on the way
+    if (task.is_finished) return; // its answer will be sent soon
     if (FileProcess* const process = find(task.process)) return lose(*process, error);
     parts_.results.refuse(task, error);
 }
 
-// The process has ended, or is to end, before its task is done.
+// The process has ended, or must end, before its task is done.
 void FileProcesses::lose(FileProcess& process, const Error& error) {
     FileTask* const task = process.task() ? parts_.tasks.find(*process.task()) : nullptr;
     if (task != nullptr && !task->is_finished) parts_.results.fail(*task, error);
@@ -202,7 +202,7 @@ void FileProcesses::lose(FileProcess& process, const Error& error) {
     part_with(process);
 }
 
-// Its task is finished. It is answered when nothing of the sandbox is left.
+// The task of the process is finished. It is answered when no process is left in the sandbox.
 void FileProcesses::let_go(FileProcess& process) {
     if (process.is_confined()) {
         if (process.end(now_)) part_with(process);
@@ -277,7 +277,8 @@ void FileProcesses::on_time() {
 
 std::optional<TimePoint> FileProcesses::next_deadline() const {
     std::optional<TimePoint> next;
-    // Tasks may wait for a process only then; one that waits for more makes one turn too many.
+    // A task can wait for a process only then. If it waits for something else, the loop makes one
+    // turn too many.
     const bool may_grow = processes_.size() < most &&
                           std::ranges::any_of(parts_.tasks.all(), [](const FileTask& task) {
                               return task.process == 0 && !task.sandbox && !task.is_finished;

@@ -1,5 +1,5 @@
-// The processes that work on files, one task at a time each. Without a sandbox they are kept for
-// the next task, and a few are enough; each task in a sandbox gets one of its own.
+// The file processes; each works on one task at a time. A process without a sandbox is kept for the
+// next task, so a few are enough. Each task in a sandbox gets a process of its own.
 #pragma once
 
 #include "base/clock.h"
@@ -27,11 +27,11 @@ namespace ew::server {
 class FileProcesses {
 public:
     static constexpr std::size_t most = 16;
-    static constexpr std::size_t most_confined = 4; // of these
-    // Another process is begun when those that are at work take longer: most requests take less
-    // than the start of one.
+    static constexpr std::size_t most_confined = 4; // most processes in a sandbox
+    // How long all processes must be busy before another one is begun. Most requests take less time
+    // than the start of a process.
     static constexpr Millis growth_pause{3};
-    static constexpr Millis idle_time{10'000}; // until a process without work is ended
+    static constexpr Millis idle_time{10'000}; // how long a process is kept without work
 
     struct Parts {
         os::Poller& poller;
@@ -46,13 +46,14 @@ public:
 
     explicit FileProcesses(Parts parts) : parts_(std::move(parts)) {}
 
-    // Begins all tasks that may be begun.
+    // Begins all tasks that can begin.
     void begin_tasks();
 
-    // Ends what works on a task, which fails. A task that is finished already is answered as it is.
+    // Fails a task and ends the process that works on it. A finished task is answered with its
+    // result.
     void call_off(FileTask& task, const Error& error);
 
-    // What the loop found.
+    // Handle the events of the poller.
     void on_start_report(std::uint64_t serial);
     void on_socket(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);
@@ -67,7 +68,7 @@ public:
     void end_idle();
     void end_all();
     std::vector<pid_t> clearing_processes() const;
-    // What held places is still to be taken away.
+    // Returns true while placeholders must still be removed.
     bool has_endings() const;
 
 private:

@@ -1,4 +1,4 @@
-// Requests of fs/*, as file processes understand them.
+// From the params of fs/* to requests for file processes.
 #pragma once
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 namespace ew::server {
 
-// These take what they need from `params`. Errors: limit.
+// These move members out of `params`. Errors: limit.
 Result<files::Request> request_of(protocol::ReadFileParams& params);
 Result<files::Request> request_of(protocol::WriteFileParams& params);
 Result<files::Request> request_of(protocol::CreateDirectoryParams& params);

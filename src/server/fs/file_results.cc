@@ -39,7 +39,7 @@ void FileResults::finish(FileTask& task, const files::Done& done, std::vector<Un
 void FileResults::finish_watch(const FileTask& task, const files::Done& done, TimePoint now) {
     FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0));
     if (watch == nullptr || done.exists) watches_.drop(done.places);
-    if (watch == nullptr) return; // replaced meanwhile
+    if (watch == nullptr) return; // replaced in the meantime
     if (!done.exists) return watches_.wait_at(*watch, done.places, now);
     if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
     watches_.remove(*task.watch);
@@ -49,7 +49,7 @@ void FileResults::fail(FileTask& task, Error error) {
     task.is_finished = true;
     handles_.note_failure(task, error);
     if (FileWatches::Watch* const watch = watches_.find(task.watch.value_or(0))) {
-        // Nobody would look any more: the client, which is told that something changed, may.
+        // The server will not look again. The event makes the client look for itself.
         if (!task.reply) notify(outbox_, "fs/missingChanged", protocol::MissingChanged{watch->id});
         watches_.remove(*task.watch);
     }

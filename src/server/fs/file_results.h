@@ -1,4 +1,4 @@
-// What comes of tasks: files that are open, watches that wait, and answers to clients and patches.
+// The results of tasks: open files, waiting watches, and answers to clients and patches.
 #pragma once
 
 #include "base/clock.h"
@@ -22,8 +22,8 @@ namespace ew::server {
 // The result of a task for a patch.
 struct PatchFileReport {
     std::uint64_t patch = 0;
-    Result<std::string> report; // as the file process encoded it
-    bool is_settled = false;    // the file process says itself that nothing is half done
+    Result<std::string> report; // encoded by the file process
+    bool is_settled = false;    // the file process reports that no file is half done
 };
 
 class FileResults {
@@ -31,15 +31,15 @@ public:
     FileResults(FileTasks& tasks, FileHandles& handles, FileWatches& watches, Outbox& outbox)
         : tasks_(tasks), handles_(handles), watches_(watches), outbox_(outbox) {}
 
-    // The result is complete, or the error is known. The task is still to be answered.
+    // The result is complete, or the error is known. The task still has to be answered.
     void finish(FileTask& task, const files::Done& done, std::vector<UniqueFd> received,
                 TimePoint now);
     void fail(FileTask& task, Error error);
 
-    // Answers a task that is finished; it is gone then.
+    // Answers a finished task and removes it.
     void answer(std::uint64_t serial);
 
-    // Finishes a task with this error unless it is finished already, and answers it.
+    // Fails a task with this error, unless it is finished, and answers it.
     void refuse(FileTask& task, Error error);
 
     std::vector<PatchFileReport> take_reports() { return std::exchange(reports_, {}); }

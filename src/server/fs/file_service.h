@@ -1,5 +1,5 @@
-// The methods fs/*. What they do with files is done by file processes, so that no disk holds up the
-// server; here requests become tasks.
+// The methods fs/*. File processes carry them out, so that a slow disk does not block the server.
+// This class turns requests into tasks.
 #pragma once
 
 #include "base/clock.h"
@@ -30,7 +30,7 @@ namespace ew::server {
 struct FileSettings {
     SandboxSelection selection = SandboxSelection::automatic;
     ServerSide side = {};
-    std::string cwd = {};     // where a sandbox is that does not say so itself
+    std::string cwd = {};     // of a sandbox whose request names no directory
     std::string journal = {}; // of the sandboxes' placeholders
 };
 
@@ -38,7 +38,7 @@ class FileService {
 public:
     FileService(FileSettings settings, os::Poller& poller, Outbox& outbox, SandboxHost& host);
 
-    // Of all methods that name a file and a sandbox, and have no other effect.
+    // Serves the methods that name a file and a sandbox, and have no other effect.
     template <class Params>
     void handle(Reply reply, Params params) {
         take(std::move(reply), request_of(params), params.sandbox);
@@ -50,23 +50,23 @@ public:
     void handle(Reply reply, const protocol::CloseParams& params);
     void handle(Reply reply, protocol::WatchMissingParams params);
 
-    // May files be worked on so, by the choice the server was started with?
+    // Returns an error if the server was started with a choice that forbids this.
     Result<void> allows(bool is_confined) const;
 
-    // For a patch: what comes of it is in take_reports().
+    // Begins a request of a patch. take_reports() returns the result.
     void begin_for(std::uint64_t patch, files::Request request,
                    std::optional<SandboxOrder> sandbox);
 
     std::vector<PatchFileReport> take_reports() { return results_.take_reports(); }
 
-    // What works on it is ended; take_reports() tells when.
+    // Ends the work on the patch. take_reports() reports the end.
     void call_off_patch(std::uint64_t patch);
 
-    // The request is answered with "cancelled", and what works on it is ended. Returns false if
-    // there is no such request.
+    // Answers the request with "cancelled" and ends the work on it. Returns false if there is no
+    // such request.
     bool cancel(const json::Id& id);
 
-    // What the loop found.
+    // Handle the events of the poller.
     void on_start_report(std::uint64_t serial) { processes_.on_start_report(serial); }
 
     void on_socket(std::uint64_t serial) { processes_.on_socket(serial); }
@@ -75,7 +75,7 @@ public:
 
     void on_watch() { watches_.on_events(now_); }
 
-    // What can be enforced here may be known now.
+    // The machine may be known now: begins tasks that waited for it.
     void on_machine() { processes_.begin_tasks(); }
 
     void set_now(TimePoint now);
@@ -86,17 +86,17 @@ public:
 
     void set_side(ServerSide side) { settings_.side = std::move(side); }
 
-    // The server ends: what was asked is still done, if it does not take long.
+    // When the server ends, it still finishes this work, if that does not take long.
     bool has_work() const { return !tasks_.is_empty() || !processes_.is_empty(); }
 
     void end_idle() { processes_.end_idle(); }
 
-    // What goes on is called off, and what held places is taken away.
+    // Calls off the work that goes on, and removes placeholders.
     void refuse_all(const Error& error);
 
     std::vector<pid_t> clearing_processes() const { return processes_.clearing_processes(); }
 
-    // What held places is still to be taken away.
+    // Returns true while placeholders must still be removed.
     bool has_endings() const { return processes_.has_endings(); }
 
 private:

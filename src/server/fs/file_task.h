@@ -19,29 +19,29 @@ struct FileTask {
 
     std::uint64_t serial;
     files::Request request;
-    std::optional<Reply> reply = {}; // absent: a watch looks again, or it is for a patch
+    std::optional<Reply> reply = {}; // nullopt: for a patch or a repeated look of a watch
     std::optional<SandboxOrder> sandbox = {};
-    std::optional<std::uint64_t> handle = {}; // serial: of fs/open and what works on it
+    std::optional<std::uint64_t> handle = {}; // serial number of fs/open, for a task on a handle
     std::string handle_id = {};               // the client's name for it
-    std::optional<std::uint64_t> watch = {};  // serial of the watch it is for
-    std::optional<std::uint64_t> patch = {};  // serial of the patch it is for
-    bool is_settled = false; // the file process has answered, and nothing of a patch is half done
-    bool waits_for_machine = false;  // what can be enforced here has been asked for
-    std::size_t tries = 0;           // to start a sandbox for it
-    std::size_t bytes = 0;           // of its content
-    std::uint64_t process = 0;       // serial of the file process at work; 0: none yet
-    ByteBuffer result = {};          // as far as it has come, see file_answer.h
-    std::string problems = {};       // of a walk: frames' bodies
-    bool is_finished = false;        // only its sandbox has to be cleared away
-    std::optional<Error> error = {}; // it has failed
+    std::optional<std::uint64_t> watch = {};  // serial number of its watch
+    std::optional<std::uint64_t> patch = {};  // serial number of its patch
+    bool is_settled = false; // the file process has answered, and no file of a patch is half done
+    bool waits_for_machine = false;  // the trial of the machine was requested
+    std::size_t tries = 0;           // starts of a sandbox for it
+    std::size_t bytes = 0;           // size of its content
+    std::uint64_t process = 0;       // serial number of its file process; 0: none yet
+    ByteBuffer result = {};          // as far as it has arrived, see file_answer.h
+    std::string problems = {};       // of a walk: bodies of its frames
+    bool is_finished = false;        // only its sandbox must still be cleared
+    std::optional<Error> error = {}; // set if it has failed
 };
 
-// Does it change what other requests may look at?
+// Returns true if the task changes files that other requests can see.
 bool is_writing(const FileTask& task);
 
-// Must `later` wait for `earlier`? Of two that work on the same handle; and of two of whose paths
-// one is, or holds, the other, if one of them writes. Paths are compared as text: a link is another
-// place.
+// Returns true if `later` must wait for `earlier`: both use the same handle, or one of them writes
+// and a path of one is, or holds, a path of the other. Paths are compared as text: a link counts as
+// another place.
 bool must_wait(const FileTask& later, const FileTask& earlier);
 
 } // namespace ew::server

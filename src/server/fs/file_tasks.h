@@ -1,4 +1,4 @@
-// Tasks that wait or are worked on, in the order of their arrival: a task may have to wait for
+// The tasks that wait or are worked on, in the order of their arrival. A task may have to wait for
 // earlier ones (file_task.h).
 #pragma once
 
@@ -18,26 +18,26 @@ namespace ew::server {
 class FileTasks {
 public:
     static constexpr std::size_t most = 1024;
-    static constexpr std::size_t most_bytes = 128u << 20;        // of their contents
-    static constexpr std::size_t most_result_bytes = 192u << 20; // that have come, of all tasks
+    static constexpr std::size_t most_bytes = 128u << 20;        // of the content of all tasks
+    static constexpr std::size_t most_result_bytes = 192u << 20; // of the results of all tasks
 
-    // For a request of the client. Errors: too many tasks, or too many bytes.
+    // Adds a request of the client. Errors: too many tasks, or too many bytes.
     Result<FileTask*> add_request(files::Request request, std::optional<SandboxOrder> sandbox);
 
-    // For the server itself; not limited.
+    // Adds a task of the server itself, without a limit.
     FileTask& add(files::Request request, std::optional<SandboxOrder> sandbox);
 
     void remove(std::uint64_t serial);
 
-    // These return null if there is none.
+    // Return null if there is no such task.
     FileTask* find(std::uint64_t serial);
     FileTask* find_request(const json::Id& id);
     FileTask* find_patch(std::uint64_t patch);
 
     bool must_wait(const FileTask& task) const;
 
-    // May more of its result be read? If all results together are too large, only that of the
-    // largest may, which is the next to be complete.
+    // Returns true if more of the result may be read. If all results together are too large, only
+    // the task with the largest result may read, because it will be complete first.
     bool may_grow(std::uint64_t serial) const;
 
     std::list<FileTask>& all() { return tasks_; }

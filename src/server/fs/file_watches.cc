@@ -17,7 +17,7 @@ namespace ew::server {
 
 namespace {
 
-constexpr std::int32_t anything = -1; // of an overflow (inotify(7)): it concerns everybody
+constexpr std::int32_t anything = -1; // an overflow (inotify(7)) concerns every watch
 
 bool concerns(const FileWatches::Watch& watch, const files::WatchedPlace& event) {
     if (event.watch == anything) return true;
@@ -82,9 +82,10 @@ void FileWatches::drop(const std::vector<files::WatchedPlace>& places) {
     forget_places();
 }
 
-// As long as a file process looks, nobody knows which places it is about to name.
+// Removes the places that no watch needs. While a file process looks, that is unknown: it may be
+// about to name them.
 void FileWatches::forget_places() {
-    if (watches_.empty() && inotify_) { // with all that a look has added that was called off
+    if (watches_.empty() && inotify_) { // drops the places of called-off looks, too
         poller_.unwatch(inotify_.get());
         inotify_.reset();
         places_.clear();
@@ -98,11 +99,11 @@ void FileWatches::forget_places() {
         for (const files::WatchedPlace& place : watch.places)
             wanted.insert(place.watch);
     for (const std::int32_t place : places_)
-        if (!wanted.contains(place)) (void)::inotify_rm_watch(inotify_.get(), place); // or gone
+        if (!wanted.contains(place)) (void)::inotify_rm_watch(inotify_.get(), place); // may be gone
     places_ = std::move(wanted);
 }
 
-// A look that is under way has not told yet where it watches.
+// While a look is under way, its places are not known yet, so all events are kept for it.
 void FileWatches::note(Watch& watch, files::WatchedPlace event, TimePoint now) {
     if (!watch.is_looking) {
         if (concerns(watch, event) && !watch.look_at)

@@ -1,6 +1,6 @@
-// Paths that are missing, and clients that want to know when one is not any more. A file process
-// looks, and says to inotify(7) where something would have to happen first; here only the events
-// are read. After each of them it looks again.
+// Watches of missing paths, for clients that want to know when one appears. A file process looks
+// for the paths and registers with inotify(7) the places where they would appear first. The server
+// only reads the events; after each of them, a file process looks again.
 #pragma once
 
 #include "base/clock.h"
@@ -22,50 +22,51 @@ namespace ew::server {
 class FileWatches {
 public:
     static constexpr std::size_t most = 256;
-    static constexpr std::size_t most_bytes = 256 << 10; // of the paths of one
-    static constexpr std::size_t most_seen = 1024;       // during a look; with more it looks again
-    // Between two looks of one watch: a busy directory must not keep file processes busy. Each look
-    // into a sandbox starts one.
+    static constexpr std::size_t most_bytes = 256 << 10; // of the paths of a watch
+    static constexpr std::size_t most_seen = 1024; // events during a look; more make it look again
+    // How long a watch pauses between two looks, so that a busy directory does not keep file
+    // processes busy. Each look into a sandbox starts a process.
     static constexpr Millis pause{100};
     static constexpr Millis pause_of_sandbox{1000};
 
     struct Watch {
-        std::uint64_t id = 0; // the client's
+        std::uint64_t id = 0; // from the client
         std::vector<std::string> paths = {};
         std::optional<SandboxOrder> sandbox = {};
         std::vector<files::WatchedPlace> places = {};
-        bool is_looking = true;                     // a file process is, or will soon
-        std::vector<files::WatchedPlace> seen = {}; // what happened meanwhile, as long as it looks
-        bool has_news = false; // what happened meanwhile is reason to look again
+        bool is_looking = true;                     // a file process looks, or will soon
+        std::vector<files::WatchedPlace> seen = {}; // events during the look
+        bool has_news = false;                      // these events are a reason to look again
         std::optional<TimePoint> look_at = {};
         TimePoint not_before = {};
     };
 
     explicit FileWatches(os::Poller& poller) : poller_(poller) {}
 
-    // For file processes; borrowed. Errors: no more instances (fs.inotify.max_user_instances).
+    // Returns the borrowed descriptor for file processes. Errors: the limit
+    // fs.inotify.max_user_instances is reached.
     Result<int> inotify();
 
-    // That the client calls so, if there is one.
+    // Removes the watch with this id of the client, if there is one.
     void remove_called(std::uint64_t id);
 
-    // One with the same id is replaced. Null: there are `most` already.
+    // Adds a watch, and replaces one with the same id. Returns null if there are `most` already.
     Watch* add(std::uint64_t serial, Watch watch);
 
-    // Null: it has been replaced, or removed.
+    // Returns null if the watch was replaced or removed.
     Watch* find(std::uint64_t serial);
     void remove(std::uint64_t serial);
 
-    // Nothing was there, and events are expected at these places.
+    // The look found none of the paths: the watch waits for events at these places.
     void wait_at(Watch& watch, std::vector<files::WatchedPlace> places, TimePoint now);
 
-    // They were named by a look that nobody waits for any more.
+    // Removes places that a look named after its watch was gone, or after it had found a path.
     void drop(const std::vector<files::WatchedPlace>& places);
 
-    // Reads what inotify says.
+    // Reads the events of inotify.
     void on_events(TimePoint now);
 
-    // Serials of those that have to look again now; they count as looking then.
+    // Returns the serial numbers of watches that must look again now, and counts them as looking.
     std::vector<std::uint64_t> take_due(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
@@ -75,8 +76,8 @@ private:
 
     os::Poller& poller_;
     UniqueFd inotify_;
-    std::map<std::uint64_t, Watch> watches_; // by serial
-    std::set<std::int32_t> places_;          // watch descriptors that inotify knows
+    std::map<std::uint64_t, Watch> watches_; // by serial number
+    std::set<std::int32_t> places_;          // watch descriptors registered with inotify
 };
 
 } // namespace ew::server

@@ -17,7 +17,7 @@ using core::patch_call::Settlement;
 namespace {
 
 constexpr Millis writing_time{15'000};
-constexpr Millis settling_time{60'000}; // of an errand that undoes or finishes a patch
+constexpr Millis settling_time{60'000}; // how long an errand may undo or finish a patch
 constexpr std::string_view good = "done";
 constexpr std::string_view undone = "undone";
 
@@ -42,8 +42,8 @@ Event of_removal(const std::string&) {
     return event::Tidied{};
 }
 
-// In a process of its own. Returns `good` if all files are as after the patch, `undone` if they are
-// as before it, else what went wrong.
+// Runs in a process of its own. Returns `good` if all files are as after the patch, and `undone` if
+// they are as before it. Otherwise returns the error.
 std::string undo_or_finish(const files::HeldJournal& journal, const std::string& text) {
     files::RecoveryReport report;
     if (files::Failure failure = files::recover_patch(text, report)) return failure->message;

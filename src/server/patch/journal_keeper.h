@@ -1,5 +1,5 @@
-// The journal of one patch that is under way. A disk may be slow, so errands (os/errand.h) write,
-// settle and remove it, one at a time. What became of each is an event of the patch's call.
+// The journal of one patch in progress. A disk may be slow, so errands (os/errand.h) write, settle
+// and remove it, one at a time. The result of each errand becomes an event of the patch's call.
 #pragma once
 
 #include "base/clock.h"
@@ -22,27 +22,27 @@ class JournalKeeper {
 public:
     using News = std::optional<core::patch_call::Event>;
 
-    // Errands are watched under `token`.
+    // The poller watches errands under `token`.
     JournalKeeper(std::string state_directory, os::Poller& poller, os::Token token);
 
-    // These begin an errand. They return an event at once if none can be begun.
+    // Begin an errand. Return an event at once if no errand can begin.
     News write(const files::PatchReport& report, TimePoint now);
     News settle(TimePoint now);
     News remove(TimePoint now);
 
-    // What the errand has done. Returns nullopt if it is still at work.
+    // Returns the result of the errand. Returns nullopt while it is at work.
     News take_news(TimePoint now);
 
-    // That the file process needs to apply the patch by the journal.
+    // The token that the file process needs to apply the patch with this journal.
     const std::string& patch_token() const { return patch_token_; }
 
-    // When the errand is late. Returns nullopt if none is at work.
+    // Returns when the errand is late. Returns nullopt if no errand is at work.
     std::optional<TimePoint> deadline() const {
         if (!errand_) return std::nullopt;
         return errand_->deadline();
     }
 
-    // The process of the errand. Returns 0 if none is at work.
+    // Returns the pid of the errand. Returns 0 if no errand is at work.
     pid_t errand() const { return errand_ ? errand_->pid() : 0; }
 
 private:
@@ -56,9 +56,9 @@ private:
     os::Token token_;
     std::string patch_token_;
     std::string text_;
-    std::optional<files::HeldJournal> journal_; // nullopt: nothing is on the disk
+    std::optional<files::HeldJournal> journal_; // nullopt: no journal is on the disk
     std::optional<os::WatchedErrand> errand_;
-    Meaning meaning_ = nullptr; // of the result of the errand
+    Meaning meaning_ = nullptr; // converts the errand's result
 };
 
 } // namespace ew::server

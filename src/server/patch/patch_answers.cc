@@ -63,8 +63,8 @@ void answer_as_command(PendingPatch& patch, const std::string& output, int exit_
     patch.reply.send(result);
 }
 
-// A program would print what went wrong and end with 1. What keeps a program from being run is an
-// error of a command, too.
+// Errors of these kinds keep a command from running, so exec/command answers with an error. For the
+// others, the answer is a result, as if a program had printed the error and ended with 1.
 bool is_error_of_command(ErrorKind kind) {
     return kind == ErrorKind::denied || kind == ErrorKind::cancelled ||
            kind == ErrorKind::shutting_down || kind == ErrorKind::sandbox_unavailable;

@@ -1,4 +1,4 @@
-// What the client is told of a patch: its files and the answers to its request. An answer to
+// The messages to the client about a patch: its files and the answers to its request. The answer to
 // exec/command looks like that of a command that has ended.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ew::server {
 
-// Takes what only the client gets from `report`: the diffs.
+// Moves the members that only the client gets out of `report`: the diffs.
 std::vector<protocol::PatchedFile> take_shown(files::PatchReport& report);
 
 void answer_checked(PendingPatch& patch);

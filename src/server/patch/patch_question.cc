@@ -14,7 +14,7 @@ namespace ew::server {
 
 namespace {
 
-// An approval for the session is kept for each file.
+// An approval for the session is stored once for each file.
 std::vector<protocol::ApprovalChoice> choices(std::size_t places) {
     using enum protocol::ApprovalDecision;
     std::vector<protocol::ApprovalChoice> choices = {
@@ -30,7 +30,7 @@ std::vector<protocol::ApprovalChoice> choices(std::size_t places) {
     return choices;
 }
 
-// The last line of a diff that is shown only in part begins so.
+// Returns true if only a part of the diff is shown. Its last line then begins with "…".
 bool is_cut(const protocol::PatchedFile& file) {
     const std::size_t end = file.diff.rfind('\n', file.diff.size() - 2);
     const std::size_t last = end == std::string::npos ? 0 : end + 1;
@@ -77,7 +77,7 @@ void keep_answer(const PendingPatch& patch, const Question& question,
         return records.keep(question, answer);
     answer.scope = protocol::ApprovalScope::session;
     Question one = question;
-    one.request.files.reset(); // they are not kept, and may be long
+    one.request.files.reset(); // they are not stored, and may be long
     for (const std::string& path : places_of(patch.report)) {
         one.grant_key = approval_key_of(path);
         one.request.argv = {"apply_patch", path};

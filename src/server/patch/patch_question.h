@@ -1,4 +1,4 @@
-// What a person is shown of a patch, and may answer.
+// The question about a patch: the text that a person is shown, and the possible answers.
 #pragma once
 
 #include "files/patch/patch_report.h"
@@ -12,15 +12,15 @@
 
 namespace ew::server {
 
-constexpr std::size_t most_remembered_files = 50; // of a patch that is approved for the session
+constexpr std::size_t most_remembered_files = 50; // in a patch approved for the session
 
 protocol::ApprovalRequest question_about(const PendingPatch& patch);
 
-// Keeps an answer to it. An approval for the session is one for each file.
+// Stores an answer about the patch. An approval for the session is stored once for each file.
 void keep_answer(const PendingPatch& patch, const Question& question,
                  protocol::ApprovalAnswer answer, Records& records);
 
-// A line for each file: A, M, D or R, and its path; safe to show.
+// Returns a line for each file: A, M, D or R, and its path, with safe characters only.
 std::string summary_of(const files::PatchReport& report);
 
 } // namespace ew::server

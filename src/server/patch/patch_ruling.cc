@@ -27,7 +27,7 @@ std::string approved_before(const PatchInQuestion& patch, Gate& gate) {
     return last;
 }
 
-// Why the patch is not applied just so. Returns an empty string if it may be.
+// Returns why the patch is not applied without a question. Returns an empty string if it may be.
 std::string objection_to(const PatchInQuestion& patch, const config::Config& config) {
     if (config.approval_policy == ApprovalPolicy::untrusted)
         return "the approval policy asks about every patch";

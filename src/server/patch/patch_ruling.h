@@ -1,4 +1,4 @@
-// Whether a patch that was checked is applied, must be asked about, or is refused.
+// Decides whether a checked patch is applied, is a question, or is refused.
 #pragma once
 
 #include "core/judgement/policy_types.h"
@@ -19,27 +19,28 @@ struct PatchRuling {
     std::string rule = {};       // "grant 12"
 };
 
-// What is ruled on.
+// The patch to rule on.
 struct PatchInQuestion {
     const files::PatchReport& report;
     const std::string& workdir;
-    bool is_confined = false;      // a sandbox is asked for
+    bool is_confined = false;      // it asks for a sandbox
     bool is_check = false;         // it is not applied, so no approval is used
-    bool may_be_unconfined = true; // the server does things without a sandbox, too
+    bool may_be_unconfined = true; // the server also works without a sandbox
 };
 
 PatchRuling rule_on(const PatchInQuestion& patch, const Session& session, Gate& gate);
 
-// What the ruling means to a client that answers questions, or does not.
+// Returns the verdict for a ruling. It depends on whether the client answers questions.
 core::patch_call::Verdict verdict_of(const PatchRuling& ruling, const Session& session);
 
-// Of an approval that lets patches change a file.
+// Returns the key of an approval that lets patches change this file.
 std::string approval_key_of(const std::string& path);
 
-// All files that are written or removed.
+// Returns the paths of all files that the patch writes or removes.
 std::vector<std::string> places_of(const files::PatchReport& report);
 
-// The first file that the sandbox does not let be written. Returns null if there is none.
+// Returns the first file that the sandbox does not let programs write. Returns null if there is
+// none.
 const files::PatchedFile* find_unwritable(const files::PatchReport& report);
 
 } // namespace ew::server

@@ -27,7 +27,7 @@ using core::patch_call::Settlement;
 
 namespace {
 
-constexpr Millis recovery_time{60'000}; // of all that was left over
+constexpr Millis recovery_time{60'000}; // how long the recovery of all left-over patches may take
 
 void warn_if_unclear(const PendingPatch& patch, const core::patch_call::Event& news) {
     const auto* const settled = std::get_if<event::Settled>(&news);
@@ -40,7 +40,7 @@ core::patch_call::Event applied(PatchFileReport& answer) {
     return event::ApplyFailed{answer.report.error(), answer.is_settled};
 }
 
-// For its directory and its confinement; nothing is run.
+// Plans the directory and the confinement; no program is run.
 Result<ExecPlan> plan_for(const protocol::PatchApplyParams& params, const PatchParts& parts) {
     protocol::ExecCommandParams command;
     command.argv = {"apply_patch"};
@@ -111,7 +111,7 @@ void PatchService::begin(PendingPatch patch) {
     }
     const std::uint64_t serial = ++last_serial_;
     PendingPatch& pending = patches_.emplace(serial, std::move(patch)).first->second;
-    (void)follow(serial, pending, core::patch_call::begin(pending.purpose)); // it has no news
+    (void)follow(serial, pending, core::patch_call::begin(pending.purpose)); // it has no event
     if (ending_) deliver(serial, event::Ending{*ending_});
 }
 
@@ -194,7 +194,7 @@ bool PatchService::cancel(const json::Id& id) {
 
 void PatchService::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
     const PendingPatch* const patch = find(question.calls.front());
-    CHECK(patch != nullptr); // it leaves its question before it ends
+    CHECK(patch != nullptr); // a patch leaves its question before it ends
     keep_answer(*patch, question, answer, parts_.records);
 }
 
@@ -255,7 +255,7 @@ PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch&,
     return std::nullopt;
 }
 
-// What the sandbox does not let be written was approved.
+// A file that the sandbox does not let it write was approved, so no sandbox is used.
 PatchService::News PatchService::carry_out(std::uint64_t serial, PendingPatch& patch,
                                            const effect::Note&) {
     if (find_unwritable(patch.report) != nullptr) patch.sandbox.reset();
@@ -334,8 +334,7 @@ void PatchService::recover_left_over() {
     if (parts_.session.setup().paths.state_directory.empty()) return;
     Result<os::Errand> errand = os::Errand::begin(
         [state = parts_.session.setup().paths.state_directory] {
-            (void)files::recover_left_over(
-                state); // what it tells, the journal that stays tells again
+            (void)files::recover_left_over(state); // the next recovery reports it again
             return std::string("done");
         },
         {}, now_ + recovery_time);

@@ -1,7 +1,8 @@
-// The methods patch/*: changes of several files, made together or not at all. The way of a patch is
-// in core/patch_call; here is done what it says: file processes check and apply, in the sandbox
-// that a command of the session would get; a person is asked; a journal is kept. What is approved
-// is what was shown: the digests of all files go along.
+// The methods patch/*: changes of several files, all of them or none. core/patch_call decides the
+// steps of a patch. This class carries them out: file processes check and apply the patch in the
+// sandbox that a command of the session would get, a person is asked, and a journal is kept. An
+// approval covers exactly what was shown: the digests of all files are part of the request to apply
+// it.
 #pragma once
 
 #include "base/clock.h"
@@ -43,7 +44,7 @@ struct PatchParts {
 
 class PatchService final : public Asker {
 public:
-    static constexpr std::size_t most_calls = 64; // that are not answered
+    static constexpr std::size_t most_calls = 64; // unanswered calls
 
     explicit PatchService(PatchParts parts)
         : Asker("patch", "the patch was not applied"), parts_(parts) {}
@@ -51,26 +52,27 @@ public:
     void handle(Reply reply, protocol::PatchCheckParams params);
     void handle(Reply reply, protocol::PatchApplyParams params);
 
-    // A command that is a patch (patch_in): the answer is that of a command that has ended.
+    // Serves a command that is a patch (see patch_in). The answer is that of a command that has
+    // ended.
     void handle(Reply reply, const protocol::ExecCommandParams& params, patch::PatchCall patch_call,
                 const WaitTerms& terms);
 
-    // What was interrupted when a server of the same user ended is finished or undone.
+    // Finishes or undoes patches that were interrupted when a server of the same user ended.
     void recover_left_over();
 
-    // The request is answered with "cancelled", once all files are as they were. Returns false if
-    // it does not wait here.
+    // Answers the request with "cancelled" once all files are as they were. Returns false if it
+    // does not wait here.
     bool cancel(const json::Id& id);
 
-    // Asker
+    // Implements Asker.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void refuse(const Question& question, const Error& error) override;
 
-    // Takes what file processes have found out. Once a turn of the loop, after they had theirs.
+    // Takes the reports of file processes. The loop calls this once a turn, after FileService.
     void on_news();
 
-    // The poller reports an errand. Serial 0: of recover_left_over().
+    // The poller reports an errand. Serial number 0 is the errand of recover_left_over().
     void on_errand(std::uint64_t serial);
 
     void set_now(TimePoint now) { now_ = now; }
@@ -82,14 +84,14 @@ public:
 
     std::vector<pid_t> errands() const;
 
-    // No patch is begun any more.
+    // Begins no patch from now on.
     void refuse_all(const Error& error);
-    // Answers all requests that still wait: nothing will happen any more.
+    // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
 private:
     using Event = core::patch_call::Event;
-    using News = std::optional<Event>; // that an effect had at once
+    using News = std::optional<Event>; // an event that an effect causes at once
 
     void begin(PendingPatch patch);
     Event checked(PendingPatch& patch, Result<std::string>& report);
@@ -125,13 +127,14 @@ private:
 
     PatchParts parts_;
     TimePoint now_ = clock_now();
-    std::map<std::uint64_t, PendingPatch> patches_; // by serial
+    std::map<std::uint64_t, PendingPatch> patches_; // by serial number
     std::uint64_t last_serial_ = 0;
-    std::optional<os::WatchedErrand> recovery_; // of what was left over
-    std::optional<Error> ending_;               // nothing is begun any more
+    std::optional<os::WatchedErrand> recovery_; // the errand of recover_left_over()
+    std::optional<Error> ending_;               // set: no patch begins any more
 };
 
-// The patch that a command is, if it is one and nothing else. Errors: see patch::recognise.
+// Returns the patch if the command is exactly one patch, nullopt if it is not. Errors: those of
+// patch::recognise.
 Result<std::optional<patch::PatchCall>> patch_in(const protocol::ExecCommandParams& params);
 
 } // namespace ew::server

@@ -1,4 +1,4 @@
-// A patch from its request to its answer: what was asked for, and what is known about it so far.
+// A patch from its request to its answer: the request, and the facts known about it.
 #pragma once
 
 #include "base/clock.h"
@@ -23,19 +23,19 @@ namespace ew::server {
 struct PendingPatch {
     Reply reply;
     core::patch_call::Purpose purpose = core::patch_call::Purpose::apply;
-    std::optional<WaitTerms> command = {}; // it came as exec/command
+    std::optional<WaitTerms> command = {}; // set if it came as exec/command
     protocol::PatchApplyParams params = {};
     std::string call_id = {};
     std::string workdir = {};                 // absolute, symlinks resolved
-    std::optional<SandboxOrder> sandbox = {}; // in which the files are changed
+    std::optional<SandboxOrder> sandbox = {}; // the sandbox for its changes
     TimePoint began_at = {};
     core::patch_call::State state = {};
     files::PatchReport report = {};
-    std::vector<protocol::PatchedFile> shown = {}; // the same for the client
+    std::vector<protocol::PatchedFile> shown = {}; // the files as the client is shown them
     PatchRuling ruling = {};
     std::optional<TimePoint> asked_at = {};
     std::uint64_t approval_ms = 0;
-    std::unique_ptr<JournalKeeper> journal = {}; // since it may be applied
+    std::unique_ptr<JournalKeeper> journal = {}; // set once it may be applied
 };
 
 } // namespace ew::server

@@ -50,7 +50,7 @@ Result<os::ShellProgram> shell_of(const ExecCommandParams& params, const ExecPla
     return os::find_shell(params.shell);
 }
 
-// What the session confines it to, and what the call asks for beyond that.
+// Plans the confinement of the session, with the additional permissions of the call.
 Result<void> plan_confinement(ExecPlan& plan, const ExecCommandParams& params,
                               const ExecPlace& place) {
     const SessionSettings& settings = place.settings;
@@ -59,14 +59,14 @@ Result<void> plan_confinement(ExecPlan& plan, const ExecCommandParams& params,
         additions = TRY(additions_of(*params.additional_permissions, plan.workdir));
     TRY(confine(plan, params, settings, std::move(additions)));
     if (!plan.policy) return {};
-    // Without what the call sets: it would name what it may write.
+    // Leaves out the variables that the call sets: TMPDIR names a writable directory.
     const core::ExecEnvironment usual = core::exec_environment(
         settings.config.environment, own_environment(), place.session_tag, {});
     plan.context = context_of(settings, plan.workdir, tmpdir_in(usual.variables), place.hidden);
     return {};
 }
 
-// All that an approval of a confined run depends on, each part as a word.
+// Returns everything that an approval of a confined run depends on, each part as a word.
 std::vector<std::string> words_of(const sandbox::Policy& policy) {
     const auto number = [](auto value) { return static_cast<unsigned>(value); };
     std::vector<std::string> words = {
@@ -108,7 +108,7 @@ Result<void> confine(ExecPlan& plan, const ExecCommandParams& params,
     plan.sandbox_mode = settings.config.sandbox;
     plan.extra.permissions = params.sandbox_permissions;
     sandbox::Policy policy = policy_of(settings);
-    if (!sandbox::needs_sandbox(policy)) return {}; // there is nothing that could be added
+    if (!sandbox::needs_sandbox(policy)) return {}; // without a sandbox, nothing can be added
     plan.policy = std::move(policy);
     plan.extra.additions = std::move(additions);
     return sandbox::check(sandbox::widened(*plan.policy, plan.extra.additions));
@@ -145,7 +145,7 @@ std::string_view search_path(const ExecPlan& plan) {
 bool has_utf8_locale(const ExecPlan& plan) {
     for (const std::string_view name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         const std::string_view locale = value_of(plan.environment.variables, name);
-        if (locale.empty()) continue; // locale(7): the first that is set and not empty
+        if (locale.empty()) continue; // locale(7): the first one that is set and not empty
         const std::string_view charset = locale.substr(std::min(locale.find('.'), locale.size()));
         return locale == "C" || locale == "POSIX" || charset.starts_with(".UTF-8") ||
                charset.starts_with(".utf8");
@@ -191,7 +191,7 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
     if (!extra.additions.empty()) writer.required("additional", permissions_of(extra.additions));
     if (confined_start(plan, extra)) writer.required("policy", words_of(*plan.policy));
     writer.required("environment", plan.own_variables);
-    if (params.tty) writer.required("tty", true); // what is typed into it is not asked about
+    if (params.tty) writer.required("tty", true); // input that is typed later is not judged
     writer.optional("stdin", params.stdin_text);
     if (plan.remote) {
         writer.required("elsewhere", plan.remote->environment);
@@ -199,7 +199,7 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
         writer.required("surroundings", plan.remote->surroundings);
     }
     writer.end();
-    // It may hold secrets, and is only compared.
+    // The text may hold secrets, and is only compared: its digest is enough.
     return core::sha256(out.view());
 }
 

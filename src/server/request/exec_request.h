@@ -1,5 +1,5 @@
-// From the params of exec/command to what would run: looked up once, then shown, judged and started
-// as it is.
+// From the params of exec/command to a plan: names are looked up once, and the plan is shown,
+// judged and started as it is.
 #pragma once
 
 #include "base/result.h"
@@ -19,89 +19,91 @@
 
 namespace ew::server {
 
-// Of a plan for another environment.
+// The part of a plan that only another environment needs.
 struct RemotePlan {
     std::string environment;               // its id
     std::vector<std::string> reached_by;   // the program that leads there, with its arguments
-    std::vector<std::string> surroundings; // of that program: its directory, variables set for it
+    std::vector<std::string> surroundings; // of that program: its directory, its variables
     std::vector<std::string> workspace_roots;
-    std::string shell;                  // the one that the server there calls its own
-    bool is_execward = false;           // the server there is one
-    bool confines = false;              // it can
-    protocol::EnvPolicy inherited = {}; // of its variables
+    std::string shell;                  // the shell that the server there reports
+    bool is_execward = false;           // the server there is execward
+    bool confines = false;              // the server there can confine programs
+    protocol::EnvPolicy inherited = {}; // of the program's variables
 };
 
 struct ExecPlan {
     protocol::ExecMode mode = protocol::ExecMode::shell;
-    std::vector<std::string> argv; // as the program sees it
-    // Absolute, symlinks resolved. In another environment as it is written.
-    std::string program; // that runs
+    std::vector<std::string> argv; // the program's own argv
+    // Absolute, symlinks resolved. In another environment, as the call wrote them.
+    std::string program; // the program that runs
     std::string workdir;
-    bool is_login = false; // a login shell
+    bool is_login = false; // the shell is a login shell
     core::ExecEnvironment environment;
-    // What the call sets that may change what programs do, as NAME=value, sorted.
+    // Variables that the call sets and that may change what programs do, as NAME=value, sorted.
     std::vector<std::string> own_variables;
-    bool has_risky_variable = false; // one of them is known for that
+    bool has_risky_variable = false; // one of them is known for such changes
     std::optional<os::WindowSize> terminal;
-    // How it is to be confined, as the session said when the call came: what is set later does not
-    // touch it. No policy: a sandbox has nothing to do.
+    // The confinement that the session had when the call arrived: later settings do not change it.
+    // Without a policy, a sandbox has nothing to enforce.
     core::SandboxMode sandbox_mode = core::SandboxMode::danger_full_access;
     std::optional<sandbox::Policy> policy;
     sandbox::Context context;
-    ExtraPermissions extra;           // what the call asks for beyond the policy
-    std::optional<RemotePlan> remote; // it is to run in another environment
+    ExtraPermissions extra;           // permissions of the call beyond the policy
+    std::optional<RemotePlan> remote; // set if it runs in another environment
 
-    // As messages tell it.
+    // Returns the id for messages. Returns nullopt for this machine.
     std::optional<std::string> environment_id() const {
         return remote ? std::optional(remote->environment) : std::nullopt;
     }
 };
 
-// Where a call happens.
+// What plan_exec() must know about the session of a call.
 struct ExecPlace {
     const SessionSettings& settings;
-    const os::ShellProgram& login_shell; // the user's
+    const os::ShellProgram& login_shell; // the user's shell
     std::string_view session_tag;
-    std::vector<std::string> hidden; // from every sandbox: see hidden_places()
+    std::vector<std::string> hidden; // paths hidden from every sandbox: see hidden_places()
 };
 
 protocol::ExecMode mode_of(const protocol::ExecCommandParams& params);
 
-// `shell` runs a script. Errors: invalid_params.
+// Returns the argv of the call. `shell` runs a script. Errors: invalid_params.
 Result<std::vector<std::string>> argv_of(const protocol::ExecCommandParams& params,
                                          const os::ShellProgram& shell, bool is_login);
 
-// Confines it as the settings say, and adds what the call asks for. The context is the caller's.
-// Errors: invalid_params.
+// Sets the confinement from the settings and from the permissions that the call asks for. The
+// caller sets the context. Errors: invalid_params.
 Result<void> confine(ExecPlan& plan, const protocol::ExecCommandParams& params,
                      const SessionSettings& settings, sandbox::Additions additions);
 
-// The variables that the call sets.
+// Adds the variables that the call sets.
 void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params);
 
-// All but the program. Errors: invalid_params (also for a path of additionalPermissions);
-// spawn_not_found if there is no such directory.
+// Plans everything but the program. Errors: invalid_params (also for a path of
+// additionalPermissions); spawn_not_found if the directory does not exist.
 Result<ExecPlan> plan_exec(const protocol::ExecCommandParams& params, const ExecPlace& place);
 
-// Looks the program up. Errors: spawn_not_found, spawn_failed.
+// Looks up the program. Errors: spawn_not_found, spawn_failed.
 Result<void> find_program(ExecPlan& plan);
 
-// The PATH that the program will have.
+// Returns the PATH that the program will have.
 std::string_view search_path(const ExecPlan& plan);
 
-// Will it read its text as UTF-8, or byte by byte? Elsewhere a backslash can be half a character.
+// Returns true if programs will read text as UTF-8, not byte by byte. In other encodings, a
+// backslash can be half a character.
 bool has_utf8_locale(const ExecPlan& plan);
 
-// `is_harmless`: it runs unasked because it is known to be harmless, so it gets an environment in
-// which it is.
+// `is_harmless` says that the program runs without a question because it is known to be harmless.
+// It then gets an environment in which that is true.
 os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
 
-// How an attempt with these extra permissions is confined. Returns nullopt if it runs unconfined.
+// Returns the sandbox of an attempt with these extra permissions. Returns nullopt if the attempt is
+// not confined.
 std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
-// A digest of what a remembered approval has to agree in: what runs, with what input and extras,
-// how confined, with which extra permissions. The directory is not part of it: the scope of the
-// approval says where it counts.
+// Returns a digest of everything that must be equal for a remembered approval: the program, its
+// input and variables, its confinement and extra permissions. The directory is not part of the
+// digest: the scope of the approval says where it counts.
 std::string approval_key(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                          const ExtraPermissions& extra);
 

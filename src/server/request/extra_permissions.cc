@@ -16,15 +16,15 @@ namespace ew::server {
 
 namespace {
 
-constexpr std::size_t most_named = 8; // denials in a row of the audit
+constexpr std::size_t most_named = 8; // denials named in an audit row
 
 void sort_once_each(std::vector<std::string>& paths) {
     std::sort(paths.begin(), paths.end());
     paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
-// Without links, as far as it exists. Absent: what does not exist goes back up (".."), where no one
-// can say where that leads.
+// Resolves the links of the part that exists. Returns nullopt if the part that does not exist
+// contains "..": nobody can say where it leads.
 std::optional<std::string> canonical(const std::string& path) {
     std::string there = path;
     std::string rest;
@@ -72,7 +72,8 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0;
 }
 
-// Does the operation make, remove or rename what it names? That is a change of its directory.
+// Returns true if the operation makes, removes or renames its target. That changes the target's
+// directory.
 bool changes_directory(std::string_view operation) {
     constexpr std::array<std::string_view, 7> starts = {"unlink", "rmdir",   "rename", "mkdir",
                                                         "mknod",  "symlink", "link"};
@@ -80,7 +81,7 @@ bool changes_directory(std::string_view operation) {
                        [&](std::string_view start) { return operation.starts_with(start); });
 }
 
-// What has to be writable. Absent: nothing that may be offered.
+// Returns the path that must be writable. Returns nullopt if no such path may be offered.
 std::optional<std::string> place_to_write(const protocol::Denial& denial) {
     const std::string target = denial.target.value_or("");
     if (!target.starts_with('/')) return std::nullopt; // an abstract socket
@@ -134,7 +135,7 @@ sandbox::Additions together(sandbox::Additions one, const sandbox::Additions& ot
 std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials) {
     sandbox::Additions widening;
     for (const protocol::Denial& denial : denials) {
-        if (!denial.allow) continue; // nothing would
+        if (!denial.allow) continue; // no permission would have allowed it
         if (denial.kind == "network") {
             widening.network = true;
         } else if (std::optional<std::string> place = place_to_write(denial)) {
@@ -168,8 +169,8 @@ std::string described(const sandbox::Additions& additions) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
-// ends. Addresses are written by us.
+// The program chooses the path, and a path may read like a sentence of execward. Quotes show where
+// it ends. Addresses need no quotes: execward writes them.
 std::string described(const protocol::Denial& denial) {
     std::string target = denial.target.value_or("of something");
     if (denial.target && denial.kind != "network") target = core::shell_quoted({target});

@@ -61,7 +61,7 @@ sandbox::Special special_of(SpecialKind kind) {
     return sandbox::Special::unknown;
 }
 
-// The decoder has seen to it that the member for the type is there.
+// The decoder has checked that the member for the type is present.
 sandbox::Entry entry_of(const protocol::FileSystemEntry& wire) {
     sandbox::Entry entry;
     entry.access = access_of(wire.access);
@@ -93,7 +93,7 @@ sandbox::FileSystem file_system_of(FileSystemType type) {
     return sandbox::FileSystem::external;
 }
 
-// The entries say all about files then, also about /tmp.
+// The entries then decide everything about files, also about /tmp.
 void take_over(sandbox::Policy& policy, const protocol::FileSystemPolicy& wire) {
     policy.file_system = file_system_of(wire.type);
     policy.entries.clear();
@@ -129,7 +129,7 @@ sandbox::ModeOptions options_of(const protocol::SandboxPolicy& policy) {
     return options;
 }
 
-// Of a request with permissions "external": its file system is.
+// With the type "external", only the file system is confined by somebody else.
 sandbox::Policy policy_in(const protocol::PermissionProfile& profile) {
     sandbox::Policy policy;
     if (profile.network) policy.network = network_of(*profile.network);
@@ -155,8 +155,8 @@ sandbox::Policy policy_in(const SandboxRequest& request) {
     return policy;
 }
 
-// Where the special places are. With `mode`, the directory is the root if none is named, and with
-// permissions there is none then.
+// Fills in the special places. If no workspace root is named, a request with `mode` gets the
+// directory as its root, and a request with permissions gets no root.
 sandbox::Context context_of(std::string directory, const SandboxRequest& request) {
     const protocol::PolicyContext nothing;
     const protocol::PolicyContext& named =
@@ -196,7 +196,7 @@ bool denies(const sandbox::Policy& policy, sandbox::Special place) {
     });
 }
 
-// Nobody here can keep a promise about a place that nobody here knows, or that is nowhere.
+// No sandbox can deny a place that is unknown here, or that does not exist.
 std::optional<Error> refusal_of_places(const SandboxOrder& order) {
     if (denies(order.policy, sandbox::Special::unknown))
         return Error{ErrorKind::sandbox_unavailable,
@@ -215,21 +215,21 @@ Error in_request(Error error, const SandboxRequest& request) {
     std::string where = request.permissions          ? "sandbox.permissions.file_system"
                         : request.file_system_policy ? "sandbox.fileSystemPolicy"
                                                      : "sandbox.policy";
-    // The entries of a mode are made from its options: their numbers say nothing to the client.
+    // The entries of a mode are made from its options, so their numbers mean nothing to the client.
     const bool has_entries = request.permissions || request.file_system_policy;
     if (has_entries && !error.path.empty()) where += '.' + error.path;
     error.path = std::move(where);
     return error;
 }
 
-// What execward has in a directory that is not its own.
+// Adds a file of execward, unless one of the directories holds it.
 void add_file(std::vector<std::string>& places, std::string path) {
     const bool is_known = std::ranges::any_of(
         places, [&path](const std::string& place) { return core::is_at_or_below(path, place); });
     if (!path.empty() && !is_known) places.push_back(std::move(path));
 }
 
-// Where a process or an operation on files is, as far as the request does not say.
+// Values for a process or an operation on files where the request gives none.
 struct Surroundings {
     std::string cwd;
     std::string tmpdir;
@@ -283,7 +283,7 @@ void fit_for_files(sandbox::Policy& policy) {
     policy.keeps_writes = true;
     policy.reports_writes = false;
     policy.is_wanted = true;
-    // The answer has no place to say what would be missing.
+    // The answer has no member for missing guarantees.
     policy.enforcement = sandbox::Enforcement::require;
 }
 
@@ -315,7 +315,8 @@ sandbox::Context context_of(const SessionSettings& settings, std::string workdir
                             std::string tmpdir, std::vector<std::string> hidden) {
     sandbox::Context context;
     context.cwd = std::move(workdir);
-    // As they were named: where a link leads that a confined program could have made is not theirs.
+    // The roots as the client named them: a confined program could have made a link, and its target
+    // is not a root.
     context.workspace_roots =
         settings.named_roots.empty() ? settings.workspace_roots : settings.named_roots;
     context.tmpdir = std::move(tmpdir);
@@ -338,7 +339,7 @@ std::vector<std::string> hidden_places(const config::Paths& paths, const std::st
     add_file(places, paths.config_file);
     const std::string& file = database.empty() ? paths.state_database : database;
     if (!file.starts_with('/')) return places;
-    // What SQLite keeps beside a database (sqlite.org/tempfiles.html).
+    // SQLite keeps these files beside a database (sqlite.org/tempfiles.html).
     for (const std::string_view suffix : {"", "-journal", "-wal", "-shm"})
         add_file(places, fmt::format("{}{}", file, suffix));
     return places;

@@ -1,4 +1,4 @@
-// From what a client or a setting says about confinement to what the sandbox takes.
+// From the confinement in a request or in the settings to the policy and context of a sandbox.
 #pragma once
 
 #include "base/result.h"
@@ -16,64 +16,64 @@ namespace ew::server {
 
 class Session;
 
-// What a server starts at all.
+// The starts that a server accepts.
 enum class SandboxSelection : std::uint8_t {
-    automatic, // with or without a sandbox, as a start asks for
-    require,   // only with
-    forbid,    // only without
+    automatic, // with or without a sandbox, as the start asks
+    require,   // only with a sandbox
+    forbid,    // only without a sandbox
 };
 
-// What a request does not say.
+// Values for members that the request leaves out.
 struct ServerSide {
     std::vector<std::string> hidden = {}; // see hidden_places()
     sandbox::Enforcement enforcement = sandbox::Enforcement::require;
     bool reports_writes = false;
 };
 
-// Of a session as it is set now.
+// Returns the values of a session with its current settings.
 ServerSide server_side(const Session& session);
 
-// How one process is to be confined. The process holds it: later changes of settings do not touch
-// it.
+// The confinement of one process. The process keeps it: later settings do not change it.
 struct SandboxOrder {
     sandbox::Policy policy = {};
     sandbox::Context context = {};
 };
 
-// What an operation on files is to be confined to: as sandbox_of() for a process, but for the
-// network, which it does not use, and for a /tmp of its own, in which what it writes would be lost;
-// /tmp is the machine's then, and read-only. `cwd` is taken where the request names none.
+// Returns the confinement of an operation on files. It is that of sandbox_of() with two
+// differences: the network, which such an operation does not use, is not restricted, and /tmp is
+// the machine's, read-only, because files in a private /tmp would be lost. `cwd` is used if the
+// request names no directory.
 Result<std::optional<SandboxOrder>>
 sandbox_of_files(const std::optional<protocol::SandboxRequest>& request, std::string cwd,
                  const ServerSide& side);
 
-// Of a policy for programs what an operation on files needs, as above.
+// Changes a policy for programs into one for operations on files, as above.
 void fit_for_files(sandbox::Policy& policy);
 
-// For what only reads: nothing can be written, and so nothing has to be protected from it.
+// For operations that only read: nothing is writable, so no path needs protection.
 void forbid_writing(sandbox::Policy& policy);
 
-// How a process is to be confined. Absent: not at all, since nothing was asked for, somebody else
-// confines it, or there is nothing to enforce. Errors: invalid_params, with the member; and
-// sandbox_unavailable for what no version of ours can keep.
+// Returns the confinement of a process. Returns nullopt if the request asks for none, if somebody
+// else confines the process, or if there is nothing to enforce. Errors: invalid_params, with the
+// member; sandbox_unavailable for a guarantee that no version of execward can keep.
 Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
                                                const ServerSide& side);
 
 sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement);
 
-// Of a command that asks for nothing special.
+// Returns the policy of a command without extra permissions.
 sandbox::Policy policy_of(const SessionSettings& settings);
 
-// `tmpdir` is $TMPDIR as the server and its settings have it, empty for none: a call that could
-// name it would name what it may write.
+// `tmpdir` is the TMPDIR of the server and its settings, or empty. A TMPDIR of the call does not
+// count: the call could make any directory writable by it.
 sandbox::Context context_of(const SessionSettings& settings, std::string workdir,
                             std::string tmpdir, std::vector<std::string> hidden);
 
-// The value of TMPDIR; empty if there is none, or none that is absolute.
+// Returns the value of TMPDIR. Returns an empty string if it is not set or not absolute.
 std::string tmpdir_in(const core::Variables& environment);
 
-// Where execward's own configuration, rules and state are: directories, and files if they lie in
-// one that is not execward's. `database` may be ":memory:".
+// Returns the places of execward's own configuration, rules and state: directories, and files in
+// directories that are not execward's. `database` may be ":memory:".
 std::vector<std::string> hidden_places(const config::Paths& paths, const std::string& database);
 
 } // namespace ew::server

@@ -24,7 +24,7 @@ void add_limit(std::vector<os::ChildLimit>& limits, int resource,
 std::vector<os::ChildLimit> limits_of(const std::optional<protocol::Limits>& limits) {
     std::vector<os::ChildLimit> result;
     if (!limits) return result;
-    // SIGXCPU at the limit says what it was; who ignores it is killed a second later
+    // SIGXCPU at the limit shows the cause. A program that ignores it is killed a second later
     // (setrlimit(2)).
     if (limits->cpu_seconds)
         result.push_back({RLIMIT_CPU, {*limits->cpu_seconds, *limits->cpu_seconds + 1}});

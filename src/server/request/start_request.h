@@ -1,4 +1,4 @@
-// From the params of process/start to what is started.
+// From the params of process/start to the request for the operating system.
 #pragma once
 
 #include "base/error.h"
@@ -17,10 +17,10 @@ os::WindowSize window_size(const protocol::WindowSize& size);
 
 os::SpawnRequest spawn_request(const protocol::StartParams& params);
 
-// What is not limited otherwise may open so many files.
+// Limits the open files of the program, unless the request has such a limit.
 void limit_open_files(os::SpawnRequest& request, const rlimit& limit);
 
-// Marks the process and all its descendants (os/cookie.h), where that is possible.
+// Marks the process and all its descendants (os/cookie.h), if `cookie` is set.
 void mark(os::SpawnRequest& request, std::optional<std::uint64_t> cookie);
 
 } // namespace ew::server

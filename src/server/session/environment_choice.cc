@@ -13,7 +13,7 @@ namespace {
 
 using config::Environment;
 
-// Null: there is none of that id.
+// Returns null if no environment has this id.
 const Environment* find(const SessionSettings& settings, const std::string& id) {
     const std::vector<Environment>& all = settings.config.environments;
     const auto found =

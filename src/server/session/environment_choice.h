@@ -1,4 +1,4 @@
-// Where commands can run, and where one does: on this machine, or in an environment of config.toml.
+// The environment of a call or request: this machine, or an environment of config.toml.
 #pragma once
 
 #include "base/result.h"
@@ -10,19 +10,20 @@
 
 namespace ew::server {
 
-// Where a call runs that names `wanted`, or nothing. Null: on this machine. The environment is part
-// of the settings. Error: invalid_params, with the path "environment".
+// Returns the environment of a call that names `wanted`, or names none. Returns null for this
+// machine. The environment is part of the settings. Error: invalid_params, with the path
+// "environment".
 Result<const config::Environment*> chosen_environment(const SessionSettings& settings,
                                                       const std::optional<std::string>& wanted);
 
-// Which processes exec/list and exec/terminateAll are about.
+// The environments whose processes exec/list and exec/terminateAll cover.
 class EnvironmentFilter {
 public:
-    // `wanted` as the request has it: absent for all. Error: as above.
+    // `wanted` is the member of the request; nullopt selects all environments. Error: as above.
     static Result<EnvironmentFilter> of(const SessionSettings& settings,
                                         const std::optional<std::string>& wanted);
 
-    // `environment` as messages tell it: absent on this machine.
+    // `environment` is the member of a message; nullopt is this machine.
     bool takes(const std::optional<std::string>& environment) const;
 
 private:
@@ -30,7 +31,7 @@ private:
     std::optional<std::string> only_ = {};
 };
 
-// This machine first, then all of the settings in their order, idle.
+// Lists this machine first, then all environments of the settings in their order, as idle.
 protocol::EnvironmentListResult environment_list(const SessionSettings& settings);
 
 } // namespace ew::server

@@ -31,7 +31,7 @@ protocol::Shell shell_of_user() {
 }
 
 std::string working_directory() {
-    char* const path = ::getcwd(nullptr, 0); // allocated as long as it needs to be (getcwd(3))
+    char* const path = ::getcwd(nullptr, 0); // getcwd(3) allocates the buffer
     std::string result = path != nullptr ? path : "/";
     std::free(path);
     return result;
@@ -53,7 +53,7 @@ protocol::EnvironmentInfo look_around() {
     return info;
 }
 
-// A version 4 UUID (RFC 9562): known only to the client that got it.
+// Returns a version 4 UUID (RFC 9562). Only the client that got it knows it.
 std::string random_session_id() {
     std::array<unsigned char, 16> b = {};
     CHECK(::getrandom(b.data(), b.size(), 0) == static_cast<ssize_t>(b.size()));
@@ -84,8 +84,8 @@ const std::string& Session::database() const {
     return configured.empty() ? setup_.paths.state_database : configured;
 }
 
-// The session must be known to the database. It is only looked at: a connection to it must not be
-// taken over a fork (SQLite: "How To Corrupt", section 2.6).
+// Checks that the database knows the session. The connection is closed again: a connection must not
+// be carried over a fork (SQLite: "How To Corrupt", section 2.6).
 Result<void> Session::resume(const std::string& id) const {
     const store::UnixMs now = store::Moment::now().wall;
     std::unique_ptr<store::Store> store = TRY(store::Store::open(database(), now));

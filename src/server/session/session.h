@@ -1,4 +1,4 @@
-// The handshake, and what is true of this machine.
+// The client's session: the handshake, the settings in force, and the facts about this machine.
 #pragma once
 
 #include "base/result.h"
@@ -24,16 +24,16 @@ class Session {
 public:
     enum class Phase : std::uint8_t {
         new_connection,
-        answered, // initialize was answered, `initialized` has not come
+        answered, // initialize was answered; `initialized` has not arrived
         ready,
-        shut_down, // only `exit` is expected
+        shut_down, // the client may only send `exit`
     };
 
     Session(SessionSetup setup, bool has_test_ids);
 
     Phase phase() const { return phase_; }
 
-    // May a known request other than initialize be served now?
+    // Returns an error if requests other than initialize cannot be served now.
     Result<void> check_ready() const;
 
     Result<protocol::InitializeResult> initialize(const protocol::InitializeParams& params);
@@ -41,32 +41,33 @@ public:
 
     void shut_down() { phase_ = Phase::shut_down; }
 
-    // Takes changes over; returns what is in force then.
+    // Applies changes. Returns the settings in force afterwards.
     protocol::Settings configure(const protocol::Settings& changes);
 
     const SessionSettings& settings() const { return settings_; }
 
     const std::string& id() const { return id_; }
 
-    // What programs may know it by: who has the id can resume the session.
+    // The name of the session for programs. They must not learn the id: a client with the id can
+    // resume the session.
     const std::string& tag() const { return tag_; }
 
-    // The project that the first workspace root is in.
+    // The project of the first workspace root.
     const std::string& project() const { return project_; }
 
     const SessionSetup& setup() const { return setup_; }
 
-    // The database file; ":memory:" is possible, empty is not.
+    // Returns the path of the database file. It can be ":memory:" but is never empty.
     const std::string& database() const;
 
-    // The client can ask a person.
+    // Returns true if the client can ask a person.
     bool answers_questions() const { return answers_questions_; }
 
     const protocol::EnvironmentInfo& environment() const { return environment_; }
 
     bool wants_extensions() const { return wants_extensions_; }
 
-    // The process whose end ends us, if the client named one.
+    // The server ends when this process ends. nullopt if the client named no process.
     std::optional<pid_t> client_process() const { return client_process_; }
 
 private:

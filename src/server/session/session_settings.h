@@ -1,4 +1,4 @@
-// What a session runs under: the configuration, with what the client has set over it.
+// The settings of a session: the configuration, with the client's changes.
 #pragma once
 
 #include "config/config.h"
@@ -11,19 +11,18 @@ namespace ew::server {
 
 struct SessionSettings {
     config::Config config;
-    std::vector<std::string> workspace_roots; // absolute; never empty
-    std::vector<std::string> named_roots =
-        {}; // the same as the client named them; empty: the default
+    std::vector<std::string> workspace_roots;  // absolute; never empty
+    std::vector<std::string> named_roots = {}; // as the client named them; empty: the default
 
-    // Restricts a sandbox of ours what programs may do, unless a call asks for less?
+    // Returns true if a sandbox of this server restricts programs, unless a call asks for less.
     bool is_confining() const;
 
-    // Does a call with these permissions need a sandbox? It never does while somebody else confines
-    // (external_sandbox) or nobody is to (danger_full_access).
+    // Returns true if a call with these permissions needs a sandbox. Returns false in the modes
+    // external_sandbox, where somebody else confines programs, and danger_full_access.
     bool needs_sandbox(core::SandboxPermissions permissions) const;
 };
 
-// Absent members leave what is.
+// Members that `changes` leaves out stay as they are.
 void apply(SessionSettings& settings, const protocol::Settings& changes);
 
 protocol::Settings to_wire(const SessionSettings& settings);
