@@ -19,20 +19,22 @@ namespace {
 
 using wire::Step;
 
-// Linux 5.19; not in older headers. Without it a signal makes the caller start the call again.
+// From Linux 5.19 on; older headers lack it. Without it, a signal makes the caller start the call
+// again.
 constexpr unsigned long wait_killable = 1ul << 5; // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 
 void require(Step step, int error) {
     if (error != 0) fail(step, error);
 }
 
-// The session, the terminal and its process groups get numbers that mean something inside.
+// Gives the command a session and a terminal of its own. Its process groups then get numbers that
+// are valid inside the sandbox.
 void take_session(const Order& order) {
-    // EPERM: we lead a group already, as where there is no first process; then it has to be a
-    // session too.
+    // EPERM: this process leads a group already, as in a sandbox without a first process. Then it
+    // must also lead a session.
     if (::setsid() < 0 && ::getsid(0) != ::getpid()) fail(Step::session, errno);
     if (!order.has_terminal) return;
-    // This makes our group the one in the foreground, too.
+    // This also makes our group the foreground group.
     if (::ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) fail(Step::terminal, errno);
 }
 
@@ -61,8 +63,9 @@ void restrict_files(const Order& order) {
     if (failure.error != 0) fail(Step::landlock, failure.error, failure.path);
 }
 
-// The listener, or -1 if none was asked for. From here on, what the filter traps waits for the
-// server, which gets the listener with the next record: connect, and opens for writing.
+// Returns the listener, or -1 if the order asks for none. From here on, calls that the filter traps
+// (connect, and opens for writing) wait for the server, which gets the listener with the next
+// record.
 int apply_filter(const Order& order) {
     if (order.filter_length == 0) return -1;
     const sock_fprog program = {order.filter_length, order.filter};
@@ -80,7 +83,7 @@ int apply_filter(const Order& order) {
     return order.has_listener ? static_cast<int>(result) : -1;
 }
 
-// Where the kernel does not know what to do with a file, a shell does, as in execvp(3). Returns
+// If the kernel does not know the format of a file, a shell runs it, as in execvp(3). Returns
 // errno.
 int execute_with_shell(const Order& order, char* program) {
     static constexpr char shell[] = "/bin/sh";
@@ -93,8 +96,8 @@ int execute_with_shell(const Order& order, char* program) {
     return errno;
 }
 
-// As execvp(3): the first program that can be run; a missing permission is remembered, since it
-// tells more than the "no such file" of a later place.
+// As execvp(3): runs the first program that can be run. EACCES is remembered, since it says more
+// than the "no such file" of a later place.
 [[noreturn]] void execute(const Order& order) {
     int worst = ENOENT;
     const char* about = order.programs[0];
@@ -121,7 +124,7 @@ void become_command(const Order& order) {
     check_mounts(order);
     restrict_files(order);
     const int listener = apply_filter(order);
-    take_limits(order); // all that needs descriptors or memory is done
+    take_limits(order); // all steps that need descriptors or memory are done
     require(Step::report, tell_applied(listener));
     if (listener >= 0) ::close(listener);
     execute(order);

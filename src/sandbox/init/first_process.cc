@@ -22,7 +22,7 @@ sigset_t held_signals() {
     return set;
 }
 
-// As waitpid(2) would have told it.
+// The status as waitpid(2) returns it.
 int wait_status_of(const siginfo_t& child) {
     if (child.si_code == CLD_EXITED) return (child.si_status & 0xff) << 8;
     return child.si_status | (child.si_code == CLD_DUMPED ? WCOREFLAG : 0);
@@ -30,15 +30,16 @@ int wait_status_of(const siginfo_t& child) {
 
 [[noreturn]] void end_with(const siginfo_t& command) {
     const int status = wait_status_of(command);
-    // Nobody reads it any more? Then nobody misses it.
+    // If nobody reads the pipe any more, the status is not needed.
     while (::write(wire::end_fd, &status, sizeof status) < 0 && errno == EINTR) {}
-    // Now that it is told, the number may go: what is not reaped is not counted as used by us.
+    // The status is reported, so the pid may be freed: the kernel counts the resources that a
+    // child has used only once it is reaped.
     siginfo_t reaped = {};
     ::waitid(P_PID, static_cast<id_t>(command.si_pid), &reaped, WEXITED | __WALL);
     ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-// The command is never reaped: its number stays its own until this process ends.
+// The command is not reaped here: its pid stays reserved until this process ends.
 void reap(pid_t command) {
     for (;;) {
         siginfo_t child = {};
@@ -49,7 +50,7 @@ void reap(pid_t command) {
     }
 }
 
-// Before the command has made its group, it is alone.
+// The command may not have made its process group yet.
 void terminate(pid_t command) {
     if (::kill(-command, SIGTERM) != 0) ::kill(command, SIGTERM);
 }

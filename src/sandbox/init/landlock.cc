@@ -60,7 +60,7 @@ Failure allow_all(const Rules& rules, const char* const* paths, std::uint64_t ri
     return {};
 }
 
-// It is on a file system of terminals that the sandbox does not show.
+// The terminal is on a file system that the sandbox does not show.
 int allow_terminal(int ruleset, unsigned abi) {
     PathBeneath rule;
     rule.allowed = content_rights(abi) & file_rights;

@@ -1,5 +1,6 @@
-// Landlock (landlock(7)): what may be written. Reading and executing are left alone. The constants
-// and the structures are our own, since the headers of distributions are older than their kernels.
+// Landlock (landlock(7)): which paths may be written. Reading and executing are not restricted. The
+// constants and structures are defined here, since the headers of a distribution may be older than
+// its kernel.
 #pragma once
 
 #include "sandbox/init/order_format.h"
@@ -40,15 +41,15 @@ struct RulesetAttributes {
     std::uint64_t scoped = 0;          // from ABI 6 on
 };
 
-// A kernel refuses a longer structure only if what it does not know is not zero, but an order may
-// be for an older interface than the kernel's: so the size is that of the order's.
+// The size for the ABI of the order, which may be older than the kernel's. A kernel accepts a
+// longer structure only if the part that it does not know is zero.
 constexpr unsigned long attributes_size(unsigned abi) {
     return abi < 4 ? 8 : abi < 6 ? 16 : 24;
 }
 
 constexpr std::uint64_t file_rights = execute | write_file | read_file | truncate | device_ioctl;
 
-// The rights to change something.
+// The rights to change files and directories.
 constexpr std::uint64_t write_rights(unsigned abi) {
     std::uint64_t rights = write_file | remove_directory | remove_file | make_character_device |
                            make_directory | make_regular | make_socket | make_fifo |
@@ -58,17 +59,17 @@ constexpr std::uint64_t write_rights(unsigned abi) {
     return rights;
 }
 
-// The rights to change what is in existing files.
+// The rights to change the content of existing files.
 constexpr std::uint64_t content_rights(unsigned abi) {
     return write_rights(abi) & (write_file | truncate);
 }
 
 struct Failure {
-    int error = 0; // errno; 0: none
+    int error = 0; // errno, or 0
     const char* path = "";
 };
 
-// What a path has to be, if anything is known of it: a path that leads somewhere else by now gives
+// The identity that a path must have, if it is known. A path that leads to another file by now gets
 // no rights.
 struct Known {
     const order_format::Expected* expected = nullptr;
@@ -82,13 +83,12 @@ struct Wish {
     const char* const* writable = nullptr; // both end with a null pointer
     const char* const* device_writable = nullptr;
     Known known = {};
-    bool has_terminal =
-        false; // descriptor 0 may be opened again, by way of /dev/stdin and the like
+    bool has_terminal = false; // descriptor 0 may be opened again, for example through /dev/stdin
 };
 
-// Confines this process, which has to have no_new_privs, and all that it will start. A path that
-// does not exist is left out: nothing can be written there. ESTALE: a path is not what it has to
-// be.
+// Confines this process, which must have no_new_privs, and all processes that it starts. Skips a
+// path that does not exist: nothing can be written there. Fails with ESTALE if a path is not the
+// expected file.
 Failure restrict_self(const Wish& wish);
 
 } // namespace ew::sandbox::init::landlock

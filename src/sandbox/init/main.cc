@@ -1,9 +1,9 @@
-// execward-init: the last stage of a sandboxed start, inside the sandbox. Linked statically, since
-// the sandbox need not show any library, and nothing of the command's may be loaded into it.
+// execward-init: the last stage of a sandboxed start, inside the sandbox. It is linked statically,
+// since the sandbox need not show any library, and no file of the command may be loaded into it.
 //
-// As the first process of a pid namespace it forks: the child becomes the command, and the first
-// process stays behind. Else it becomes the command itself. As `execward-init files` it is a file
-// process, in a sandbox or not.
+// As the first process of a pid namespace it forks: the child becomes the command, and the parent
+// stays as the first process. Otherwise it becomes the command itself. As `execward-init files` it
+// is a file process, in a sandbox or not.
 
 #include "files/verbs/serve.h"
 #include "sandbox/init/command.h"
@@ -38,7 +38,8 @@ struct Mapping {
     std::size_t size = 0;
 };
 
-// Nobody can change it under us: its size and content are sealed, and the mapping is our own.
+// Nobody can change the order while it is read: its size and content are sealed, and the mapping is
+// private.
 Mapping map_order() {
     const int seals = ::fcntl(wire::order_fd, F_GET_SEALS);
     if (seals < 0) fail(Step::order, errno);
@@ -63,7 +64,7 @@ void take_descriptors() {
 
 [[noreturn]] void become_first_process(const Order& order, const Mapping& mapping) {
     if (::getpid() != 1) fail(Step::process, ESRCH);
-    // The command runs as the same user, but cannot trace this process or look into it.
+    // The command runs as the same user, but cannot trace this process or read its memory.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) fail(Step::process, errno);
     if (const int error = forbid_new_privileges(); error != 0) fail(Step::privileges, error);
     hold_signals();
@@ -96,7 +97,7 @@ void take_descriptors() {
 int main(int argc, char** argv) {
     if (argc >= 2 && std::strcmp(argv[1], "probe") == 0) return ew::sandbox::init::probe(argv + 2);
     if (argc >= 2 && std::strcmp(argv[1], "files") == 0) {
-        (void)::signal(SIGXFSZ, SIG_IGN); // EFBIG can be told (setrlimit(2)); cannot fail
+        (void)::signal(SIGXFSZ, SIG_IGN); // for EFBIG (setrlimit(2)); cannot fail
         return ew::files::serve(0, argc >= 3 && std::strcmp(argv[2], "once") == 0);
     }
     ew::sandbox::init::run();

@@ -13,7 +13,7 @@ std::string_view take_word(std::string_view& rest) {
 }
 
 bool read_number(std::string_view digits, std::uint64_t& number) {
-    constexpr std::size_t longest = 19; // digits that always fit
+    constexpr std::size_t longest = 19; // digits that always fit into 64 bits
     if (digits.empty() || digits.size() > longest) return false;
     number = 0;
     for (const char digit : digits) {

@@ -19,10 +19,10 @@ using order_format::Expected;
 using order_format::ExpectedKind;
 using wire::Step;
 
-// Nothing is asked of a server, and nothing is mounted by looking.
+// The look asks no file server and triggers no automount.
 constexpr int how = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 
-// Both from Linux 5.8 on. Before that mounts are told by their paths.
+// STATX_MNT_ID exists from Linux 5.8 on. Before that, mounts are recognised by their paths.
 bool has_mount_id(const struct statx& status) {
     return (status.stx_mask & STATX_MNT_ID) != 0;
 }
@@ -52,7 +52,7 @@ void check(Expected& expected, const char* path) {
 // A mount that can be written to.
 class WritableMount {
 public:
-    // `path`: that of the line, as it is.
+    // `path` is the unescaped path of the line.
     WritableMount(const Order& order, const MountLine& line, const char* path)
         : order_(order), line_(line), path_(path) {}
 
@@ -73,7 +73,7 @@ private:
     bool is(const Expected& expected, const char* path) const {
         if (expected.kind == ExpectedKind::place) return false;
         if (expected.mount != 0) return expected.mount == line_.id;
-        // There may be others below it, which are no matter.
+        // A read-only mount may cover other mounts, which do not matter.
         const bool is_read_only =
             expected.kind == ExpectedKind::read_only || expected.kind == ExpectedKind::hidden;
         return !is_read_only && std::strcmp(path, path_) == 0;
@@ -106,7 +106,7 @@ private:
         return false;
     }
 
-    // What bubblewrap puts at /dev and /proc.
+    // The file systems that bubblewrap mounts at /dev and /proc.
     bool is_own() const {
         const std::string_view path = path_;
         if (path == "/dev") return line_.type == "tmpfs";
@@ -116,8 +116,9 @@ private:
         return is_within(path, "/dev") && look(path_, status) == 0 && S_ISCHR(status.stx_mode);
     }
 
-    // bubblewrap leaves a mount as it is if it lies under another one, or where we may not go.
-    // Nobody can make it so from outside here, where nothing is writable for others like us.
+    // bubblewrap leaves a mount writable if it lies under another mount or in a directory that we
+    // may not enter. Nobody can cause this from outside at this point, since no path here is
+    // writable for another process of our user.
     bool is_out_of_reach() const {
         struct statx status = {};
         const int error = look(path_, status);
@@ -131,13 +132,13 @@ private:
     const char* path_;
 };
 
-// Lines of a file, one after the other, each in the same memory.
+// The lines of a file, one after the other, each in the same memory.
 class Lines {
 public:
     explicit Lines(int file) : file_(file) {}
 
-    // Without its end, and writable. Null: there are no more. errno is set to tell why: 0, if the
-    // file is at its end.
+    // Returns the next line without its end, writable. Returns null at the end of the file (errno
+    // is 0) or after an error (errno is set).
     char* next(std::size_t& length) {
         errno = 0;
         for (;;) {
@@ -169,9 +170,9 @@ private:
         return true;
     }
 
-    // The kernel writes a line into a page or more, as it needs; what it shows of one mount are two
-    // paths and options, each a page at most, with four bytes for some characters.
-    char bytes_[64 << 10]; // as it is: clearing it would take longer than reading
+    // The kernel writes a line into a page or more, as needed. Per mount it writes two paths and
+    // options; each takes at most a page, with four bytes for an escaped character.
+    char bytes_[64 << 10]; // not initialized: clearing it would take longer than reading
     int file_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
@@ -183,7 +184,7 @@ void check_line(const Order& order, char* text, std::size_t length) {
     MountLine line;
     if (!parse_mount({text, length}, line)) fail(Step::mounts, EBADMSG, table);
     if (line.is_read_only) return;
-    // The type lies behind it, so only the blank after the path is lost.
+    // The type lies behind the path, so only the blank after the path is overwritten.
     char* const path = text + (line.path.data() - text);
     path[unescape(line.path, path)] = 0;
     if (!WritableMount(order, line, path).is_allowed()) fail(Step::mounts, EPERM, path);

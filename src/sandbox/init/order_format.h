@@ -6,13 +6,13 @@
 //   Expected     × expected
 //   sock_filter  × filter         (linux/filter.h; 8 bytes each)
 //   slots        of 8 bytes: the lists programs, one spare slot, argv, environment, writable,
-//                device_writable, the paths of what is expected, submounts, each with a slot of 0
-//                as its end; then one slot for the directory
+//                device_writable, the expected paths, submounts, each with a slot of 0 as its
+//                end; then one slot for the directory
 //   texts        each ended by NUL, up to the end of the order
 //
-// A slot holds the place of its text, counted from the start of the order. The reader maps the
-// order privately and turns the slots into pointers where they are, so that execve(2) can use the
-// lists. The spare slot is for the shell, where a script without an interpreter is run.
+// A slot holds the offset of its text from the start of the order. The reader maps the order
+// privately and turns the slots into pointers in place, so that execve(2) can use the lists. The
+// spare slot is for the shell that runs a script without an interpreter.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct Header {
     std::uint64_t magic = 0;
     std::uint32_t version = 0; // wire::version
     std::uint32_t flags = 0;
-    std::uint64_t size = 0; // of the whole order
+    std::uint64_t size = 0; // of the whole order in bytes
     std::uint32_t landlock = 0;
-    std::uint32_t limits = 0; // these and the following: how many
+    std::uint32_t limits = 0; // this and the following fields are counts
     std::uint32_t filter = 0;
     std::uint32_t programs = 0;
     std::uint32_t argv = 0;
@@ -59,19 +59,19 @@ struct Limit {
 static_assert(sizeof(Limit) == 24);
 
 enum class ExpectedKind : std::uint32_t {
-    place,     // the same file as outside, mounted or not
-    writable,  // the same file as outside, and a mount
-    read_only, // the same, and nothing can be written through it
-    hidden,    // a mount of anything, which nothing can be written through
-    own,       // a file system of the sandbox's own
+    place,     // the same file as outside, whether it is a mount or not
+    writable,  // the same file as outside, and the root of a mount
+    read_only, // the same as `writable`, but the mount is read-only
+    hidden,    // a read-only mount of any file
+    own,       // a file system that the sandbox has made for itself
 };
 
 constexpr std::uint32_t expected_kinds = 5;
 
 struct Expected {
-    std::uint64_t device = 0; // as in stat(2); of `hidden` and `own`: not looked at
+    std::uint64_t device = 0; // as in stat(2); not checked for `hidden` and `own`
     std::uint64_t inode = 0;
-    std::uint64_t mount = 0; // for the reader's use
+    std::uint64_t mount = 0; // the number of the mount, filled in by the reader
     ExpectedKind kind = ExpectedKind::place;
     std::uint32_t reserved = 0;
 };

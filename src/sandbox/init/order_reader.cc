@@ -23,7 +23,7 @@ std::uint64_t slots_of(const Header& header) {
     return texts + 7 /* ends */ + 1 /* spare */ + 1 /* directory */;
 }
 
-// Where the parts begin. None overflows: each count has 32 bits.
+// Offsets of the parts. None overflows: each count has 32 bits.
 std::uint64_t expected_of(const Header& header) {
     return sizeof(Header) + header.limits * std::uint64_t{sizeof(order_format::Limit)};
 }
@@ -55,7 +55,7 @@ bool are_sound(const order_format::Expected* expected, std::uint32_t count) {
     return true;
 }
 
-// Hands out one list of slots after the other, turned into pointers.
+// Turns one list of slots after the other into pointers.
 class Slots {
 public:
     Slots(unsigned char* order, std::uint64_t first, std::uint64_t texts, std::uint64_t size)
@@ -105,7 +105,7 @@ bool read_order(unsigned char* bytes, std::size_t size, Order& order) {
     Header header;
     if (size < sizeof header) return false;
     std::memcpy(&header, bytes, sizeof header);
-    // The NUL at the end ends every text, wherever it begins.
+    // The NUL at the end of the order terminates every text, wherever it begins.
     if (!is_sound(header, size) || bytes[size - 1] != 0) return false;
 
     order.has_terminal = (header.flags & order_format::has_terminal) != 0;

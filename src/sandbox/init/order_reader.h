@@ -1,5 +1,5 @@
-// Takes an order (order_format.h) apart, and believes nothing in it. Allocates nothing: what it
-// returns points into the order.
+// Parses an order (order_format.h) without trusting its content. Allocates nothing: the result
+// points into the order.
 #pragma once
 
 #include "sandbox/init/order_format.h"
@@ -24,8 +24,8 @@ struct Order {
     order_format::Expected* expected = nullptr; // may be written to
     std::uint32_t expected_count = 0;
     sock_filter* filter = nullptr;
-    std::uint16_t filter_length = 0; // 0: none
-    char** programs = nullptr;       // this and the following lists end with a null pointer
+    std::uint16_t filter_length = 0; // 0 if there is no filter
+    char** programs = nullptr;       // this list and the following ones end with a null pointer
     char** argv = nullptr;           // argv[-1] is free, for a shell
     char** environment = nullptr;
     char** writable = nullptr;
@@ -35,8 +35,8 @@ struct Order {
     const char* directory = nullptr;
 };
 
-// Changes the slots in `bytes`, which are aligned as the header and can be read once. False: no
-// order, one of another build, or a damaged one.
+// Changes the slots in `bytes`, which must be aligned as the header; an order can be read only
+// once. Returns false if it is not an order, is one of another build, or is damaged.
 bool read_order(unsigned char* bytes, std::size_t size, Order& order);
 
 } // namespace ew::sandbox::init

@@ -16,7 +16,7 @@ namespace ew::sandbox::init {
 
 namespace {
 
-constexpr int most_capabilities = 64; // capget(2) has 64 bits
+constexpr int most_capabilities = 64; // capget(2) reports 64 bits
 
 struct CapabilitySets {
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -37,14 +37,15 @@ int check_no_capabilities() {
     if (const int error = check_own_sets(); error != 0) return error;
     for (int capability = 0; capability < most_capabilities; ++capability) {
         const int state = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-        if (state < 0) break; // EINVAL: the kernel has no more
+        if (state < 0) break; // EINVAL: the kernel has no further capabilities
         if (state > 0) return EPERM;
     }
     return 0;
 }
 
-// Where we may not change the bounding set and the secure bits, no_new_privs keeps programs from
-// getting any back (capabilities(7), "no_new_privs"); what counts is that we have none.
+// Where this process may not change the bounding set and the secure bits, no_new_privs keeps
+// programs from regaining capabilities (capabilities(7), "no_new_privs"). The check that no
+// capability is left decides.
 int drop_capabilities() {
     for (int capability = 0; capability < most_capabilities; ++capability)
         if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) break;
@@ -66,7 +67,8 @@ int forbid_new_privileges() {
 
 void close_range(unsigned first, unsigned last) {
     if (::syscall(SYS_close_range, first, last, 0) == 0) return;
-    // Before Linux 5.9. Nobody has raised the limit since the descriptors were opened.
+    // Before Linux 5.9, which lacks close_range(2). Nobody has raised the limit since the
+    // descriptors were opened.
     rlimit limit = {};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max > 1u << 20)
         limit.rlim_max = 1u << 20;

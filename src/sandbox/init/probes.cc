@@ -20,9 +20,9 @@ namespace ew::sandbox::init {
 
 namespace {
 
-constexpr unsigned patience = 10; // seconds for all probes; then SIGALRM ends them
+constexpr unsigned patience = 10; // seconds for all probes together; then SIGALRM ends the process
 
-// What came of a try.
+// The result of one attempt.
 struct ProbeResult {
     bool went_through = false;
     int error = 0; // errno of the refusal
@@ -38,7 +38,7 @@ class Arguments {
 public:
     explicit Arguments(const char* const* arguments) : arguments_(arguments) {}
 
-    // Null: not given.
+    // Returns null if the key is not given.
     const char* value(const char* key) const {
         const std::size_t length = std::strlen(key);
         for (const char* const* argument = arguments_; *argument != nullptr; ++argument)
@@ -51,8 +51,8 @@ private:
     const char* const* arguments_;
 };
 
-// Text put together without the C library's streams, which would be most of the program. What does
-// not fit is left out.
+// Builds a text without the C library's streams, which would be most of the program. Text that does
+// not fit is dropped.
 class Text {
 public:
     Text& operator<<(const char* text) {
@@ -82,7 +82,8 @@ private:
     std::size_t length_ = 0;
 };
 
-// Digits only; saturates nowhere near what pids, ports and start times are. Absent text: 0.
+// Digits only. Pids, ports and start times are far below the point of saturation. Returns 0 for a
+// null pointer.
 std::uint64_t number_of(const char* text) {
     std::uint64_t number = 0;
     for (; text != nullptr && *text >= '0' && *text <= '9'; ++text)
@@ -105,7 +106,7 @@ ProbeResult make_file_in(const char* directory) {
     return result;
 }
 
-// Nothing is changed if it goes through: the mode stays.
+// Changes nothing if it goes through: it sets the same mode again.
 ProbeResult change_mode(const char* path) {
     struct stat status = {};
     if (::stat(path, &status) != 0) return ProbeResult::held(errno);
@@ -145,7 +146,7 @@ bool has_entries(int directory) {
     return false;
 }
 
-// What can be opened, but is empty, does not tell anything either.
+// A file that can be opened but is empty proves nothing.
 ProbeResult read_from(const char* path) {
     const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0) return ProbeResult::held(errno);
@@ -163,8 +164,8 @@ ProbeResult see(const char* path) {
     return ProbeResult::of(::lstat(path, &status));
 }
 
-// The start time of /proc/PID/stat (proc(5), field 22) in clock ticks since boot; 0: unknown, and
-// errno says why.
+// Returns the start time in /proc/PID/stat (proc(5), field 22) in clock ticks since boot, or 0 if
+// it is unknown; then errno says why.
 std::uint64_t start_time_of(const char* pid) {
     Text path;
     path << "/proc/" << pid << "/stat";
@@ -182,7 +183,7 @@ std::uint64_t start_time_of(const char* pid) {
     return number_of(at);
 }
 
-// Is a process with that number inside another one than the one outside?
+// Is the process with that pid inside the sandbox another one than the process outside?
 bool is_another(const char* pid, const char* start) {
     if (start == nullptr) return false;
     const std::uint64_t found = start_time_of(pid);
@@ -215,7 +216,8 @@ ProbeResult connect_to_loopback(const char* port) {
     return connect_to(reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
-// `first`: where in the address the name begins; an abstract one comes after a NUL (unix(7)).
+// `first` is the position of the name in the address; the name of an abstract socket follows a NUL
+// (unix(7)).
 ProbeResult connect_to_name(const char* name, std::size_t first) {
     sockaddr_un address = {};
     const std::size_t length = std::strlen(name);
@@ -226,8 +228,8 @@ ProbeResult connect_to_name(const char* name, std::size_t first) {
                       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + first + length));
 }
 
-// What only a filter refuses. The terminal's call names no descriptor, so that it does nothing even
-// if it is let through: then the answer is EBADF.
+// Calls that only a filter refuses. The terminal's call names no descriptor, so it has no effect
+// even if it is let through: it then fails with EBADF.
 ProbeResult make_rare_calls() {
     char byte = 0;
     (void)::ioctl(-1, TIOCSTI, &byte);
@@ -286,7 +288,7 @@ int probe(const char* const* arguments) {
         is_told = tell("signals", signal_process(pid, start)) && is_told;
     }
     is_told = tell("kernel_settings", open_for_writing("/proc/sys/kernel/core_pattern")) && is_told;
-    // The last one: if it goes through, this process is in another user namespace.
+    // This probe is the last one: if it goes through, this process is in another user namespace.
     is_told = tell("system_calls", make_rare_calls()) && is_told;
     return is_told ? 0 : 1;
 }

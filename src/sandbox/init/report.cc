@@ -44,7 +44,8 @@ void fail(wire::Step step, int error, const char* about, int code) {
     record.step = static_cast<std::uint32_t>(step);
     record.value = error;
     record.size = static_cast<std::uint32_t>(length < wire::longest_text ? length : 0);
-    // If the server is gone, nobody wants to know; the end without `applied` says "not run".
+    // If the server is gone, nobody reads the record. An end without `applied` means that the
+    // command was not run.
     (void)send_record(record, about, -1);
     ::_exit(code);
 }

@@ -1,4 +1,4 @@
-// What the server, the process that becomes bubblewrap, and execward-init tell each other. Plain
+// Messages between the server, the process that becomes bubblewrap, and execward-init. Plain
 // structs in host byte order: all three are the same build on the same machine.
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace ew::sandbox::wire {
 
-// Descriptors that bubblewrap hands through. The command inherits none of them.
+// Descriptors that bubblewrap passes on. The command inherits none of them.
 constexpr int status_fd = 3;   // SOCK_SEQPACKET: records, then end of file when the command runs
 constexpr int end_fd = 4;      // a pipe: the wait status (wait(2), 4 bytes) of the command
 constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the order
-constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see become.cc
+constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see launch_child.cc
 
-// Changed with every change of the format; execward-init refuses any other.
+// Increased with every change of the format; execward-init refuses any other version.
 constexpr std::uint32_t version = 2;
 
 enum class RecordKind : std::uint32_t {
@@ -22,9 +22,9 @@ enum class RecordKind : std::uint32_t {
     note,        // text: a sentence
     missing,     // `value`: bits of a GuaranteeSet
     applied,     // everything is in force; sent by the process that becomes the command (its
-                 // credentials tell its pid); with the seccomp listener if there is one
-    failed,      // `step`, `value`: errno; text: the path or program it was about, or nothing. The
-                 // command does not run
+                 // credentials give its pid); with the seccomp listener if there is one
+    failed,      // the command does not run; `step`, `value`: errno; text: the path or program
+                 // concerned, or nothing
     guarded,     // with a mount namespace, see devices.h
 };
 
@@ -38,7 +38,7 @@ struct Record {
 
 constexpr std::uint32_t longest_text = 32 << 10;
 
-// What execward-init does, in order; `failed` names one.
+// The steps of execward-init, in order; `failed` names one.
 enum class Step : std::uint32_t {
     order,    // reading the order
     process,  // fork
@@ -46,10 +46,10 @@ enum class Step : std::uint32_t {
     terminal, // TIOCSCTTY
     limits,
     directory,    // chdir
-    capabilities, // none is left
+    capabilities, // checking that none is left
     privileges,   // PR_SET_NO_NEW_PRIVS
-    mounts,       // the sandbox shows what it was to show; ESTALE: a path is not what it was
-                  // outside; EPERM: it is a mount that could be written to, and must not be
+    mounts,       // checking the mounts of the sandbox; ESTALE: a path is not the file that it was
+                  // outside; EPERM: a mount is writable that must not be
     landlock,
     filter,
     report,
