@@ -22,7 +22,7 @@ Error distrusted(std::string message, std::string hint) {
     return {ErrorKind::sandbox_unavailable, std::move(message), std::move(hint)};
 }
 
-// Why somebody else could replace it. Empty: nobody can.
+// Returns why another user could replace the file, or an empty string if nobody can.
 std::string distrust_of(const struct stat& info, uid_t owner, bool is_above) {
     if (info.st_uid != 0 && info.st_uid != owner)
         return fmt::format("belongs to user {}", info.st_uid);
@@ -33,7 +33,7 @@ std::string distrust_of(const struct stat& info, uid_t owner, bool is_above) {
     return {};
 }
 
-// Of files whose owner a user namespace does not know (user_namespaces(7)).
+// The owner of files whose real owner a user namespace does not map (user_namespaces(7)).
 constexpr uid_t nobody_known = 65534;
 
 std::string way_out(const std::string& path, const struct stat& info, uid_t owner) {
@@ -68,7 +68,7 @@ FileIdentity identity_of(const struct stat& info) {
             nanoseconds(info.st_ctim)};
 }
 
-// A whole file in memory, to be read.
+// A whole file, mapped for reading.
 class Mapping {
 public:
     explicit Mapping(const std::string& path) {

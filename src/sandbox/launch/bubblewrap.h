@@ -1,6 +1,5 @@
-// The two programs that a sandbox is built with, and why they can be trusted: nobody but root (or,
-// for execward-init, the user of the server) can have written or replaced them. PATH is never
-// asked.
+// The two programs that build a sandbox, and the check that they can be trusted: only root (or, for
+// execward-init, the user of the server) can have written or replaced them. PATH is never searched.
 #pragma once
 
 #include "base/result.h"
@@ -15,7 +14,7 @@
 
 namespace ew::sandbox {
 
-// A file as it is now; replacing or changing it makes another identity.
+// The state of a file; a change or a replacement gives another identity.
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -31,24 +30,26 @@ struct TrustedProgram {
     FileIdentity identity;
 };
 
-// A regular file that can be executed, which belongs to root or `owner`, as does each directory
-// above it, and which nobody else may write to. Above it, others may write where the directory is
-// sticky: what is there can then be replaced by its owner alone (inode(7)).
-// Errors: sandbox_unavailable; what is wrong with which path, and the way out as hint.
+// Accepts a regular executable file that belongs to root or `owner`, as does each directory above
+// it, and that no other user may write to. Other users may write to a directory above it if it is
+// sticky: then only the owner of an entry can replace it (inode(7)).
+// Errors: sandbox_unavailable; the message names the path and its fault, the hint the way out.
 Result<TrustedProgram> trusted_program(const std::string& path, uid_t owner);
 
 constexpr std::array<std::string_view, 3> bubblewrap_places = {"/usr/bin/bwrap", "/bin/bwrap",
                                                                "/usr/local/bin/bwrap"};
 
-// The first that can be trusted. Error: that of the first that exists, else that there is none.
+// Returns the first program that can be trusted. Error: that of the first program that exists, or
+// that none exists.
 Result<TrustedProgram>
 find_bubblewrap(std::span<const std::string_view> places = bubblewrap_places);
 
-// Does it know --size? From 0.7 on, and not a program that is set-user-ID; else the option is an
-// error. To ask for the version would take another process; what it knows is in the program.
+// Does it accept --size? It does from 0.7 on, unless it is set-user-ID; otherwise the option is an
+// error. Asking for the version would take another process, so this searches the file for the
+// option.
 bool takes_size(const std::string& bubblewrap);
 
-// `path`: where this build installs it.
+// `path` is where this build installs it.
 Result<TrustedProgram> find_init(const std::string& path);
 
 } // namespace ew::sandbox

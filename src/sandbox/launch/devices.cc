@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<const char*, 6> nodes = {"/dev/null",   "/dev/zero",    "/dev/full",
                                               "/dev/random", "/dev/urandom", "/dev/tty"};
 
-// In a container some flags of a mount are locked: whoever remounts it has to keep them.
+// In a container some flags of a mount are locked: a remount must keep them.
 unsigned long flags_of(const char* path) {
     struct statvfs status = {};
     if (::statvfs(path, &status) != 0) return 0;
@@ -49,7 +49,7 @@ Result<void> make_read_only(const char* node) {
     return {};
 }
 
-// Null: of none of them.
+// Returns null if it is none of these nodes.
 const char* node_of(int fd) {
     struct stat open = {};
     if (::fstat(fd, &open) != 0 || !S_ISCHR(open.st_mode)) return nullptr;
@@ -75,7 +75,7 @@ Result<void> open_anew(int fd) {
 
 Result<void> guard_devices() {
     if (::unshare(CLONE_NEWNS) != 0) return os::system_error("a mount namespace", errno);
-    // What is mounted here must not appear on the machine; what is mounted there is to appear here.
+    // Our mounts must not appear on the machine; later mounts of the machine must appear here.
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
         return os::system_error("mounts of its own", errno);
     for (const char* const node : nodes)

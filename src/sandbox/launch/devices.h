@@ -1,6 +1,6 @@
-// Root owns the machine's device nodes, inside a sandbox too, and bubblewrap shows the very nodes:
-// what is to be kept from there are their modes, owners and times. Writing to a device is no
-// matter of its node.
+// Root owns the machine's device nodes, inside a sandbox too, and bubblewrap shows the same nodes.
+// Root in a sandbox must not change their modes, owners and times. Writing to a device does not
+// change its node.
 #pragma once
 
 #include "base/result.h"
@@ -8,21 +8,21 @@
 
 namespace ew::sandbox {
 
-// In a process that is to become bubblewrap as user 0: moves it into a mount namespace of its own,
-// in which the nodes that bubblewrap shows (bwrap(1), --dev) are read-only mounts. bubblewrap's
-// mounts of them inherit that, and its user namespace locks it (mount_namespaces(7)). It can be
-// entered again by others (setns(2)), so it is made once. Errors: this is not allowed, as without
-// CAP_SYS_ADMIN. Then all may be as it was.
+// Moves a process that is to become bubblewrap as user 0 into a mount namespace of its own, in
+// which the nodes that bubblewrap shows (bwrap(1), --dev) are read-only mounts. bubblewrap's mounts
+// of them inherit that, and its user namespace locks it (mount_namespaces(7)). Other processes can
+// enter the namespace later (setns(2)), so it is made once. Errors: the mounts are not permitted,
+// as without CAP_SYS_ADMIN; then nothing may have changed.
 Result<void> guard_devices();
 
-// The namespace that this process is in, for enter_guarded(). Empty: it cannot be had.
+// Returns the mount namespace of this process, for enter_guarded(); empty if it cannot be opened.
 UniqueFd own_mounts();
 
-// False: it cannot be entered.
+// Returns false if the namespace cannot be entered.
 bool enter_guarded(int mounts);
 
-// A standard descriptor on such a node is opened anew, since a change through an open descriptor
-// asks the mount that it was opened on.
+// Opens each standard descriptor on such a node anew, since a change through an open descriptor
+// checks the mount that it was opened on.
 Result<void> open_stdio_anew();
 
 } // namespace ew::sandbox

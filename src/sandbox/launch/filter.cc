@@ -32,8 +32,9 @@ constexpr std::uint32_t fail_with(int error) {
     return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
 }
 
-// Of the low 32 bits of an argument. The arguments that are tested are int or unsigned int for the
-// kernel, which drops the high bits; a test of all 64 could be passed by with some of them set.
+// A test of the low 32 bits of an argument. The kernel takes the tested arguments as int or
+// unsigned int and drops the high bits; a program could evade a test of all 64 bits by setting some
+// of them.
 struct Condition {
     enum class Test : std::uint8_t { equal, unequal };
 
@@ -63,7 +64,7 @@ struct Rule {
     std::uint32_t action = allow;
 };
 
-// What happens to a call: the first rule that holds decides; if none does, it is allowed.
+// The first rule that matches decides about a call; if no rule matches, the call is allowed.
 struct CallRules {
     SystemCall call;
     std::vector<Rule> rules;
@@ -75,7 +76,7 @@ struct CallAction {
     std::uint32_t action;
 };
 
-// Never SIGSYS here: tools try calls to see whether they are there, and fall back.
+// Never SIGSYS here: programs try calls to find out whether the kernel has them, and fall back.
 constexpr auto always_refused = std::to_array<CallAction>({
     // Opens, connects and makes sockets without system calls. libuv and tokio fall back.
     {calls::io_uring_setup, fail_with(ENOSYS)},
@@ -90,7 +91,7 @@ constexpr auto always_refused = std::to_array<CallAction>({
     {calls::add_key, fail_with(ENOSYS)},
     {calls::request_key, fail_with(ENOSYS)},
     {calls::keyctl, fail_with(ENOSYS)},
-    // What the kernel says to users without privileges.
+    // The errors that the kernel returns to users without privileges.
     {calls::bpf, fail_with(EPERM)},
     {calls::userfaultfd, fail_with(EPERM)},
     {calls::perf_event_open, fail_with(EACCES)},
@@ -106,7 +107,7 @@ constexpr auto always_refused = std::to_array<CallAction>({
     {calls::fsmount, fail_with(EPERM)},
     {calls::fspick, fail_with(EPERM)},
     {calls::mount_setattr, fail_with(EPERM)},
-    {calls::open_by_handle_at, fail_with(EPERM)}, // looks below mounts
+    {calls::open_by_handle_at, fail_with(EPERM)}, // opens files below mounts
     {calls::fanotify_init, fail_with(EPERM)},
     {calls::quotactl, fail_with(EPERM)},
     {calls::quotactl_fd, fail_with(EPERM)},
@@ -121,7 +122,7 @@ constexpr auto always_refused = std::to_array<CallAction>({
     {calls::reboot, fail_with(EPERM)},
     {calls::settimeofday, fail_with(EPERM)},
     {calls::clock_settime, fail_with(EPERM)},
-    {calls::adjtimex, fail_with(EPERM)}, // also reading: what is set is behind a pointer
+    {calls::adjtimex, fail_with(EPERM)}, // reading too: the flag for setting is behind a pointer
     {calls::clock_adjtime, fail_with(EPERM)},
     {calls::sethostname, fail_with(EPERM)},
     {calls::setdomainname, fail_with(EPERM)},
@@ -130,18 +131,19 @@ constexpr auto always_refused = std::to_array<CallAction>({
     {calls::iopl, fail_with(EPERM)},
     {calls::ioperm, fail_with(EPERM)},
     {calls::lookup_dcookie, fail_with(EPERM)},
-    // Gone from today's kernels. _sysctl wrote what is below /proc/sys, past its mount.
+    // Removed from current kernels. _sysctl wrote the settings of /proc/sys without using its
+    // mount.
     {calls::nfsservctl, fail_with(ENOSYS)},
     {calls::sysctl, fail_with(ENOSYS)},
     {calls::uselib, fail_with(ENOSYS)},
-    // Much attacked, and optional parts of a kernel.
+    // Attacked often, and optional parts of a kernel.
     {calls::vmsplice, fail_with(ENOSYS)},
     {calls::modify_ldt, fail_with(ENOSYS)},
     {calls::migrate_pages, fail_with(ENOSYS)},
     {calls::move_pages, fail_with(ENOSYS)},
 });
 
-// Without a pid namespace these could reach processes of others.
+// Without a pid namespace these could reach processes outside the sandbox.
 constexpr auto refused_among_strangers = std::to_array<CallAction>({
     {calls::ptrace, fail_with(EPERM)},
     {calls::process_vm_readv, fail_with(EPERM)},
@@ -182,12 +184,12 @@ constexpr std::uint32_t new_namespaces = static_cast<std::uint32_t>(CLONE_NEWUSE
                                          CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                          CLONE_NEWPID | CLONE_NEWNET;
 
-// What unshare(2) can do that makes no namespace.
+// The flags of unshare(2) that make no namespace.
 constexpr std::uint32_t harmless_unshare =
     CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
 
 constexpr std::uint32_t query_personality = 0xffff'ffff;
-// setarch(8) and debuggers. Others make memory executable, or map the page at 0.
+// For setarch(8) and debuggers. Other flags make memory executable, or map the page at 0.
 constexpr std::uint32_t ordinary_personality =
     static_cast<std::uint32_t>(PER_LINUX32) | static_cast<std::uint32_t>(ADDR_NO_RANDOMIZE);
 
@@ -196,8 +198,8 @@ constexpr std::uint32_t type_bits = 0xf; // SOCK_TYPE_MASK of the kernel
 
 void add_unix_rules(std::vector<Rule>& rules, const FilterOptions& options) {
     const Condition unix_family = is(0, AF_UNIX);
-    // A datagram may name any socket file in each send. SOCK_RAW of this family is a datagram
-    // socket too (unix(7) does not say so; unix_create() does).
+    // A datagram socket may name any socket file in each send. SOCK_RAW of this family is a
+    // datagram socket too (unix(7) does not say so; unix_create() does).
     if (!options.allows_unix_datagrams) {
         rules.push_back({{unix_family, masked(1, ~type_flags, SOCK_STREAM)}, allow});
         rules.push_back({{unix_family, masked(1, ~type_flags, SOCK_SEQPACKET)}, allow});
@@ -219,14 +221,14 @@ void add_internet_rules(std::vector<Rule>& rules, const FilterOptions& options) 
     }
 }
 
-// Of socket(2) and socketpair(2).
+// Rules of socket(2) and socketpair(2).
 std::vector<Rule> socket_rules(const FilterOptions& options) {
     std::vector<Rule> rules;
     add_unix_rules(rules, options);
     add_internet_rules(rules, options);
-    // How the C library, Go and Node list interfaces.
+    // The C library, Go and Node list interfaces through this.
     rules.push_back({{is(0, AF_NETLINK), is(2, NETLINK_ROUTE)}, allow});
-    // As on a kernel without that family. Some of them (VSOCK, ALG) are in no namespace.
+    // The error of a kernel without that family. Some families (VSOCK, ALG) are in no namespace.
     rules.push_back({{}, fail_with(EAFNOSUPPORT)});
     return rules;
 }
@@ -246,7 +248,7 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
     all.push_back({calls::socket, socket_rules(options)});
     all.push_back({calls::socketpair, socket_rules(options)});
     all.push_back({calls::ioctl, ioctl_rules(options)});
-    // A lease on a file that may only be read holds up everybody else who opens it (fcntl(2)).
+    // A lease on a file that is only readable blocks every other program that opens it (fcntl(2)).
     all.push_back({calls::fcntl, {{{is(1, F_SETLEASE)}, fail_with(EPERM)}}});
     all.push_back({calls::clone, {{{has_any_of(0, new_namespaces)}, fail_with(EPERM)}}});
     all.push_back({calls::unshare, {{{has_any_of(0, ~harmless_unshare)}, fail_with(EPERM)}}});
@@ -254,7 +256,8 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
                    {{{is(0, query_personality)}, allow},
                     {{has_any_of(0, ~ordinary_personality)}, fail_with(EPERM)}}});
     all.push_back({calls::mbind, {{{has_any_of(5, MPOL_MF_MOVE_ALL)}, fail_with(EPERM)}}});
-    // A limit of CPU time kills: without a pid namespace only one's own limits, as process 0.
+    // A limit of CPU time can kill a process: without a pid namespace, a program may set only its
+    // own limits, as process 0.
     if (!options.has_own_processes)
         all.push_back({calls::prlimit64, {{{has_any_of(0, all_bits)}, fail_with(EPERM)}}});
     if (options.notifies_writes) {
@@ -264,8 +267,9 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
     return all;
 }
 
-// The assembler. Code is built from the inside out: each test is put in front of what it guards and
-// jumps over it, so there are no labels, and what does not match falls through to what follows.
+// The assembler. Code is built from the inside out: each test is put in front of the code that it
+// guards and jumps over it, so no labels are needed, and a call that does not match continues after
+// it.
 
 constexpr sock_filter statement(int code, std::uint32_t operand) {
     return {static_cast<std::uint16_t>(code), 0, 0, operand};
@@ -314,7 +318,7 @@ Code code_of(const Rule& rule) {
     return code;
 }
 
-// Expects the number of the call in the accumulator, and leaves it there for what follows.
+// Expects the number of the call in the accumulator, and leaves it there for the next test.
 Code for_call(int number, const Code& inner) {
     Code code = {jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, inner.size())};
     append(code, inner);
@@ -336,8 +340,8 @@ Code prologue(Architecture architecture) {
                  jump(BPF_JEQ, is_x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64, 1, 0),
                  finish(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
     if (!is_x86) return code;
-    // x32 has the same architecture and a bit in the number. All bits set is no x32 call: a tracer
-    // sets that to have a call skipped.
+    // x32 has the same architecture and a bit in the number. A number with all bits set is no x32
+    // call: a tracer sets it to skip a call.
     constexpr std::uint32_t x32_bit = 0x4000'0000;
     constexpr std::uint32_t skipped = 0xffff'ffff;
     append(code,

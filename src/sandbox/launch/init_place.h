@@ -1,12 +1,12 @@
-// Where execward-init is: one place, fixed when execward was built.
+// The path of execward-init, fixed when execward was built.
 #pragma once
 
 #include <string>
 
 namespace ew::sandbox {
 
-// Beside the executable in the directory that it was built in, if that is where this one runs; else
-// where it is installed. Nothing that a user or a client sets has a say in it.
+// Returns the path beside the executable if this executable runs from its build directory;
+// otherwise the installed path. No setting of a user or a client changes it.
 std::string init_place();
 
 } // namespace ew::sandbox

@@ -21,7 +21,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr std::size_t longest_complaint = 2048; // bytes of what bubblewrap said
+constexpr std::size_t longest_complaint = 2048; // bytes of bubblewrap's messages
 
 std::string_view step_name(std::uint32_t step) {
     switch (static_cast<wire::Step>(step)) {
@@ -68,7 +68,7 @@ bool is_of_machine(const wire::Record& record) {
            step == wire::Step::landlock || step == wire::Step::filter;
 }
 
-// What bubblewrap wrote where the program's output would have gone. The program has not run.
+// Returns the messages that bubblewrap wrote to the output of the program. The program has not run.
 std::string complaint_in(const os::Spawned& spawned) {
     const int fd = spawned.error ? spawned.error.get() : spawned.output.get();
     std::string text(longest_complaint, '\0');
@@ -82,15 +82,15 @@ std::string complaint_in(const os::Spawned& spawned) {
     return text;
 }
 
-// By what bubblewrap says when it does not find what it is to mount, or where (bind-mount.c,
-// bubblewrap.c of version 0.8).
+// Does bubblewrap's message say that a source or a place of a mount is missing? (bind-mount.c,
+// bubblewrap.c of version 0.8)
 bool is_about_what_is_gone(std::string_view complaint) {
     return complaint.find("No such file or directory") != std::string_view::npos ||
            complaint.find("in mount table") != std::string_view::npos ||
            complaint.find("Unable to remount destination") != std::string_view::npos;
 }
 
-// Texts that each end with a NUL.
+// Splits texts that each end with a NUL.
 std::vector<std::string> texts_of(std::string_view text) {
     std::vector<std::string> texts;
     while (!text.empty()) {
@@ -103,7 +103,7 @@ std::vector<std::string> texts_of(std::string_view text) {
 
 } // namespace
 
-// As it came from the socket.
+// A packet as received from the socket.
 struct Launch::Packet {
     wire::Record record = {};
     std::string text = {};
@@ -135,7 +135,7 @@ Result<void> Launch::open(const os::SpawnRequest& request) {
         return os::system_error("socketpair", errno);
     status_ = UniqueFd(pair[0]);
     child_status_ = UniqueFd(pair[1]);
-    // The kernel then adds to each packet who sent it, in our numbers (unix(7)).
+    // The kernel then adds the sender to each packet, with pids of our namespace (unix(7)).
     const int yes = 1;
     if (::setsockopt(status_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
         return os::system_error("SO_PASSCRED", errno);
@@ -171,10 +171,10 @@ std::optional<Launch::Outcome> Launch::outcome() {
     return outcome_;
 }
 
-// False: there is nothing more to take now.
+// Returns false if there is no packet now.
 bool Launch::take_packet() {
     Packet packet;
-    std::array<char, wire::longest_text> text; // of which most packets need little
+    std::array<char, wire::longest_text> text; // most packets need little of it
     std::array<iovec, 2> parts = {
         {{&packet.record, sizeof packet.record}, {text.data(), text.size()}}};
     alignas(cmsghdr) std::array<char, 256> control = {};
@@ -190,7 +190,7 @@ bool Launch::take_packet() {
         if (part->cmsg_level != SOL_SOCKET) continue;
         if (part->cmsg_type == SCM_RIGHTS) {
             int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(part), sizeof fd); // execward's own part sends one at most
+            std::memcpy(&fd, CMSG_DATA(part), sizeof fd); // our own processes send one at most
             packet.descriptor = UniqueFd(fd);
         }
         if (part->cmsg_type == SCM_CREDENTIALS) {
@@ -200,7 +200,8 @@ bool Launch::take_packet() {
         }
     }
     if (size > 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
-        // A descriptor was lost, and without it the sandbox cannot be kept up.
+        // The server ran out of descriptors and lost this one; without it the sandbox cannot be
+        // kept up.
         outcome_ = Outcome{Error{ErrorKind::spawn_failed,
                                  "the command was not run: the server has no descriptor left",
                                  "end other processes, or raise the limit of open files (ulimit "
@@ -209,7 +210,7 @@ bool Launch::take_packet() {
         return false;
     }
     if (size < static_cast<ssize_t>(sizeof packet.record)) {
-        outcome_ = conclude(); // the end, or nothing that we would have sent
+        outcome_ = conclude(); // the end, or a packet that our processes do not send
         return false;
     }
     packet.text.assign(text.data(),
@@ -219,9 +220,9 @@ bool Launch::take_packet() {
     return true;
 }
 
-// Comes twice: without a lock before the place is made, and then with it. A plan that was made
-// again holds its places again. Two locks of ours on one place would keep each other from taking it
-// away.
+// Arrives twice for each placeholder: without a lock before it is made, and then with the lock. A
+// second plan holds its placeholders again. Two of our own locks on one placeholder would keep each
+// other from removing it.
 void Launch::keep_placeholder(Packet& packet) {
     const auto held = std::ranges::find(placeholders_, packet.text, &Placeholder::path);
     if (held == placeholders_.end())
@@ -231,7 +232,7 @@ void Launch::keep_placeholder(Packet& packet) {
 }
 
 std::vector<Placeholder> Launch::take_placeholders() {
-    (void)outcome(); // what was sent before the end, and has not been looked at
+    (void)outcome(); // takes the packets that were sent before the end
     return std::move(placeholders_);
 }
 

@@ -1,7 +1,7 @@
-// Starting a program in a sandbox: a process is forked that plans (it may wait for the disk),
+// Starts a program in a sandbox. A forked process makes the plan (it may wait for the disk) and
 // becomes bubblewrap, which becomes execward-init, which puts the rest in force and runs the
-// program. Nothing here waits. The program runs only if everything that was asked for is in force;
-// what happened instead is told by outcome().
+// program. Nothing here waits. The program runs only if everything that the order asks for is in
+// force; otherwise outcome() reports the error.
 #pragma once
 
 #include "base/result.h"
@@ -25,8 +25,8 @@ struct LaunchOrder {
     Policy policy = {};
     Context context = {};
     Machine machine = {};
-    std::string journal = {}; // of placeholders; empty: none are made
-    int guarded = -1; // borrowed: what an earlier launch gave with take_guarded(); -1: nothing
+    std::string journal = {}; // directory of the placeholders; empty: none are made
+    int guarded = -1; // borrowed: the result of take_guarded() of an earlier launch; -1: none
 };
 
 class Launch {
@@ -35,30 +35,31 @@ public:
     Launch(const Launch&) = delete;
     Launch& operator=(const Launch&) = delete;
 
-    // Errors: sandbox_unavailable under Enforcement::require, naming what is missing; a NUL in an
-    // argument, no more descriptors or processes.
+    // Errors: sandbox_unavailable under Enforcement::require, with the missing guarantees; a NUL in
+    // an argument; no more descriptors or processes.
     static Result<std::unique_ptr<Launch>> begin(LaunchOrder order, pid_t server);
 
     // Readable when outcome() has something to do.
     int status() const { return status_.get(); }
 
-    // The process that is waited for (bubblewrap), and our ends of the program's descriptors.
+    // The process that the server waits for (bubblewrap), and our ends of the program's
+    // descriptors.
     os::Spawned& spawned() { return descriptors_.ours; }
 
     struct Outcome {
-        std::optional<Error> failure = {}; // absent: the program runs
-        // What was found about the machine says that it could have been done.
+        std::optional<Error> failure = {}; // nullopt: the program runs
+        // The findings about the machine say that this launch should have succeeded.
         bool contradicts_machine = false;
-        // Something was moved or removed between the plan and its mounts: another launch, with
-        // another plan, may succeed.
+        // A file was moved or removed between the plan and its mounts: another launch, with another
+        // plan, may succeed.
         bool is_passing = false;
     };
 
-    // Absent: not known yet.
+    // Returns nullopt if it is not known yet.
     std::optional<Outcome> outcome();
 
-    // After a successful outcome.
-    pid_t leader() const { return leader_; } // of the program, as we see it; its group's number too
+    // The pid of the program, as we see it, and of its group. 0 before a successful outcome.
+    pid_t leader() const { return leader_; }
 
     UniqueFd take_listener() { return std::move(listener_); }
 
@@ -66,18 +67,18 @@ public:
 
     const std::vector<std::string>& notes() const { return notes_; }
 
-    // How the program ended, in the words of wait(2). Absent: that was not told, as when it was
-    // killed with the whole sandbox.
+    // How the program ended, as in wait(2). Returns nullopt if that was not reported, as when it
+    // was killed with the whole sandbox.
     std::optional<int> wait_status();
 
-    // Mounts that keep the machine's devices as they are, for further launches. Empty: they were
-    // given, or are not needed.
+    // Mounts that keep the machine's devices as they are, for further launches. Empty if the order
+    // has given them or they are not needed.
     UniqueFd take_guarded() { return std::move(guarded_); }
 
-    // Where something stands in for what is missing, once it runs.
+    // The paths of the placeholders, once the program runs.
     std::vector<std::string> stand_ins() const;
 
-    // To be released once everything has ended.
+    // To be released when all processes of the sandbox have ended.
     std::vector<Placeholder> take_placeholders();
 
 private:
@@ -103,7 +104,7 @@ private:
     UniqueFd listener_;
     UniqueFd guarded_;
     bool is_applied_ = false;
-    std::optional<Error> failure_; // as far as it was told
+    std::optional<Error> failure_; // as reported by the child
     bool contradicts_machine_ = false;
     bool is_passing_ = false;
     std::optional<Outcome> outcome_;

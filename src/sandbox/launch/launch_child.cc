@@ -41,7 +41,7 @@ namespace {
 
 constexpr int arguments_fd = 7;
 
-// Everything else that the server has open is closed, before anything here can take time.
+// Closes all other descriptors of the server before any step here can take time.
 void take_descriptors(const ChildDescriptors& descriptors) {
     constexpr int out_of_the_way = 16;
     std::array<int, 3> stdio = {};
@@ -58,9 +58,9 @@ void take_descriptors(const ChildDescriptors& descriptors) {
     os::close_all_but({wire::status_fd, wire::end_fd, wire::lifeline_fd});
 }
 
-// A death signal (prctl(2)) is not passed on to children, and bubblewrap's second process waits for
-// the first before it asks for one of its own. So until execward-init closes the lifeline, the
-// kernel sends this to the whole group when the server's end is gone (F_SETSIG in fcntl(2)).
+// Children do not inherit a death signal (prctl(2)), and bubblewrap's second process waits for the
+// first before it sets one of its own. So until execward-init closes the lifeline, the kernel sends
+// this signal to the whole group when the server's end is closed (F_SETSIG in fcntl(2)).
 void hold_on_to_the_server() {
     (void)::fcntl(wire::lifeline_fd, F_SETOWN, -::getpgrp());
     (void)::fcntl(wire::lifeline_fd, F_SETSIG, SIGKILL);
@@ -75,8 +75,8 @@ void reset_signals() {
         (void)::signal(signal, SIG_DFL);
 }
 
-// The mark of the process (os/cookie.h) is wanted on everything from here on; what else was asked
-// for is for the command alone.
+// All processes from here on must carry the mark (os/cookie.h); the other limits are for the
+// command alone.
 void take_mark(std::vector<os::ChildLimit>& limits) {
     std::erase_if(limits, [](const os::ChildLimit& limit) {
         return limit.resource == RLIMIT_RTTIME && ::setrlimit(RLIMIT_RTTIME, &limit.limit) == 0;
@@ -92,7 +92,7 @@ void put_at(int place, const std::string& content, bool is_sealed) {
     constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
     if (is_sealed && ::fcntl(fd, F_ADD_SEALS, seals) != 0)
         refuse(os::system_error("seal the sandbox's orders", errno));
-    if (fd == place) { // it stays open over exec, as a copy would
+    if (fd == place) { // stays open over exec, as a copy would
         (void)::fcntl(fd, F_SETFD, 0);
         return;
     }
@@ -123,10 +123,10 @@ void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan)
     }
     order.writable = plan.writable;
     order.device_writable = {"/dev"};
-    if (!launch.machine.has_mounts) { // what would be the command's own is the machine's
+    if (!launch.machine.has_mounts) { // the directories are the machine's, not the command's own
         for (const Mount& mount : plan.mounts)
             if (is_own(mount)) std::erase(order.writable, mount.path);
-        // Disks and what other programs share lie beside these in the machine's own /dev.
+        // The machine's own /dev also contains disks and devices that other programs share.
         order.device_writable = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                  "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
         return;
@@ -157,7 +157,7 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     options.allows_internet = launch.policy.network == Network::enabled ||
                               (machine.has_mounts && machine.has_network_namespace);
     options.has_own_processes = machine.has_mounts;
-    options.allows_owner_changes = machine.has_mounts; // Landlock does not see them
+    options.allows_owner_changes = machine.has_mounts; // Landlock does not guard them
     options.notifies_connect = machine.has_notify;
     options.notifies_writes = machine.has_notify && launch.policy.reports_writes;
     order.filter = make_filter(own_architecture, options);
@@ -172,15 +172,15 @@ std::string terminated(const std::vector<std::string>& arguments) {
     return text;
 }
 
-// expect_mounts() has opened it, to know it again.
+// expect_mounts() has opened it to record its identity.
 bool is_known(const Mount& mount) {
     return mount.kind == Mount::Kind::writable || mount.kind == Mount::Kind::device ||
            mount.kind == Mount::Kind::read_only;
 }
 
-// What bubblewrap mounts over.
+// Checks that the mount points exist.
 Result<void> find_mount_points(const Plan& plan) {
-    std::string_view own = ""; // in what is the command's own, bubblewrap makes what it needs
+    std::string_view own = ""; // a directory in which bubblewrap makes the mount points
     for (const Mount& mount : plan.mounts) {
         const bool is_made = !plan.reads_root || (!own.empty() && is_below(mount.path, own));
         const bool is_link = mount.kind == Mount::Kind::link;
@@ -194,7 +194,7 @@ Result<void> find_mount_points(const Plan& plan) {
     return {};
 }
 
-// Errors: something has changed since the plan was made.
+// Errors: a path has changed since the plan was made.
 Result<InitOrder> carry_out(const LaunchOrder& launch, const Plan& plan) {
     if (launch.machine.has_mounts) TRY(make_placeholders(plan, launch.journal));
     InitOrder order = order_for(launch, plan);
@@ -204,7 +204,7 @@ Result<InitOrder> carry_out(const LaunchOrder& launch, const Plan& plan) {
     return order;
 }
 
-// Empty, or why the machine's devices cannot be kept as they are.
+// Returns an empty string, or why the machine's devices cannot be kept as they are.
 std::string guard(const LaunchOrder& launch, bool is_guarded) {
     if (!launch.machine.has_mounts || ::geteuid() != 0) return {};
     Result<void> done = is_guarded ? Result<void>() : guard_devices();
@@ -219,8 +219,8 @@ std::string guard(const LaunchOrder& launch, bool is_guarded) {
     return std::move(done.error().message);
 }
 
-// In the sandbox root has no capabilities, and bubblewrap has none over files of others. What they
-// alone could reach is not to be planned with: it would be in vain.
+// In the sandbox root has no capabilities, and bubblewrap has none over files of other users. The
+// plan must not count on files that can be reached only with these capabilities.
 Result<Plan> plan_as_inside(const LaunchOrder& launch) {
     const bool is_changed = launch.machine.has_mounts && os::set_file_capabilities(false);
     Result<Plan> plan = make_plan(launch.policy, launch.context);
@@ -248,12 +248,12 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
     return std::move(*plan);
 }
 
-// What the plan has found may be the placeholder of another start, which goes with it, or something
-// that a program moves: then there is another plan to be made. The placeholders of the first stay
-// until the end.
+// The plan may have found a placeholder of another start, which that start removes, or a file that
+// a program moves: then another plan is needed. The placeholders of the first plan stay until the
+// end.
 std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
     constexpr int most_plans = 4;
-    constexpr Millis longest{10'000}; // of all; who is slower need not try again
+    constexpr Millis longest{10'000}; // for all plans; after a longer time another try is useless
     const std::string unguarded = guard(launch, is_guarded);
     const TimePoint begun = clock_now();
     for (int count = 1;; ++count) {
@@ -265,7 +265,8 @@ std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
 }
 
 void put_arguments(const Plan& plan, const Machine& machine) {
-    // bubblewrap takes no more (MAX_ARGS in its source), those on its command line among them.
+    // bubblewrap's limit (MAX_ARGS in its source), which includes the arguments on its command
+    // line.
     constexpr std::size_t most = 9000 - 8;
     const std::vector<std::string> arguments = bubblewrap_arguments(plan, machine);
     if (arguments.size() > most)
@@ -277,9 +278,9 @@ void put_arguments(const Plan& plan, const Machine& machine) {
     put_at(arguments_fd, terminated(arguments), false);
 }
 
-// bubblewrap is a dynamic program, so the command's environment must not reach it: LD_PRELOAD in it
-// would run before there is a sandbox. Its arguments travel in memory, since what `ps` shows of a
-// policy is nobody's business and there is a limit to the length of an argument list.
+// bubblewrap is linked dynamically, so the command's environment must not reach it: LD_PRELOAD
+// would run before there is a sandbox. Its arguments travel in memory, since `ps` must not show a
+// policy to others and the length of an argument list is limited.
 [[noreturn]] void execute(const Machine& machine) {
     char* const no_environment[] = {nullptr};
     std::array<std::string, 5> words = {machine.bubblewrap, "--args", std::to_string(arguments_fd),
@@ -300,7 +301,7 @@ void put_arguments(const Plan& plan, const Machine& machine) {
             "reinstall it; execward doctor tells what is missing"});
 }
 
-// What is executed here unconfined: nothing that is confined may put something in its place.
+// These programs are executed unconfined: no confined program may replace them.
 void name_own_programs(LaunchOrder& launch) {
     launch.context.read_only = {init_place(), launch.machine.bubblewrap,
                                 os::real_path("/proc/self/exe").value_or("")};
@@ -308,7 +309,7 @@ void name_own_programs(LaunchOrder& launch) {
     if (home != nullptr) launch.context.home = home;
 }
 
-// The same mistake is the same error with and without a sandbox.
+// A missing directory gives the same error with and without a sandbox.
 void check_directory(const os::SpawnRequest& request) {
     struct stat status = {};
     const bool is_there = ::stat(request.directory.c_str(), &status) == 0;
@@ -325,7 +326,7 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
     hold_on_to_the_server();
-    (void)::chdir("/"); // the server's directory is not the sandbox's business
+    (void)::chdir("/"); // the sandbox must not keep the server's directory
     LaunchOrder launch = order;
     take_mark(launch.request.limits);
     check_directory(launch.request);

@@ -1,4 +1,4 @@
-// The other half of a launch: what the forked process does until it is bubblewrap. It has one
+// The child's half of a launch: the work of the forked process until it is bubblewrap. It has one
 // thread and memory of its own, so it may allocate and wait.
 #pragma once
 
@@ -9,13 +9,13 @@
 namespace ew::sandbox {
 
 struct ChildDescriptors {
-    const int* stdio = nullptr; // three, which become 0, 1 and 2
+    const int* stdio = nullptr; // three descriptors, which become 0, 1 and 2
     int status = -1;
     int end = -1;
-    int lifeline = -1; // a pipe that the server holds the other end of
+    int lifeline = -1; // a pipe whose other end the server holds
 };
 
-// What goes wrong is told through `status`. Never returns.
+// Reports errors through `status`. Never returns.
 [[noreturn]] void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
                                pid_t server);
 

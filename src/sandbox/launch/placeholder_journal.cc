@@ -19,8 +19,8 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::size_t longest_record = 8192;
-constexpr Millis patience{5000}; // for a lock, which others hold for a moment only
-constexpr int most_tries = 200;  // to lock an entry that others remove
+constexpr Millis patience{5000}; // for a lock, which other servers hold only for a moment
+constexpr int most_tries = 200;  // to lock an entry that other servers remove
 
 // "device inode\n", the path, a NUL, and for a file an '=' and its content.
 std::string encode(const PlaceholderRecord& record) {
@@ -88,7 +88,8 @@ Result<JournalEntry> JournalEntry::open(const std::string& journal, const std::s
 
 bool JournalEntry::write(const PlaceholderRecord& record) const {
     const std::string text = encode(record);
-    // Killed between the two, it still says where something may be.
+    // If the process is killed between the two calls, the entry still names the path of a possible
+    // placeholder.
     return text.size() <= longest_record &&
            ::pwrite(file_.get(), text.data(), text.size(), 0) ==
                static_cast<ssize_t>(text.size()) &&

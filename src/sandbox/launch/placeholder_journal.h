@@ -1,5 +1,5 @@
 // The journal of placeholders (placeholders.h): a directory with one small file for each path,
-// which names what was made there by us.
+// which identifies the placeholder that we made there.
 #pragma once
 
 #include "base/result.h"
@@ -18,30 +18,30 @@ struct PlaceholderRecord {
     dev_t device = 0;
     ino_t inode = 0;
     std::string path = {};
-    std::optional<std::string> content = {}; // of a file; nullopt: a directory
+    std::optional<std::string> content = {}; // of a file; nullopt for a directory
 
     bool is(const struct stat& status) const;
 };
 
-// The record in an open file of the journal. Returns nullopt if it holds none.
+// Reads the record in an open file of the journal. Returns nullopt if it holds none.
 std::optional<PlaceholderRecord> read_record(int file);
 
-// Makes the directory and those above it. If that fails, JournalEntry::open() tells.
+// Makes the directory and those above it. If that fails, JournalEntry::open() reports it.
 void make_journal(const std::string& journal);
 
-// One file of the journal, locked against everybody else who works on the same path.
+// One file of the journal, locked against all other processes that work on the same path.
 class JournalEntry {
 public:
     static std::string name_for(const std::string& path);
 
-    // Errors: a lock of somebody else on it that does not go away.
+    // Errors: another process keeps its lock on the entry.
     static Result<JournalEntry> open(const std::string& journal, const std::string& name,
                                      int flags);
 
     std::optional<PlaceholderRecord> record() const { return read_record(file_.get()); }
 
     bool write(const PlaceholderRecord& record) const;
-    void remove() const; // if it fails, a later sweep does it
+    void remove() const; // if this fails, a later sweep removes it
 
 private:
     JournalEntry() = default;
@@ -53,7 +53,7 @@ private:
 // Returns nullopt if the file has more than `most` bytes or cannot be read.
 std::optional<std::string> read_all(int file, std::size_t most);
 
-// Is what is open what has the name in the directory?
+// Is the open file the one that has the name in the directory?
 bool is_same_file(int file, int directory, const std::string& name);
 
 } // namespace ew::sandbox

@@ -26,17 +26,17 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr std::size_t longest_content = 64; // bytes of a file that stands in
-constexpr Millis patience{5000};            // for a lock, which others hold for a moment only
-constexpr int most_exchanges = 8;           // of a place by others while it is being locked
+constexpr std::size_t longest_content = 64; // bytes of a placeholder file
+constexpr Millis patience{5000};  // for a lock, which other servers hold only for a moment
+constexpr int most_exchanges = 8; // by other servers, while a placeholder is being locked
 
-// Where a place is: its directory, opened without following links, since what others may write can
-// have been exchanged for one at any time.
+// The position of a placeholder: its directory, opened without following links, since other
+// programs that may write there can exchange it for a link at any time.
 struct Spot {
     UniqueFd directory;
     std::string name;
 
-    // Empty, with errno: its directory is not there any more.
+    // Returns an empty descriptor, with errno, if the directory does not exist any more.
     static Spot at(const std::string& path) {
         return {open_without_links(parent_of(path), O_PATH | O_DIRECTORY),
                 path.substr(path.rfind('/') + 1)};
@@ -58,7 +58,7 @@ struct Spot {
 bool is_untouched(const PlaceholderRecord& record, int place) {
     struct stat status = {};
     if (::fstat(place, &status) != 0 || !record.is(status)) return false;
-    if (!record.content) return true; // rmdir(2) removes only what is empty
+    if (!record.content) return true; // rmdir(2) removes only an empty directory
     const std::optional<std::string> content = read_all(place, longest_content);
     return content && *content == *record.content && status.st_nlink == 1;
 }
@@ -80,14 +80,15 @@ Error cannot_make(const std::string& path, int error) {
     return os::system_error(fmt::format("make {}", core::shortened(path)), error);
 }
 
-// What is being made has another name until it is noted, so that nothing that was made is ever
-// unknown: one for each path and journal, which tells it from what others have made.
+// A placeholder has another name until the journal records it, so that the journal knows all
+// placeholders that exist. This name depends on the path and the journal, which distinguishes it
+// from files of other programs.
 std::string first_name(const std::string& journal, const std::string& path) {
     constexpr std::size_t length = 24;
     return ".execward-" + core::sha256(fmt::format("{}\n{}", journal, path)).substr(0, length);
 }
 
-// Errors: something has its name already, or it cannot have one.
+// Errors: the name is taken, or cannot be given.
 Result<void> give_name(const PlaceholderRecord& record, const Spot& from) {
     const int directory = from.directory.get();
     const char* const old = from.name.c_str();
@@ -114,13 +115,13 @@ UniqueFd make_at(const PlaceholderRecord& record, const Spot& spot) {
     return place && write_whole(place.get(), *record.content) ? std::move(place) : UniqueFd{};
 }
 
-// Makes it under its first name, notes it, and gives it the name of its path.
+// Makes it under its first name, records it, and renames it to its path.
 Result<UniqueFd> make_noted(const JournalEntry& entry, const PlaceholderRecord& record, Spot spot,
                             const std::string& journal) {
     const bool is_file = record.content.has_value();
     spot.name = first_name(journal, record.path);
     if (!entry.write(record)) return cannot_make(record.path, errno);
-    (void)spot.remove(is_file); // what a start that was killed may have left
+    (void)spot.remove(is_file); // a remainder of a start that was killed
     UniqueFd place = make_at(record, spot);
     if (!place || !note(entry, record, place.get())) {
         Error error = cannot_make(record.path, errno);
@@ -129,12 +130,12 @@ Result<UniqueFd> make_noted(const JournalEntry& entry, const PlaceholderRecord& 
     }
     Result<void> named = give_name(record, spot);
     if (named) return place;
-    (void)spot.remove(is_file); // nobody has used it
+    (void)spot.remove(is_file); // no process has used it
     return std::move(named.error());
 }
 
-// The file appears with its content and already noted, where the file system has files without a
-// name (open(2), O_TMPFILE). Empty: not so here.
+// The file appears complete and already recorded if the file system supports files without a name
+// (open(2), O_TMPFILE). Returns an empty descriptor if it does not.
 UniqueFd make_unnamed(const JournalEntry& entry, const PlaceholderRecord& record,
                       const Spot& spot) {
     const int directory = spot.directory.get();
@@ -145,10 +146,11 @@ UniqueFd make_unnamed(const JournalEntry& entry, const PlaceholderRecord& record
     const std::string self = fmt::format("/proc/self/fd/{}", place.get());
     if (::linkat(AT_FDCWD, self.c_str(), directory, spot.name.c_str(), AT_SYMLINK_FOLLOW) != 0)
         return {};
-    return spot.open(true); // one that knows where it is: see spot_of()
+    return spot.open(true); // a descriptor that knows its path: see spot_of()
 }
 
-// What there is, or a new one. Empty: something else is there, which is not for us.
+// Opens the existing file or makes a new one. Returns an empty descriptor if the path holds a file
+// that is not ours to use.
 Result<UniqueFd> open_or_make(const JournalEntry& entry, const PlaceholderRecord& record,
                               const std::string& journal) {
     Spot spot = Spot::at(record.path);
@@ -158,7 +160,7 @@ Result<UniqueFd> open_or_make(const JournalEntry& entry, const PlaceholderRecord
         const std::optional<PlaceholderRecord> known = entry.record();
         if (!known || !known->is(status)) entry.remove(); // not ours
         UniqueFd place = spot.open(record.content.has_value());
-        if (!place && errno == ENOENT) return cannot_make(record.path, ENOENT); // gone meanwhile
+        if (!place && errno == ENOENT) return cannot_make(record.path, ENOENT); // removed meanwhile
         return place;
     }
     if (record.content) {
@@ -196,7 +198,7 @@ Result<Placeholder> hold_place(PlaceholderRecord record, const std::string& jour
         "run it again"};
 }
 
-// Is all that is in the directory placeholders? `path` is what it was called when they were made.
+// Does the directory contain only placeholders? `path` was its path when they were made.
 bool holds_only_ours(int fd, const std::string& path, const std::string& journal) {
     const int copy = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (copy < 0) return false;
@@ -214,8 +216,8 @@ bool holds_only_ours(int fd, const std::string& path, const std::string& journal
     return true;
 }
 
-// The directory that it lies in may have been moved, or it itself; what is open tells where it is
-// (proc(5), /proc/PID/fd).
+// The placeholder or the directory that it lies in may have been moved; the open descriptor gives
+// the present path (proc(5), /proc/PID/fd).
 Spot spot_of(int place, const std::string& otherwise) {
     const std::string path = os::link_target(fmt::format("/proc/self/fd/{}", place)).value_or("");
     Spot spot = path.starts_with('/') ? Spot::at(path) : Spot{};
@@ -223,12 +225,12 @@ Spot spot_of(int place, const std::string& otherwise) {
     return is_there ? std::move(spot) : Spot::at(otherwise);
 }
 
-// The entry is locked. Removes the place if it is still ours and nobody holds it; keeps the entry
-// only where somebody does, or where a placeholder is in it.
+// The entry must be locked. Removes the placeholder if it is still ours and no process holds it;
+// keeps the entry only if a process holds it, or if it contains a placeholder.
 void remove_unheld(const JournalEntry& entry, const PlaceholderRecord& record, int place,
                    const Spot& spot, const std::string& journal) {
     if (!spot.directory || !is_untouched(record, place) || !spot.has(place)) return entry.remove();
-    if (::flock(place, LOCK_EX | LOCK_NB) != 0) return; // the last holder does it
+    if (::flock(place, LOCK_EX | LOCK_NB) != 0) return; // the last holder removes it
     const int result = spot.remove(record.content.has_value());
     const int error = result == 0 ? 0 : errno;
     const bool is_filled = error == ENOTEMPTY || error == EEXIST;
@@ -236,7 +238,7 @@ void remove_unheld(const JournalEntry& entry, const PlaceholderRecord& record, i
     if (result == 0 || is_filled || error == ENOENT) entry.remove();
 }
 
-// What a start that was killed was about to give its name to.
+// Removes a placeholder that a killed start had made but not yet renamed.
 void remove_unfinished(const PlaceholderRecord& record, const Spot& beside,
                        const std::string& journal) {
     const int error = errno;
@@ -245,8 +247,8 @@ void remove_unfinished(const PlaceholderRecord& record, const Spot& beside,
     errno = error;
 }
 
-// `place`: the open placeholder, or what may be it; empty: whatever is at the path of the entry.
-// Returns the directory that it was in, if that is known.
+// `place` is the open placeholder or a candidate for it; if it is empty, the path of the entry
+// counts. Returns the directory that it was in, if known.
 UniqueFd clear(const std::string& journal, const std::string& name, UniqueFd place) {
     Result<JournalEntry> entry = JournalEntry::open(journal, name, 0);
     if (!entry) return {}; // not ours
@@ -288,7 +290,7 @@ Result<Placeholder> hold_file(const std::string& path, const std::string& conten
 void release(Placeholder placeholder, const std::string& journal) {
     std::string path = std::move(placeholder.path);
     UniqueFd above = clear(journal, JournalEntry::name_for(path), std::move(placeholder.lock));
-    // An outer one may have been released before, when it was not empty yet.
+    // An outer placeholder may have been released before, when it was not empty yet.
     for (path = parent_of(path); path != "/"; path = parent_of(path)) {
         const std::string name = JournalEntry::name_for(path);
         if (::access(joined(journal, name).c_str(), F_OK) != 0) return;

@@ -25,14 +25,15 @@ Error not_held(Error error) {
             "directory"};
 }
 
-// Told before it is made: who is killed before the hand-over leaves it to the server all the same.
+// Sent before the placeholder is made: if this process is killed before the hand-over, the server
+// still knows the path.
 void announce(const std::string& path) {
     wire::Record record;
     record.kind = wire::RecordKind::placeholder;
     send(record, path);
 }
 
-// The server keeps it locked from now on, and takes it away when all has ended.
+// The server keeps it locked from now on, and removes it when all processes have ended.
 Result<void> hand_over(Result<Placeholder> placeholder) {
     if (!placeholder) return not_held(std::move(placeholder.error()));
     if (!placeholder->lock) return {};
@@ -42,7 +43,7 @@ Result<void> hand_over(Result<Placeholder> placeholder) {
     return {};
 }
 
-// What is there already cannot be noted then, and need not be.
+// Existing placeholders cannot be recorded without a journal, and need not be.
 void do_without_journal(const Plan& plan) {
     const bool is_complete =
         std::ranges::all_of(plan.placeholders, exists_without_links) &&
@@ -56,7 +57,7 @@ void do_without_journal(const Plan& plan) {
             "set HOME or XDG_STATE_HOME"});
 }
 
-// Each is a descriptor of the server while the command runs.
+// The server holds a descriptor for each placeholder while the command runs.
 void limit_placeholders(const Plan& plan) {
     constexpr std::size_t most = 128;
     const std::size_t count = plan.placeholders.size() + plan.placeholder_files.size();

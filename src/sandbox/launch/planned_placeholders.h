@@ -10,7 +10,7 @@
 namespace ew::sandbox {
 
 // Refuses the launch if there are too many, or if there is no journal for one that is missing.
-// Errors: something has changed since the plan was made.
+// Errors: a path has changed since the plan was made.
 Result<void> make_placeholders(const Plan& plan, const std::string& journal);
 
 } // namespace ew::sandbox

@@ -1,4 +1,4 @@
-// What a process on its way into a sandbox tells the server (init/wire.h).
+// Reports of a process on its way into a sandbox to the server (init/wire.h).
 #pragma once
 
 #include "base/result.h"
@@ -8,13 +8,14 @@
 
 namespace ew::sandbox {
 
-// Nothing was run. The exit status is never taken for the command's: see Launch.
+// Ends this process without running the command. Its exit status is never taken for the command's:
+// see Launch.
 [[noreturn]] void leave();
 
-// Tells why nothing is run, and leaves.
+// Reports why the command is not run, and leaves.
 [[noreturn]] void refuse(const Error& error);
 
-// Best effort: if it cannot be sent, the end without `applied` says that nothing was run.
+// Best effort: if it cannot be sent, an end without `applied` means that the command was not run.
 void send(wire::Record record, std::string_view text, int descriptor = -1);
 
 } // namespace ew::sandbox

@@ -1,5 +1,5 @@
 // Numbers of the system calls that the filter and the supervisor name, on both architectures.
-// Written down here because the headers of a distribution may be older than its kernel. Source: the
+// Defined here because the headers of a distribution may be older than its kernel. Source: the
 // kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
 #pragma once
 
@@ -12,8 +12,8 @@ namespace ew::sandbox {
 
 struct SystemCall {
     std::string_view name;
-    int x86_64;  // no_number: there is none
-    int aarch64; // no_number: there is none
+    int x86_64;  // or no_number
+    int aarch64; // or no_number
 
     constexpr int number(Architecture architecture) const {
         return architecture == Architecture::x86_64 ? x86_64 : aarch64;

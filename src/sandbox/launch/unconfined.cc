@@ -42,7 +42,7 @@ void prepare(const InitOrder& order) {
     if (::chdir(order.directory.c_str()) != 0) fail(wire::Step::directory, errno);
 }
 
-// Where the kernel does not know what to do with a file, a shell does, as in execvp(3). Returns
+// If the kernel does not know the format of a file, a shell runs it, as in execvp(3). Returns
 // errno.
 int execute_with_shell(const std::string& program, std::vector<char*> argv,
                        char* const* environment) {
