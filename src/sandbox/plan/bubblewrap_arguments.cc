@@ -31,18 +31,18 @@ void add_namespaces(Arguments& to, const Plan& plan, const Machine& machine) {
     put(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
 }
 
-// For a process with user id 0 the files below these belong to itself, with or without
-// capabilities; the settings of the kernel are not in any namespace. A process of the sandbox is
-// known by its number or by these names, and they stay as they are.
+// Is it an entry of /proc about processes? For user id 0 the files below these entries belong to
+// the process itself, with or without capabilities; the settings of the kernel are in no namespace.
+// A process of the sandbox is reached by its number or by these names, which stay as they are.
 bool is_about_processes(std::string_view name) {
     constexpr std::array<std::string_view, 4> names = {"self", "thread-self", "net", "mounts"};
     return std::ranges::find(names, name) != names.end() ||
            std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Entries of /proc that are about the whole machine: what somebody may write, and what not
-// everybody may read, since modes are one for all instances of /proc and root owns them. Files that
-// everybody may read and nobody write are left out: each mount makes a start slower.
+// Entries of /proc about the whole machine that a user may write or that not every user may read:
+// root owns them, and their modes are the same in all instances of /proc. Entries that everybody
+// may read and nobody may write are left out, since each mount makes a start slower.
 std::vector<std::string> entries_of_the_machine() {
     std::vector<std::string> result;
     const os::Directory proc = os::open_directory("/proc");
@@ -62,21 +62,21 @@ std::vector<std::string> entries_of_the_machine() {
     return result;
 }
 
-// Without a /proc of its own the machine's is shown, read-only, since there are programs that
-// cannot do without; that other processes are hidden is not promised then (given_by in machine.h).
+// Without a /proc of its own the sandbox shows the machine's, read-only, since some programs need
+// one. Then the guarantee that other processes are hidden is not given (given_by in machine.h).
 void add_proc(Arguments& to, const Machine& machine) {
     if (!machine.has_proc) return put(to, {"--ro-bind", "/proc", "/proc"});
     put(to, {"--proc", "/proc"});
-    // A namespace of its own may lack what the machine's /proc has, and the other way round. Of
-    // "try" only a missing source is forgiven, so what the inner /proc lacks must not be named:
-    // the first process namespace differs in nothing but the processes.
+    // A /proc in a new namespace may lack entries of the machine's /proc, and the other way round.
+    // The "try" options accept only a missing source, so an entry that the inner /proc lacks must
+    // not be named. The first pid namespace differs only in the processes.
     if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
     for (const std::string& path : entries_of_the_machine())
         put(to, {"--ro-bind-try", path, path});
 }
 
-// Bytes for each directory of the command's own. It is memory: without a limit one may take half
-// of the machine's (tmpfs(5)).
+// Bytes for each directory of the command's own. The directory is in memory: without a limit it may
+// take half of the machine's (tmpfs(5)).
 std::uint64_t most_in_own_directory() {
     constexpr std::uint64_t most = std::uint64_t{2} << 30;
     const long pages = ::sysconf(_SC_PHYS_PAGES);
@@ -100,7 +100,7 @@ public:
         case Mount::Kind::writable: return put(to_, {"--bind", mount.path, mount.path});
         case Mount::Kind::device: return put(to_, {"--dev-bind", mount.path, mount.path});
         case Mount::Kind::read_only: return put(to_, {"--ro-bind", mount.path, mount.path});
-        case Mount::Kind::hidden: // what is opened again below it has to be reached through it
+        case Mount::Kind::hidden: // entries below it that are visible again are reached through it
             return put(to_, {"--perms", has_children ? "0111" : "0000", "--tmpfs", mount.path});
         case Mount::Kind::hidden_file: // bubblewrap mounts without devices, so it cannot be opened
             return put(to_, {"--ro-bind", "/dev/null", mount.path});
@@ -117,10 +117,10 @@ private:
     }
 
     Arguments& to_;
-    std::string size_; // empty: as bubblewrap makes it
+    std::string size_; // empty: bubblewrap's default
 };
 
-// Once all in them is there.
+// Makes the sandbox's own directories read-only once they are complete.
 void close_own(Arguments& to, const Plan& plan) {
     put(to, {"--remount-ro", "/dev"});
     for (const Mount& mount : plan.mounts)
@@ -139,7 +139,8 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
         put(to, {is_writable ? "--bind" : "--ro-bind", "/", "/"});
         if (is_writable) {
             ++next;
-            // Settings of the kernel too, some of which run a program outside (cgroups(7)).
+            // These are settings of the kernel too; some of them run a program outside
+            // (cgroups(7)).
             put(to, {"--ro-bind-try", "/sys", "/sys"});
         }
     }
@@ -147,7 +148,7 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
     add_proc(to, machine);
 
     MountArguments mounts(to, plan, machine);
-    // A hidden directory is made read-only once the places of everything below it have been made.
+    // A hidden directory becomes read-only once all mount points below it have been made.
     std::vector<std::string_view> open;
     const auto close_until = [&](std::string_view path) {
         while (!open.empty() && !is_below(path, open.back())) {
@@ -162,7 +163,7 @@ std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& m
         mounts.add(*next, has_children);
         if (next->kind == Mount::Kind::hidden) open.push_back(next->path);
     }
-    close_until("/"); // nothing is below itself, so all are closed
+    close_until("/"); // no path is below itself, so this closes all
     put(to, {"--ro-bind", machine.init, init_path});
     if (plan.keeps_writes) close_own(to, plan);
     if (!plan.reads_root) put(to, {"--remount-ro", "/"});

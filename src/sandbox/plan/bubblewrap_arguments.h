@@ -10,8 +10,8 @@
 
 namespace ew::sandbox {
 
-// The arguments of bubblewrap before "--", for exactly this plan on this machine. The command and
-// its directory are told to execward-init, which is put at init_path inside.
+// Returns the arguments of bubblewrap before "--", for this plan on this machine. The order to
+// execward-init names the command and its directory; execward-init is at init_path inside.
 constexpr std::string_view init_path = "/dev/execward-init";
 std::vector<std::string> bubblewrap_arguments(const Plan& plan, const Machine& machine);
 

@@ -88,8 +88,8 @@ bool is_all_writable(const InitOrder& order) {
     });
 }
 
-// Where nothing is mounted, it is what Landlock gives rights to that has to be the same. It leaves
-// out what is missing, and so may we: later there could be a link.
+// Without mounts, the paths that Landlock opens must be the same files. Landlock skips a missing
+// path, so it is removed here: a link could appear there later.
 Result<void> add_writable(InitOrder& order) {
     std::vector<std::string> present;
     for (std::string& path : order.writable) {

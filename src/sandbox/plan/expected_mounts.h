@@ -1,6 +1,6 @@
-// What execward-init has to find in the sandbox, as it is outside now: between a look at a path and
-// mount(2), which takes a path too, another program that may write there can exchange a directory
-// for a link. So the places are known by device and inode from here on.
+// The files that execward-init must find in the sandbox, as they are outside now. Between a look at
+// a path and mount(2), which takes a path too, another program that may write there can exchange a
+// directory for a link. So from here on the files are identified by device and inode.
 #pragma once
 
 #include "base/result.h"
@@ -10,8 +10,8 @@
 
 namespace ew::sandbox {
 
-// Once the placeholders of the plan have been made. `order.writable` has to be complete.
-// Errors: sandbox_unavailable: something is not where the plan has found it.
+// To be called when the placeholders of the plan have been made and `order.writable` is complete.
+// Errors: sandbox_unavailable: a path is not what the plan has found.
 Result<void> expect_mounts(const Plan& plan, const Machine& machine, InitOrder& order);
 
 } // namespace ew::sandbox

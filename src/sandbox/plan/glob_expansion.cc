@@ -15,7 +15,7 @@ namespace ew::sandbox {
 
 namespace {
 
-// One directory to look into, with the places in the pattern at which its names may go on.
+// One directory to search, with the positions in the pattern at which its names may continue.
 struct Visit {
     std::string path;
     std::set<std::size_t> at;
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    // "**" may stand for nothing.
+    // "**" may match no component.
     std::set<std::size_t> with_skipped(std::set<std::size_t> at) const {
         for (const std::size_t place : std::set<std::size_t>(at))
             if (place < parts_.size() && parts_[place] == any_depth) at.insert(place + 1);
@@ -62,7 +62,7 @@ private:
         }
     }
 
-    // False: a bound was reached.
+    // Returns false if a bound was reached.
     bool take(const Visit& visit, std::string_view name, unsigned char type) {
         std::set<std::size_t> next;
         for (const std::size_t place : visit.at) {

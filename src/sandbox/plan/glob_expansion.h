@@ -1,4 +1,4 @@
-// Which files a pattern stands for at this moment: the search below its directory.
+// Finds the files that match a pattern now, below its directory.
 #pragma once
 
 #include "sandbox/policy/glob.h"
@@ -12,18 +12,18 @@
 namespace ew::sandbox {
 
 struct GlobBounds {
-    std::optional<std::uint64_t> depth = {}; // directories below the base; absent: any
-    std::size_t directories = 100'000;       // that are looked into
+    std::optional<std::uint64_t> depth = {}; // directories below the base; nullopt: any number
+    std::size_t directories = 100'000;       // that are searched
     std::size_t matches = 1'024;             // each is a mount, or several
 };
 
 struct Expansion {
-    std::vector<std::string> paths = {}; // of files, directories and links; not below other ones
+    std::vector<std::string> paths = {}; // of files, directories and links; none is below another
     bool is_complete = true;             // false: a bound (but not the depth) was reached
 };
 
-// What exists below `base` (absolute) and matches. No link is followed, and below a match nothing
-// is looked for.
+// Returns the existing paths below `base` (absolute) that match. It follows no link, and does not
+// search below a match.
 Expansion expand(const std::string& base, const std::vector<std::string>& parts,
                  const GlobBounds& bounds);
 

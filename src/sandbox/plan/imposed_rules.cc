@@ -16,8 +16,9 @@ namespace {
 
 using State = PathRule::State;
 
-// What is named below it stays the machine's, as do the workspace and the directory of the
-// command; if one of these is /tmp itself, then only where the policy grants it.
+// Paths below /tmp that a rule names stay the machine's, as do the workspace and the directory of
+// the command. If the workspace or that directory is /tmp itself, it stays the machine's only where
+// the policy grants it.
 void add_private_tmp(PathRules& rules) {
     const ResolvedPath tmp = locate("/tmp");
     if (tmp.kind != ResolvedPath::Kind::directory) return;
@@ -32,8 +33,8 @@ void add_private_tmp(PathRules& rules) {
         rules.at.try_emplace(path, PathRule{state, ResolvedPath::Kind::directory});
 }
 
-// Sockets, keys and the like of whoever is logged in (file-hierarchy(7)). What is in it comes
-// and goes with them, so all of it is hidden, and the user's own is made anew.
+// The directory holds sockets and keys of users who are logged in (file-hierarchy(7)). Its entries
+// come and go with the logins, so all of it is hidden, and the user's own directory is made anew.
 void add_private_run(PathRules& rules) {
     const ResolvedPath users = locate("/run/user");
     if (users.kind != ResolvedPath::Kind::directory) return;
@@ -48,7 +49,7 @@ void add_private_run(PathRules& rules) {
     if (locate_last(user).kind == ResolvedPath::Kind::directory) rules.at.try_emplace(user, own);
 }
 
-// What the next start reads would be something else if a link on the way to it were.
+// A writable link on the way to the path could lead the next start to another file.
 Result<void> check_links(const PathRules& rules, const std::string& path) {
     for (const Link& link : way_to(path).links)
         if (rules.can_replace(link.path))

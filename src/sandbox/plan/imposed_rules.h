@@ -1,5 +1,5 @@
 // The rules that no entry of a policy names: a private /tmp, the run-time directories of users, and
-// what is execward's own.
+// execward's own files.
 #pragma once
 
 #include "base/result.h"
@@ -8,7 +8,7 @@
 
 namespace ew::sandbox {
 
-// The rules of the entries and the workspace are there. Errors: see make_plan.
+// To be called after the rules of the entries and the workspace. Errors: see make_plan.
 Result<void> impose_rules(PathRules& rules, const Policy& policy, const Context& context);
 
 } // namespace ew::sandbox

@@ -23,11 +23,11 @@ void append(std::string& bytes, const T& value) {
     std::memcpy(bytes.data() + end, &value, sizeof value);
 }
 
-// Slots and the texts that they name, side by side until the places of the texts are known.
+// Slots and their texts, side by side until the offsets of the texts are known.
 class Texts {
 public:
     void add(std::string_view text) {
-        CHECK(text.find('\0') == std::string_view::npos); // whoever starts programs refuses these
+        CHECK(text.find('\0') == std::string_view::npos); // callers refuse a NUL
         slots_.push_back(texts_.size());
         texts_ += text;
         texts_ += '\0';

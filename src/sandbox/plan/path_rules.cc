@@ -15,7 +15,7 @@ namespace {
 
 using State = PathRule::State;
 
-// What programs need to start, whatever they do.
+// Directories that programs need to start.
 constexpr std::array<std::string_view, 10> minimal_places = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"};
 
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // What a policy opens by a name that leads through links.
+    // An entry whose path leads through links.
     struct Led {
         Entry entry = {};
         std::string path = {};
@@ -108,8 +108,8 @@ private:
             led_.push_back({entry, path, place, std::move(links), is_temporary});
     }
 
-    // Where links lie in what the policy opens for writing, a command before this one may have made
-    // them: what they lead to is opened only as far as it is open anyway.
+    // A link in a directory that the policy opens for writing may have been made by an earlier
+    // command: its target gets no more rights than it has anyway.
     Result<void> follow_links() {
         const RuleMap direct = rules_.at;
         for (const Led& led : led_)
@@ -154,8 +154,8 @@ private:
     }
 
     void add_place(const ResolvedPath& place, const Entry& entry, bool is_temporary) {
-        // /proc and /dev are made anew. Of /proc nothing can be granted or hidden; of /dev single
-        // devices can be granted, and /dev/shm is a directory like any other.
+        // /proc and /dev are made anew. Nothing of /proc can be granted or hidden; single devices
+        // of /dev can be granted, and /dev/shm is an ordinary directory.
         if (is_at_or_below(place.path, "/proc") || place.path == "/dev") {
             if (entry.access != Access::deny) return;
             lose(Guarantee::deny_read,
@@ -201,7 +201,7 @@ private:
         return add_path(joined(context_.tmpdir, entry.path), entry, true);
     }
 
-    // Whoever sets the variable may have meant something else by it than that commands write there.
+    // A user may set the variable without the intent that commands write there.
     std::string_view fault_of_tmpdir() const {
         const ResolvedPath place = locate(context_.tmpdir);
         if (place.kind != ResolvedPath::Kind::directory) return "it is no directory";
@@ -246,7 +246,8 @@ private:
         return {};
     }
 
-    // A tree that is hidden as a whole is hidden by its root: what is made in it later is too.
+    // A tree that is hidden as a whole is hidden by its root, so files that are made in it later
+    // are hidden too.
     void add_matches(const std::string& base, Glob glob, const Entry& entry) {
         while (!glob.parts.empty() && glob.parts.back() == "**" && entry.access == Access::deny)
             glob.parts.pop_back();
@@ -262,7 +263,7 @@ private:
         for (const std::string& path : expansion.paths) {
             if (entry.access == Access::deny)
                 add_place(locate_last(path), found, false);
-            else // the links on the way count
+            else // the links in the path count
                 add_path(joined(base, path.substr(above + 1)), found);
         }
         if (!expansion.is_complete) cut_short(entry);

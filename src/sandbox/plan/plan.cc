@@ -100,7 +100,8 @@ private:
             mount(path, kind);
             plan_.writable.push_back(path);
         } else if (above_.back().path != "/") {
-            // So that it stays what it is: the next command is given what has this name then.
+            // The mount keeps the directory from being replaced: the next command gets the
+            // directory that has this name then.
             mount(path, kind);
             pin_above(path);
         }
@@ -141,7 +142,7 @@ private:
         enter(path, state);
     }
 
-    // Only where something could be made does its place have to be held.
+    // A missing path needs a placeholder only where a program could make it.
     void hold_missing(const std::string& path, const PathRule& rule) {
         if (around() != State::write || rule.is_optional) return;
         const Making making = making_of(path);
@@ -167,11 +168,11 @@ private:
             plan_.placeholders.push_back(path);
     }
 
-    // What is empty may be there only as the placeholder of another sandbox, and must not vanish
-    // with that one.
+    // An empty directory or file may be the placeholder of another sandbox, and must not vanish
+    // with that sandbox.
     void join(const std::string& path, const PathRule& rule) {
         if (around() != State::write) return;
-        // In a shared /tmp there are the workspaces of others: their placeholders are theirs.
+        // In a shared /tmp there are workspaces of other users, who make their own placeholders.
         if (rule.is_found) return;
         if (rule.kind == ResolvedPath::Kind::directory && is_empty_directory(path))
             add_placeholder(path);
@@ -187,8 +188,8 @@ private:
              "make it, make its directory writable, or take it out of the policy");
     }
 
-    // Nobody may know whether it is there, but a command could find out if what is in the way is
-    // open to change: by chmod, or by another file in the place of a link or a file.
+    // The path cannot be checked, but a command could reach it by changing the obstacle: by chmod,
+    // or by replacing a link or a file.
     void place_unreachable(const std::string& path, const PathRule& rule) {
         std::string above = parent_of(path);
         while (!locate(above).exists())
@@ -212,9 +213,9 @@ private:
         rules_.losses.push_back({guarantee, std::move(message), std::move(hint)});
     }
 
-    // A directory that merely has mounts in it can be renamed, and another one put in its place;
-    // one that is a mount itself cannot. So everything between a writable root and what is
-    // protected in it becomes one.
+    // A directory that merely contains mounts can be renamed and replaced; a directory that is
+    // itself a mount cannot. So every directory between a writable root and a protected path in it
+    // becomes a mount.
     void pin_above(const std::string& path) {
         if (around() != State::write) return;
         for (std::string here = parent_of(path); here != "/"; here = parent_of(here)) {
@@ -223,7 +224,7 @@ private:
         }
     }
 
-    // Names that lead somewhere through a directory that is not shown as it is.
+    // Adds links that lie in directories which the sandbox does not show as they are.
     void place_links() {
         for (const Link& link : rules_.links) {
             const State state = rules_.covering(parent_of(link.path));

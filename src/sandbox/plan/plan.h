@@ -1,6 +1,6 @@
 // A policy made concrete for the file system as it is now: which mounts, in which order, and what
-// Landlock allows. Made in the process that is to become the sandbox (launch.cc), so a slow disk
-// holds up nobody else.
+// Landlock allows. It is made in the process that becomes the sandbox (launch_child.cc), so a slow
+// disk delays nothing else.
 #pragma once
 
 #include "base/result.h"
@@ -17,13 +17,13 @@ namespace ew::sandbox {
 struct Mount {
     enum class Kind : std::uint8_t {
         writable,          // the path itself, writable
-        device,            // the same for a device that was granted
+        device,            // the device itself, writable, if it was granted
         read_only,         // the path itself, read-only
-        hidden,            // an empty directory that cannot be read, in the place of a directory
-        hidden_file,       // an unreadable empty file, in the place of a file
+        hidden,            // an empty directory that cannot be read, in place of a directory
+        hidden_file,       // an empty file that cannot be read, in place of a file
         private_tmp,       // an empty directory of the command's own, mode 1777
         private_directory, // the same with mode 0700
-        link,              // a symbolic link, where nothing else shows what the path leads through
+        link,              // a symbolic link, where no other mount shows the target's path
     };
 
     Kind kind = Kind::read_only;
@@ -42,29 +42,30 @@ struct PlaceholderFile {
 };
 
 struct Plan {
-    bool reads_root = true; // false: only what `mounts` show is visible
-    // Depth first: parents before children, and what is below a directory right after it.
+    bool reads_root = true; // false: only the mounts are visible
+    // Depth first: parents before children, and the mounts below a directory right after it.
     std::vector<Mount> mounts = {};
-    std::vector<std::string> writable = {}; // for Landlock: roots of what may be written, canonical
-    // What has to be made before the start and removed after it, so that nothing else can be put in
-    // its place: directories, outer before inner ones, and files.
+    std::vector<std::string> writable = {}; // canonical roots of the writable trees, for Landlock
+    // Files and directories that are made before the start and removed after it, so that no program
+    // can make its own files at these paths; outer directories come before inner ones.
     std::vector<std::string> placeholders = {};
     std::vector<PlaceholderFile> placeholder_files = {};
     bool has_own_network = true;
     bool keeps_writes = false;           // the sandbox's own directories and /dev are read-only
-    std::vector<std::string> notes = {}; // what was cut short or left out, one sentence each
-    GuaranteeSet missing = {};           // of the file system's promises: what could not be planned
+    std::vector<std::string> notes = {}; // a sentence for each thing shortened or left out
+    GuaranteeSet missing = {};           // guarantees of the file system that the plan cannot keep
 
     bool operator==(const Plan&) const = default;
 };
 
-// Reads the file system. Bounds: most_directories visited in search of nested repositories; of
-// most_repositories of them what git executes is read-only, of most_closed_repositories more all of
-// .git; GlobBounds for each pattern. What is beyond them is lost: see Plan::missing.
-// Errors: sandbox_unavailable, with a hint: where the policy requires everything, a path that must
-// be masked or protected and cannot be; a root of the workspace or a directory of the command that
-// does not exist or that no sandbox may see; a name of what is to be writable, or of execward's
-// own, that leads through a link where the command may write.
+// Reads the file system. Bounds: the search for nested repositories visits most_directories; in
+// most_repositories of them the files that git executes are read-only, in most_closed_repositories
+// more all of .git; each pattern has GlobBounds. Protection beyond the bounds is lost: see
+// Plan::missing.
+// Errors: sandbox_unavailable, with a hint, if the policy requires every guarantee and a path
+// cannot be masked or protected as it must; if a root of the workspace or the directory of the
+// command does not exist or no sandbox may see it; if the name of a writable path, or of one of
+// execward's own, leads through a link where the command may write.
 constexpr std::size_t most_directories = 200'000;
 constexpr std::size_t most_repositories = 24;
 constexpr std::size_t most_closed_repositories = 200;

@@ -22,10 +22,10 @@ using State = PathRule::State;
 
 constexpr std::array<std::string_view, 3> agent_places = {".agents", ".codex", ".execward"};
 
-constexpr std::ptrdiff_t most_levels = 32;      // from a root to what is protected in it
-constexpr std::size_t longest_protected = 2048; // bytes; what is longer bubblewrap may not name
-constexpr std::size_t most_found_mounts = 768;  // bubblewrap's time grows with their square
-constexpr std::size_t kept_for_closing = 448;   // of these: a .git as a whole, and what it lies in
+constexpr std::ptrdiff_t most_levels = 32;      // from a root to a protected path in it
+constexpr std::size_t longest_protected = 2048; // bytes; bubblewrap may not accept a longer path
+constexpr std::size_t most_found_mounts = 768;  // bubblewrap's time is quadratic in them
+constexpr std::size_t kept_for_closing = 448;   // of these: for a whole .git and its directories
 constexpr std::size_t most_unreadable = 200;
 
 bool has_component(std::string_view path, std::string_view name) {
@@ -37,7 +37,7 @@ bool has_component(std::string_view path, std::string_view name) {
     return false;
 }
 
-// What is missing is kept from being made, or left alone.
+// A missing path gets a placeholder (held) or no protection (left).
 enum class Missing : std::uint8_t { held, left };
 
 class Protection {
@@ -69,7 +69,7 @@ private:
     }
 
     void protect_root(const std::string& root, Missing missing) {
-        // A grant for git's own files: for them, not for a work tree.
+        // The grant is for git's own files, not for a work tree.
         if (has_component(root, ".git") || is_git_directory(root)) return pin_granted(root);
         protect_git(root, missing);
         for (const std::string_view name : agent_places)
@@ -93,7 +93,7 @@ private:
         case ResolvedPath::Kind::directory: return protect_git_directory(place.path);
         case ResolvedPath::Kind::file: return protect_git_file(place.path);
         case ResolvedPath::Kind::missing:
-            // Below a work tree git would take it for a broken repository of its own.
+            // Inside a work tree git would take the placeholder for a broken repository.
             if (missing == Missing::held && !is_inside_repository(work_tree))
                 hold(path, std::nullopt);
             return;
@@ -108,8 +108,8 @@ private:
         add(path, ResolvedPath::Kind::directory);
     }
 
-    // Where it leads is looked up now, before anything confined could have changed it; it is not
-    // opened by this, only protected where a grant opens it.
+    // The file is followed now, before a confined program could have changed it. This does not open
+    // its target; it only protects the target where a grant opens it.
     void protect_git_file(const std::string& path) {
         if (is_writable(path)) add(path, ResolvedPath::Kind::file);
         const std::optional<Linked> linked = linked_by(path);
@@ -124,8 +124,8 @@ private:
         if (is_writable(directory)) add(directory, ResolvedPath::Kind::directory);
     }
 
-    // The git directory that a granted path is in, or is. One called .git is one also while its
-    // HEAD is gone: a command may have taken it away.
+    // Protects the git directory that a granted path is, or lies in. A directory called .git counts
+    // even without its HEAD: a command may have removed it.
     void pin_granted(const std::string& root) {
         for (std::string path = root; path != "/"; path = parent_of(path)) {
             const bool is_top = path.ends_with("/.git");
@@ -175,18 +175,18 @@ private:
         rules_.at.try_emplace(path, std::move(rule));
     }
 
-    // Everything between a writable root and what is protected in it becomes a mount (pin_above in
-    // plan.cc), so what is far down, or much, is protected by one mount nearer to the root. Returns
+    // Every directory between a writable root and a protected path in it becomes a mount (pin_above
+    // in plan.cc), so deep or numerous paths are protected by one mount nearer to the root. Returns
     // `path`, or the directory above it that is to be read-only as a whole.
     std::string place_for(const std::string& path) {
-        std::vector<std::string> chain = {path}; // inner before outer, without what is named
+        std::vector<std::string> chain = {path}; // inner before outer, without named paths
         for (std::string here = parent_of(path); !is_named(here); here = parent_of(here))
             chain.push_back(here);
         auto at = chain.begin();
         while (at->size() > longest_protected && std::next(at) != chain.end())
             ++at;
         if (chain.end() - at > most_levels) at = chain.end() - most_levels;
-        // Where nothing may be spent any more it costs one: the outermost that is no mount yet.
+        // When no mounts are left, it takes one: the outermost directory that is no mount yet.
         const auto known = [this](const std::string& here) { return ways_.contains(here); };
         const auto first_known = std::find_if(std::next(at), chain.end(), known);
         const auto cost = static_cast<std::size_t>(first_known - at);
@@ -250,7 +250,7 @@ private:
         }
     }
 
-    // A mere name must not take the place of a repository that somebody works in.
+    // An entry that is merely named .git must not use up the place of a real repository.
     static bool is_repository(const std::string& work_tree) {
         const ResolvedPath place = locate_last(joined(work_tree, ".git"));
         return place.kind == ResolvedPath::Kind::file || is_git_directory(place.path);
@@ -261,13 +261,13 @@ private:
             ++open_;
             protect_git(work_tree, Missing::left);
         } else if (is_empty_directory(joined(work_tree, ".git"))) {
-            return; // nobody's repository; the place of one in another sandbox, maybe
+            return; // not a repository; it may be a placeholder of another sandbox
         } else if (++closed_ <= most_closed_repositories) {
             close(joined(work_tree, ".git"));
         }
     }
 
-    // Of other people in a directory that we share with them.
+    // The repository belongs to another user, in a directory that we share.
     static bool is_out_of_our_hands(const std::string& work_tree) {
         struct stat status = {};
         return ::lstat(joined(work_tree, ".git").c_str(), &status) == 0 &&
@@ -276,7 +276,7 @@ private:
                making_of(joined(work_tree, ".git")) == Making::impossible;
     }
 
-    // Each mount takes bubblewrap longer than the one before, and this is one instead of six.
+    // Each mount takes bubblewrap longer than the one before; this is one instead of six.
     void close(const std::string& path) {
         const ResolvedPath place = locate_last(path);
         if (place.path != path) note_link(path);
@@ -292,7 +292,7 @@ private:
              "(--best-effort) runs it with the others open to change"});
     }
 
-    // It is searched as part of another one.
+    // The root is searched as part of another one.
     bool is_enclosed(const std::string& root) const {
         return root != "/" && rules_.at.count("/") == 0 ? is_writable(parent_of(root)) : false;
     }
@@ -303,13 +303,13 @@ private:
     }
 
     PathRules& rules_;
-    bool is_searching_ = false; // the roots are done
-    std::size_t open_ = 0;      // nested repositories that can be committed to
-    std::size_t closed_ = 0;    // those that cannot
+    bool is_searching_ = false; // the roots themselves are done
+    std::size_t open_ = 0;      // nested repositories that allow commits
+    std::size_t closed_ = 0;    // nested repositories that do not
     std::size_t unreadable_ = 0;
     std::size_t wholes_ = 0;                      // directories closed as a whole
-    std::size_t mounts_left_ = most_found_mounts; // for what is found
-    std::set<std::string> ways_; // what lies between a root and something protected
+    std::size_t mounts_left_ = most_found_mounts; // for protected paths that the search finds
+    std::set<std::string> ways_;                  // directories between a root and a protected path
 };
 
 } // namespace

@@ -23,7 +23,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr std::size_t largest_read = 64 << 10; // bytes of a file of git that are looked at
+constexpr std::size_t largest_read = 64 << 10; // bytes that are read of a file of git
 
 std::optional<std::string> content_of(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -47,7 +47,8 @@ std::string_view without_line_end(std::string_view text) {
     return text;
 }
 
-// What a file of one line leads to, canonical; relative to the directory that it lies in.
+// Returns the canonical target that a file of one line names; a relative one starts at the
+// directory of the file.
 std::optional<std::string> led_to(std::string_view target, const std::string& directory) {
     target = without_line_end(target);
     if (target.empty() || target.find('\0') != std::string_view::npos) return std::nullopt;
@@ -58,8 +59,7 @@ std::optional<std::string> led_to(std::string_view target, const std::string& di
     return std::move(place.path);
 }
 
-// Goes through the names in a directory. Reading them in large pieces is what makes the search of a
-// big tree bearable.
+// Reads the names in a directory, in large pieces: this makes the search of a big tree fast enough.
 class Names {
 public:
     explicit Names(const std::string& directory)
@@ -69,7 +69,7 @@ public:
 
     int fd() const { return fd_.get(); }
 
-    // Calls `take` with each name but . and .., and its d_type.
+    // Calls `take` with each name except . and .., and its d_type.
     template <class Take>
     void each(std::span<char> buffer, Take take) const {
         while (true) {
@@ -95,15 +95,15 @@ bool is_directory(const Names& names, std::string_view name, unsigned char type)
            S_ISDIR(status.st_mode);
 }
 
-// A directory could not be opened: is there something to see once a command has done what it can?
-// chmod is enough for what belongs to us. Where even that is not known, it counts as ours.
+// A directory could not be opened with that error. Could a command make it readable? chmod is
+// enough for our own directories. A directory whose owner cannot be found out counts as ours.
 bool is_open_to_change(const std::string& path, int error) {
     if (error == ENOENT || error == ENOTDIR || error == ELOOP) return false;
     struct stat status = {};
     return ::lstat(path.c_str(), &status) != 0 || status.st_uid == ::geteuid();
 }
 
-// Absent: there may be some that nobody here can see.
+// Returns nullopt if there may be directories that we cannot see.
 std::optional<std::vector<std::string>> directories_in(const std::string& path) {
     std::vector<std::string> result;
     const Names names(path);
@@ -129,9 +129,9 @@ bool uses_worktree_config(const std::string& git_directory) {
     return text.find("worktreeconfig") != std::string::npos;
 }
 
-// hooks and config are executed or name what is; so does config.worktree where it is read at all.
-// commondir moves all of them elsewhere: git obeys it in any git directory, so where there is none
-// one is made that leads to the directory itself.
+// Git executes hooks and obeys config, and config.worktree where it reads it. commondir redirects
+// all of them: git obeys it in any git directory, so a missing one gets a placeholder that leads to
+// the directory itself.
 void add_pins_of(std::vector<GitPin>& to, const std::string& git_directory, bool has_worktree) {
     const auto at = [&](std::string_view name) { return joined(git_directory, name); };
     to.push_back({at("hooks"), GitPin::StandIn::directory});
@@ -150,7 +150,7 @@ void add_worktree(std::vector<GitPin>& to, const std::string& directory, bool ha
     if (has_config) to.push_back({joined(directory, "config.worktree"), GitPin::StandIn::file});
 }
 
-// HEAD alone does not tell: a command may take it away, and put it back when hooks is open.
+// HEAD alone does not decide: a command may remove it, and restore it while hooks is writable.
 bool may_be_module(const std::string& path) {
     constexpr std::array<std::string_view, 4> parts = {"HEAD", "config", "hooks", "commondir"};
     return std::ranges::any_of(
@@ -161,8 +161,8 @@ std::ptrdiff_t levels_between(std::string_view outer, std::string_view inner) {
     return std::ranges::count(inner.substr(outer.size()), '/');
 }
 
-// The name of a submodule may have slashes in it, and a submodule has submodules. Where there are
-// too many for a pin on each, or some that cannot be seen, none of them can be changed.
+// The name of a submodule may contain slashes, and a submodule may have submodules. If there are
+// too many for a pin on each, or some cannot be seen, none of them may change.
 void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
     const std::string all = joined(git_directory, "modules");
     std::vector<GitPin> pins;
@@ -195,7 +195,7 @@ void add_worktrees(std::vector<GitPin>& to, const std::string& git_directory, bo
         add_worktree(to, worktree, has_config);
 }
 
-// Told by what confined programs cannot change: the place that commondir names is another one.
+// Decided by something that confined programs cannot change: commondir leads to another directory.
 bool is_linked_worktree(const std::string& git_directory) {
     const std::optional<std::string> common = content_of(joined(git_directory, "commondir"));
     if (!common) return false;
@@ -253,15 +253,16 @@ bool is_inside_repository(const std::string& directory) {
 
 namespace {
 
-// What tools fill by the thousand, and where a repository is least likely.
+// Directories that tools fill with thousands of files, and that are unlikely to contain a
+// repository.
 bool is_filled_by_tools(std::string_view name) {
     constexpr std::array<std::string_view, 8> names = {"node_modules", "target", ".venv",  "venv",
                                                        "__pycache__",  "build",  ".cache", "dist"};
     return std::ranges::find(names, name) != names.end();
 }
 
-// On these the number of links to a directory tells how many directories are in it (statfs(2) has
-// the numbers). Most directories of a tree have none, so most need not be opened.
+// On these file systems the number of links to a directory says how many directories are in it
+// (statfs(2) lists the numbers). Most directories have none, so most need not be opened.
 bool counts_directories(int fd) {
     constexpr std::array<decltype(statfs::f_type), 3> types = {0xef53, 0x58465342, 0x01021994};
     struct statfs status = {};
@@ -311,7 +312,8 @@ private:
         });
     }
 
-    // By the nearest directory that can be reached: what is beyond it could be anybody's.
+    // Judges the nearest directory that can be reached: the directories below it could be
+    // anybody's.
     void note_unreadable(std::string directory, int error) {
         if (!is_open_to_change(directory, error)) return;
         while (directory != root_ && !exists(directory))
@@ -336,7 +338,7 @@ private:
         (is_late_ || is_filled_by_tools(name) ? last_ : queue_).push_back(std::move(path));
     }
 
-    // Another file system may be mounted there, which need not count.
+    // The link counts of another file system that is mounted there may mean nothing.
     bool has_no_directories(const Names& names, std::string_view name) const {
         struct stat status = {};
         return ::fstatat(names.fd(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
@@ -349,7 +351,7 @@ private:
     const std::function<bool(const std::string&)>& skips_;
     Repositories found_;
     std::deque<std::string> queue_;
-    std::deque<std::string> last_; // what is looked into when all else has been
+    std::deque<std::string> last_; // directories to search after all others
     bool is_late_ = false;
     dev_t device_ = 0;
     bool has_counts_ = false;

@@ -1,5 +1,5 @@
-// Git repositories in a tree that is to be writable, and what of them has to stay as it is: what
-// git would execute. Refs, objects and the index stay writable, so that commits work.
+// Git repositories in a writable tree, and their files that must not change because git would
+// execute or obey them. Refs, objects and the index stay writable, so that commits work.
 #pragma once
 
 #include "sandbox/plan/resolved_path.h"
@@ -11,11 +11,11 @@
 
 namespace ew::sandbox {
 
-// Something of a repository that must not change.
+// A path of a repository that must not change.
 struct GitPin {
     std::string path = {};
-    // What is to be made where it is missing, so that nobody else can: absent: nothing; a
-    // directory; or a file with that content.
+    // The placeholder to make if the path is missing: none, a directory, or a file with that
+    // content.
     enum class StandIn : std::uint8_t { none, directory, file };
 
     StandIn stand_in = StandIn::none;
@@ -24,18 +24,18 @@ struct GitPin {
     bool operator==(const GitPin&) const = default;
 };
 
-// Is it what git calls a git directory, be it that of a linked worktree?
+// Is it a git directory in the sense of git, which includes that of a linked worktree?
 bool is_git_directory(const std::string& path);
 
-// Of one git directory, with those of its submodules and linked worktrees. Bound: most_modules of
-// either, most_module_levels down; where there are more, or some that cannot be looked into, the
-// directory that all of them are in must not change.
+// Returns the pins of one git directory, its submodules and its linked worktrees. Bound:
+// most_modules of either, most_module_levels deep. If there are more, or some that cannot be read,
+// the directory that contains all of them must not change.
 constexpr std::size_t most_modules = 256;
 constexpr std::ptrdiff_t most_module_levels = 16;
 std::vector<GitPin> git_pins(const std::string& git_directory);
 
-// Where a file ".git" leads (gitrepository-layout(5)): its git directory and the common one,
-// canonical. Absent: it says nothing that can be used.
+// The target of a file ".git" (gitrepository-layout(5)): its git directory and the common one,
+// canonical. Returns nullopt if the file names none that can be used.
 struct Linked {
     std::string git_directory;
     std::string common_directory;
@@ -43,18 +43,19 @@ struct Linked {
 
 std::optional<Linked> linked_by(const std::string& git_file);
 
-// Is the directory, which need not be one itself, within the work tree of a repository above it?
+// Is the directory within the work tree of a repository above it?
 bool is_inside_repository(const std::string& directory);
 
 struct Repositories {
-    std::vector<std::string> work_trees = {}; // directories with something called .git
-    // Directories that are ours and cannot be looked into: whoever may write there can change that.
+    std::vector<std::string> work_trees = {}; // directories that contain an entry .git
+    // Directories of our user that cannot be read: a program that may write there can change that.
     std::vector<std::string> unreadable = {};
     bool is_complete = true;
 };
 
-// Below `root`, not `root` itself. Follows no link and does not look into any .git; looks into
-// node_modules and its like last. `skips` says which directories are not of interest.
+// Searches below `root`, not `root` itself. It follows no link and does not enter any .git; it
+// searches node_modules and similar directories last. `skips` returns true for directories to leave
+// out.
 Repositories find_repositories(const std::string& root, std::size_t most_visited,
                                const std::function<bool(const std::string&)>& skips);
 

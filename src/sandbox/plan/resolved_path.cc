@@ -19,7 +19,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr int most_links = 40; // as many as the kernel follows (path_resolution(7))
+constexpr int most_links = 40; // the kernel's limit (path_resolution(7))
 
 ResolvedPath::Kind kind_of(mode_t mode) {
     if (S_ISDIR(mode)) return ResolvedPath::Kind::directory;
@@ -86,9 +86,9 @@ ResolvedPath locate_within(const std::string& path, int links) {
 } // namespace
 
 ResolvedPath locate(const std::string& path) {
-    // "..", which only the target of a link may hold, is left to realpath(3).
+    // Only the target of a link may contain ".."; realpath(3) resolves it.
     const std::string plain = without_dots(path);
-    // Each missing component takes one step too.
+    // Each missing component needs one step too.
     return locate_within(plain, most_links + static_cast<int>(std::ranges::count(plain, '/')));
 }
 
@@ -133,7 +133,7 @@ bool is_of_the_machine(std::string_view path) {
         "/opt", "/proc", "/run", "/sbin", "/sys", "/usr",   "/snap",  "/var/lib"};
     constexpr std::array<std::string_view, 7> directories = {"/",    "/home", "/media",   "/mnt",
                                                              "/srv", "/var",  "/run/user"};
-    // What is below the directory of one user is that user's.
+    // Files below the directory of one user belong to that user.
     constexpr std::string_view users = "/run/user/";
     if (path.starts_with(users))
         return path.substr(users.size()).find('/') == std::string_view::npos;
@@ -170,7 +170,7 @@ Making making_of(const std::string& path) {
     if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
         return Making::possible;
     if (errno != EACCES || status.st_uid != ::geteuid()) return Making::impossible;
-    // A program that is confined can make it writable for itself; root can hold it as it is.
+    // A confined program can make it writable with chmod; root can make files in it as it is.
     return os::has_file_capabilities() ? Making::possible : Making::after_chmod;
 }
 

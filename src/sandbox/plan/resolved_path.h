@@ -1,5 +1,5 @@
-// Where paths really are. Links are resolved once, before anything is decided: two names of one
-// place must not get different answers, and nothing is ever mounted over a link.
+// The real positions of paths. Links are resolved once, before any decision: two names of one file
+// must not get different answers, and nothing is ever mounted over a link.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -15,13 +15,14 @@ namespace ew::sandbox {
 struct ResolvedPath {
     enum class Kind : std::uint8_t {
         directory,
-        file,   // or a socket, a pipe
+        file,   // or a socket or a pipe
         device, // a character device
         missing,
-        unreachable, // for us, so for what we start too: no permission, a loop, a file as parent
+        unreachable, // for us and for programs that we start: no permission, a loop, a file as
+                     // parent
     };
 
-    std::string path = {}; // canonical: that of what exists, and the rest as it was given
+    std::string path = {}; // the canonical path of the part that exists, and the rest as given
     Kind kind = Kind::missing;
 
     bool exists() const { return kind != Kind::missing && kind != Kind::unreachable; }
@@ -30,18 +31,18 @@ struct ResolvedPath {
 // `path` is absolute. A link to something missing is resolved too.
 ResolvedPath locate(const std::string& path);
 
-// The same, cheaper, where the directory that `path` lies in is canonical already.
+// The same, but cheaper. The directory of `path` must be canonical.
 ResolvedPath locate_last(const std::string& path);
 
-// A link that `path` leads through: where it is, canonical, and what it says.
+// A link in the way of `path`: its own canonical path, and its target as written.
 struct Link {
     std::string path;
     std::string target;
 };
 
-// The links that a path leads through, in the order in which the kernel meets them, and where it
-// ends, canonical. Somebody may exchange what it leads through between two looks: only if `end` is
-// where another look has found it, both have seen the same.
+// The links of a path in the order in which the kernel follows them, and the canonical end. A
+// program may exchange a link between two looks: both looks have seen the same only if `end` is
+// where the other look has found it.
 struct Way {
     std::vector<Link> links;
     std::string end;
@@ -54,8 +55,8 @@ using core::is_below;
 using core::joined;
 using core::parent_of;
 
-// Is it, or does it lie in, what belongs to the machine and not to somebody who works on it? So do
-// the directories that everybody's are in, such as /home; "/" does.
+// Does the path belong to the machine, or lie in a directory that does, rather than to a user? This
+// includes the directories that contain all users' directories, such as /home, and "/".
 bool is_of_the_machine(std::string_view path);
 
 // A directory that can be read, with nothing in it.
@@ -67,15 +68,15 @@ struct DepthFirst {
     bool operator()(std::string_view left, std::string_view right) const;
 };
 
-// Could somebody with our rights make something in the nearest directory above `path` that exists?
+// Could a program with our rights make a file in the nearest existing directory above `path`?
 enum class Making : std::uint8_t { possible, after_chmod, impossible };
 Making making_of(const std::string& path);
 
-// open(2) of a canonical path, none of whose components may have become a link since: what others
-// may write could lead anywhere by now. Empty, with errno: it cannot be opened; ELOOP for a link.
+// open(2) of a canonical path; fails if a component has become a link since, as other programs may
+// exchange it. Returns an empty descriptor, with errno, if it cannot be opened; ELOOP for a link.
 UniqueFd open_without_links(const std::string& path, int flags);
 
-// Is there something at the path, without a link on the way?
+// Does the path exist, without a link on the way?
 bool exists_without_links(const std::string& path);
 
 } // namespace ew::sandbox
