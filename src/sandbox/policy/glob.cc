@@ -19,7 +19,7 @@ Error bad_glob(std::string_view pattern, std::string_view fault) {
     return {ErrorKind::invalid_params, fmt::format("the pattern '{}' has {}", pattern, fault)};
 }
 
-// Where the set that begins at `open` ends, at its ']'; npos: nowhere. A ']' that comes first is a
+// Returns the position of the ']' that ends the set at `open`, or npos. A ']' that comes first is a
 // member (glob(7)).
 std::size_t end_of_set(std::string_view text, std::size_t open) {
     std::size_t at = open + 1;
@@ -59,7 +59,7 @@ std::size_t first_brace(std::string_view text) {
     return std::string_view::npos;
 }
 
-// Replaces the first pair of braces by each of its alternatives, until there are none.
+// Replaces the first pair of braces by each of its alternatives, until no pair is left.
 Result<std::vector<std::string>> alternatives(std::string_view pattern) {
     std::vector<std::string> done;
     std::deque<std::string> open = {std::string(pattern)};
@@ -134,7 +134,7 @@ Result<Glob> glob_of(std::string_view pattern, std::string_view text) {
     return glob;
 }
 
-// Does the set in `set` ("[a-z]", "[!a]") hold the character?
+// Does the set ("[a-z]", "[!a]") contain the character?
 bool holds(std::string_view set, char character) {
     set = set.substr(1, set.size() - 2);
     const bool is_negated = set.starts_with('!') || set.starts_with('^');
@@ -150,7 +150,7 @@ bool holds(std::string_view set, char character) {
     return is_in != is_negated;
 }
 
-// How much of `part` at `at` stands for one character, and whether it is this one. 0: it does not.
+// Returns how many bytes of `part` at `at` match the character, or 0 if they do not match it.
 std::size_t step(std::string_view part, std::size_t at, char character) {
     if (part[at] == '?') return 1;
     if (part[at] == '[') {
@@ -178,7 +178,7 @@ Result<std::vector<Glob>> parse_glob(std::string_view pattern) {
 bool matches(std::string_view part, std::string_view name) {
     std::size_t at = 0;
     std::size_t in_name = 0;
-    std::size_t star = std::string_view::npos; // the last '*', and where it has got to in the name
+    std::size_t star = std::string_view::npos; // the last '*', and its position in the name
     std::size_t reached = 0;
     while (in_name < name.size()) {
         if (at < part.size() && part[at] == '*') {

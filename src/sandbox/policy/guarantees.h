@@ -1,5 +1,5 @@
-// What a confinement promises, independent of the mechanism that keeps the promise. A policy needs
-// some of these, a machine can give some of these, and the difference is what is missing.
+// The guarantees of a confinement, independent of the mechanisms that keep them. A policy needs
+// some, a machine gives some, and the difference is missing.
 #pragma once
 
 #include <array>
@@ -12,28 +12,27 @@ namespace ew::sandbox {
 
 enum class Guarantee : std::uint8_t {
     fs_write,         // no file outside the writable roots is made, changed or removed
-    fs_metadata,      // nor its mode, owner, times or attributes
+    fs_metadata,      // their mode, owner, times and attributes stay too
     protected_paths,  // read-only paths inside writable roots stay so
-    deny_read,        // what is denied cannot be read
-    private_tmp,      // /tmp and /dev/shm are its own
-    kernel_settings,  // nothing below /proc/sys and its like can be written
+    deny_read,        // denied paths cannot be read
+    private_tmp,      // /tmp and /dev/shm are the command's own
+    kernel_settings,  // nothing below /proc/sys and similar directories can be written
     proc_hidden,      // other processes of the machine are invisible
-    signals,          // and cannot be signalled or traced
-    ends_together,    // nothing it started outlives it
-    net_off,          // no network but a loopback of its own
+    signals,          // other processes cannot be signalled or traced
+    ends_together,    // no process of the command outlives it
+    net_off,          // no network except a loopback of its own
     abstract_sockets, // the machine's abstract sockets are out of reach (unix(7))
-    socket_files,     // and its socket files, but for those in writable roots
+    socket_files,     // the machine's socket files are out of reach, except in writable roots
     named_pipes,      // nothing is written to named pipes outside the writable roots (fifo(7))
-    system_calls,     // what no ordinary program needs of the kernel is refused
+    system_calls,     // system calls that no ordinary program needs are refused
 };
 
 constexpr std::size_t guarantee_count = 14;
 
-// On the wire and on the command line: "fsWrite".
+// The name on the wire and on the command line: "fsWrite".
 std::string_view name_of(Guarantee guarantee);
 
-// What it means, in half a sentence for a person: "files outside the writable roots stay as they
-// are".
+// The meaning in half a sentence for a person: "files outside the writable roots stay as they are".
 std::string_view meaning_of(Guarantee guarantee);
 
 class GuaranteeSet {

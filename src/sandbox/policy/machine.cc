@@ -7,14 +7,14 @@ namespace ew::sandbox {
 
 namespace {
 
-// What promises are kept by: each is there or not, for a machine and a network.
+// The mechanisms that keep guarantees: each is available or not, for a machine and a network.
 enum class Means : std::uint8_t {
     mounts, // and the namespaces that come with them
     pid_namespace,
     own_proc,
     own_network,
-    landlock,       // from ABI 3 on: older ones let files be cut short (landlock(7))
-    landlock_opens, // of any version: decides what is opened for writing, whatever the mount
+    landlock,       // from ABI 3 on: older ones let a program truncate files (landlock(7))
+    landlock_opens, // of any version: decides on opens for writing, whatever the mount
     landlock_alone, // the same without mounts, where no rule allows anything below /proc
     scope,          // of Landlock, from ABI 6 on: signals and abstract sockets stay inside
     filter,
@@ -43,7 +43,7 @@ constexpr std::array names = {
 
 struct Row {
     Guarantee guarantee;
-    Means means; // any one of the rows for a guarantee suffices
+    Means means; // one row is enough for a guarantee
 };
 
 constexpr std::array rows = {
@@ -64,7 +64,8 @@ constexpr std::array rows = {
     Row{Guarantee::abstract_sockets, Means::own_network},
     Row{Guarantee::abstract_sockets, Means::scope},
     Row{Guarantee::socket_files, Means::supervisor},
-    // A read-only mount lets named pipes be opened for writing: nothing on the disk changes by it.
+    // A read-only mount lets a program open named pipes for writing, since that changes nothing on
+    // the disk.
     Row{Guarantee::named_pipes, Means::landlock_opens},
     Row{Guarantee::system_calls, Means::filter},
 };

@@ -33,7 +33,7 @@ bool is_root(const Entry& entry) {
     return entry.kind == Entry::Kind::path && entry.path == "/";
 }
 
-// How strong: of two for the same path the larger wins.
+// Of two entries for the same path the one with the larger strength wins.
 int strength(Access access) {
     switch (access) {
     case Access::deny: return 2;
@@ -43,7 +43,8 @@ int strength(Access access) {
     return 2;
 }
 
-// Of everything that has no entry of its own; absent: it is not to be seen.
+// Returns the access to all paths without an entry of their own, or nullopt if they are not
+// visible.
 std::optional<Access> access_of_root(const Policy& policy) {
     std::optional<Access> result;
     for (const Entry& entry : policy.entries)
@@ -72,7 +73,7 @@ bool has_parent_step(std::string_view path) {
     return false;
 }
 
-// What is wrong with it; empty: nothing.
+// Returns what is wrong with the entry, or an empty string.
 std::string fault_of(const Entry& entry) {
     if (entry.path.find('\0') != std::string::npos) return "a NUL in a path";
     if (has_parent_step(entry.path)) return fmt::format("'..' in '{}'", entry.path);

@@ -1,5 +1,5 @@
-// What a confined program may do, as one value: every form in which a client or a setting says it
-// becomes this. Nothing here looks at the file system; see plan.h for that.
+// The rights of a confined program as one value: every form that a client or a setting uses becomes
+// a policy. Nothing here looks at the file system; see plan.h for that.
 #pragma once
 
 #include "base/result.h"
@@ -21,22 +21,21 @@ enum class Access : std::uint8_t {
 
 enum class Special : std::uint8_t {
     root,          // everything
-    minimal,       // what programs need to start: /usr, /bin, /lib*, /etc, /opt, /nix, /proc, /dev
-    project_roots, // each root of the workspace; without any it matches nothing
-    workspace,     // each root of the workspace; without any the directory of the command
+    minimal,       // programs need these to start: /usr, /bin, /lib*, /etc, /opt, /nix, /proc, /dev
+    project_roots, // each root of the workspace; without roots it matches nothing
+    workspace,     // each root of the workspace; without roots the directory of the command
     tmpdir,        // $TMPDIR of the command
     slash_tmp,     // /tmp
     unknown,       // a kind that this version does not know: matches nothing
 };
 
-// The more specific path wins; of two for the same path deny before write before read.
+// The more specific path wins; of two for the same path deny wins over write, and write over read.
 struct Entry {
     enum class Kind : std::uint8_t { path, glob, special };
 
     Kind kind = Kind::path;
-    // Absolute path, glob pattern (globs.h; one that does not begin with '/' is looked for below
-    // the roots of the workspace and the directory of the command), or what is below the special
-    // place.
+    // An absolute path; a glob pattern (glob.h), which starts below the roots of the workspace and
+    // the directory of the command unless it begins with '/'; or a path below the special place.
     std::string path = {};
     Special special = Special::root;
     Access access = Access::read;
@@ -48,49 +47,49 @@ struct Entry {
 enum class FileSystem : std::uint8_t {
     unrestricted,
     restricted, // to the entries
-    external,   // somebody else restricts it
+    external,   // another program restricts it
 };
 
 enum class Network : std::uint8_t { restricted, enabled };
 
-// What happens if a guarantee that the policy needs cannot be had.
+// The effect of a missing guarantee that the policy needs.
 enum class Enforcement : std::uint8_t {
     require,     // the command does not run
-    best_effort, // it runs, and what is missing is told
+    best_effort, // the command runs, and the missing guarantees are reported
 };
 
 struct Policy {
     FileSystem file_system = FileSystem::restricted;
     std::vector<Entry> entries = {};
-    std::optional<std::uint64_t> glob_depth = {}; // directories below which globs are looked for
+    std::optional<std::uint64_t> glob_depth = {}; // levels of directories that a glob searches
     Network network = Network::restricted;
     bool has_private_tmp = false;  // /tmp is empty, writable, and gone afterwards
-    bool keeps_writes = false;     // what would go with the sandbox, as in /dev/shm, is read-only
+    bool keeps_writes = false;     // the sandbox's own directories, as /dev/shm, are read-only
     bool protects_metadata = true; // .git, .agents, … in writable roots
     bool reports_writes = false;   // refused writes become denials; costs a switch for each open
     Enforcement enforcement = Enforcement::require;
-    bool is_wanted = false; // a sandbox is made even if there is nothing to enforce
+    bool is_wanted = false; // a sandbox is made even if it enforces nothing
 
     bool operator==(const Policy&) const = default;
 };
 
-// Where the command runs, for the special places.
+// The place of the command, for the special places.
 struct Context {
     std::string cwd = {};
     std::vector<std::string> workspace_roots = {};
     std::string tmpdir = {}; // $TMPDIR of the command; empty: none
-    // execward's own configuration, rules and state, which no sandbox sees.
+    // execward's own configuration, rules and state, which no sandbox shows.
     std::vector<std::string> hidden = {};
-    // execward's own programs and bubblewrap, by the names under which the next start looks for
-    // them: no sandbox writes them. What is missing is left out.
+    // execward's own programs and bubblewrap, by the paths that the next start uses: no sandbox may
+    // write them. Missing paths are left out.
     std::vector<std::string> read_only = {};
-    std::string home = {}; // of the user; empty: not known
+    std::string home = {}; // of the user; empty: unknown
 };
 
 // The settings of the modes.
 struct ModeOptions {
     std::vector<std::string> writable_roots = {};
-    std::vector<std::string> deny_read = {}; // paths, or glob patterns if they hold * ? [
+    std::vector<std::string> deny_read = {}; // paths, or glob patterns if they contain * ? [
     bool has_network = false;
     bool shares_tmp = false;         // /tmp and $TMPDIR are the machine's, and writable
     bool excludes_slash_tmp = false; // with shares_tmp: /tmp is not writable
@@ -101,17 +100,17 @@ struct ModeOptions {
     bool operator==(const ModeOptions&) const = default;
 };
 
-// danger-full-access and external-sandbox give a policy that needs_sandbox() denies. read-only too
-// has a /tmp of its own, which can be written: nothing of it is the machine's, and few programs do
-// without. With shares_tmp it is the machine's, and read-only in that mode.
+// For danger-full-access and external-sandbox, needs_sandbox() returns false for the policy. The
+// mode read-only has a private /tmp too, which is writable: no file in it is the machine's, and
+// most programs need one. With shares_tmp it is the machine's, and read-only in that mode.
 Policy policy_of(core::SandboxMode mode, const ModeOptions& options);
 
-// Is there anything to enforce, or a sandbox wanted anyway? (unified exec 7.3: an unrestricted file
-// system with a restricted network still needs a sandbox; an external one never does.)
+// Does the policy enforce anything, or ask for a sandbox anyway? (unified exec 7.3: an unrestricted
+// file system with a restricted network still needs a sandbox; an external one never does.)
 bool needs_sandbox(const Policy& policy);
 
-// Adds what a call was granted beyond its policy: paths to read and write, the network. An
-// unrestricted or external policy stays as it is. The network is only ever widened.
+// Adds rights that a call was granted beyond its policy: paths to read and write, the network. An
+// unrestricted or external policy stays as it is. The network is never restricted by this.
 struct Additions {
     std::vector<std::string> read = {};
     std::vector<std::string> write = {};
@@ -124,13 +123,14 @@ struct Additions {
 
 Policy widened(Policy policy, const Additions& additions);
 
-// The promises that the policy makes. Abstract sockets share the network's namespace, so they are
-// promised only where the network is restricted; socket files and named pipes only where not all
-// can be written.
+// Returns the guarantees that the policy needs. Abstract sockets share the network's namespace, so
+// a policy needs that guarantee only if it restricts the network; it needs those of socket files
+// and named pipes only if some paths are not writable.
 GuaranteeSet needed_by(const Policy& policy);
 
-// Errors (invalid_params, with `path` naming the entry): a relative path, ".." in it, a NUL, a glob
-// that cannot be expanded, more than most_entries. Of an unknown special place nothing is asked.
+// Errors (invalid_params; `path` names the entry): a relative path, ".." in it, a NUL, a glob that
+// cannot be expanded, more than most_entries. An entry with an unknown special place is not
+// checked.
 constexpr std::size_t most_entries = 4096;
 Result<void> check(const Policy& policy);
 

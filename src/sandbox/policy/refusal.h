@@ -1,4 +1,4 @@
-// Why a command cannot be confined as it must, for a person.
+// The error for a person if a command cannot be confined as the policy requires.
 #pragma once
 
 #include "base/error.h"
@@ -6,8 +6,8 @@
 
 namespace ew::sandbox {
 
-// Kind sandbox_unavailable. Names each missing guarantee, what stands in the way on this machine,
-// and the way out.
+// Returns an error of kind sandbox_unavailable that names each missing guarantee, the obstacle on
+// this machine, and the way out.
 Error refusal(const Machine& machine, GuaranteeSet missing);
 
 } // namespace ew::sandbox

@@ -16,13 +16,13 @@ namespace {
 using Loss = Diagnosis::Loss;
 
 struct Saying {
-    std::string_view part; // of what was said
+    std::string_view part; // of the message
     Loss loss;
     std::string_view mechanism;
 };
 
-// The messages are bubblewrap's (bubblewrap.c, network.c, bind-mount.c; versions 0.4 to 0.11) and
-// those of launch.cc and become.cc. The first that is found counts.
+// The messages come from bubblewrap (bubblewrap.c, network.c, bind-mount.c; versions 0.4 to 0.11)
+// and from launch.cc and launch_child.cc. The first match counts.
 constexpr std::array sayings = {
     Saying{"Unknown option", Loss::mounts, mechanism::bubblewrap},
     Saying{"execvp /dev/execward-init", Loss::everything, mechanism::init},
@@ -129,7 +129,7 @@ Trouble landlock_trouble(int error_number, const Surroundings& surroundings) {
     Trouble trouble;
     trouble.mechanism = mechanism::landlock;
     trouble.step = fmt::format("landlock_create_ruleset: {}", ::strerror(error_number));
-    // EOPNOTSUPP: it is there, and was not switched on at boot (landlock_create_ruleset(2)).
+    // EOPNOTSUPP: Landlock exists, but was not enabled at boot (landlock_create_ruleset(2)).
     trouble.advice = error_number == EOPNOTSUPP
                          ? "add landlock to the list of security modules in the boot parameter lsm="
                          : std::string(advice_for(mechanism::landlock, trouble.step, surroundings));

@@ -1,5 +1,5 @@
-// What it means that a sandbox could not be built: which part of it this machine does not have, and
-// how a person gets it.
+// Diagnoses why a sandbox could not be built: which mechanism this machine lacks, and how a person
+// gets it.
 #pragma once
 
 #include "sandbox/policy/machine.h"
@@ -11,7 +11,7 @@
 
 namespace ew::sandbox {
 
-// What the advice depends on.
+// The facts that the advice depends on.
 struct Surroundings {
     bool is_root = false;
     bool restricts_namespaces = false; // AppArmor, for programs without a profile (Ubuntu 23.10 on)
@@ -29,7 +29,7 @@ struct Diagnosis {
         proc,
         network_namespace,
         landlock,
-        filter, // of its two parts first the notifications
+        filter, // the notifications first, then the filter itself
         everything,
     };
 
@@ -37,14 +37,14 @@ struct Diagnosis {
     Trouble trouble = {};
 };
 
-// `said`: the message of a failed start, with what bubblewrap or the kernel said in it. Absent:
-// nobody knows.
+// `said` is the message of a failed start, including that of bubblewrap or the kernel. Returns
+// nullopt if no known cause matches.
 std::optional<Diagnosis> diagnose(std::string_view said, const Surroundings& surroundings);
 
-// Landlock cannot be asked for: the errno of landlock_create_ruleset(2).
+// Landlock is not available; takes the errno of landlock_create_ruleset(2).
 Trouble landlock_trouble(int error_number, const Surroundings& surroundings);
 
-// With that mechanism, and what was said.
+// The trouble with that mechanism, with the message and the advice.
 Trouble trouble_with(std::string_view mechanism, std::string said,
                      const Surroundings& surroundings);
 
