@@ -9,7 +9,7 @@
 
 namespace ew::sandbox {
 
-// Out of line: the header does not know the supervisor.
+// Defined here, since the header does not include the supervisor.
 ConfinedRun::ConfinedRun() = default;
 ConfinedRun::~ConfinedRun() = default;
 ConfinedRun::ConfinedRun(ConfinedRun&&) noexcept = default;

@@ -1,6 +1,6 @@
 // One program in a sandbox, from its launch to the removal of its placeholders. Owns the launch,
-// the supervisor that answers the program's calls, and the errand that cleans up. It never waits:
-// the owner watches the descriptors that it names, and calls it at its deadlines.
+// the supervisor that answers the program's calls, and the errand that removes the placeholders. It
+// never waits: the owner watches the descriptors that it names, and calls it at its deadlines.
 #pragma once
 
 #include "base/clock.h"
@@ -33,27 +33,27 @@ public:
     ConfinedRun(const ConfinedRun&) = delete;
     ConfinedRun& operator=(const ConfinedRun&) = delete;
 
-    // outcome() is not known yet, and end() has not been called.
+    // True until outcome() is known or end() has been called.
     bool is_starting() const { return launch_ && !is_decided_; }
 
-    // Readable, while it is starting, when outcome() has something to do.
+    // Becomes readable, while the run is starting, when outcome() has something to do.
     int status() const { return launch_->status(); }
 
-    // Returns nullopt if it is not known yet. Not after end().
+    // Returns nullopt if it is not known yet. Must not be called after end().
     std::optional<Launch::Outcome> outcome();
 
-    // Answers the program's calls from now on. After a successful outcome. Errors: no more
-    // descriptors; the program's connects then fail with ENOSYS (seccomp_unotify(2)).
+    // Begins to answer the program's calls. To be called after a successful outcome. Errors: no
+    // more descriptors; the program's connects then fail with ENOSYS (seccomp_unotify(2)).
     Result<void> supervise();
 
-    // The process that is waited for (bubblewrap), and our ends of the program's descriptors. Not
-    // after end().
+    // The process that the server waits for (bubblewrap), and our ends of the program's
+    // descriptors. Must not be called after end().
     os::Spawned& spawned() { return launch_->spawned(); }
 
     // See Launch::take_guarded().
     UniqueFd take_guarded() { return launch_ ? launch_->take_guarded() : UniqueFd(); }
 
-    // Of the program, as we see it, and of its group. 0 before a successful outcome.
+    // The pid of the program, as we see it, and of its group. 0 before a successful outcome.
     pid_t leader() const { return leader_; }
 
     GuaranteeSet missing() const { return launch_ ? launch_->missing() : missing_; }
@@ -63,31 +63,32 @@ public:
     // See Launch::stand_ins(). Empty after end().
     std::vector<std::string> stand_ins() const;
 
-    // How the program ended (wait(2)). Returns nullopt if it has not told, or after end().
+    // How the program ended (wait(2)). Returns nullopt if that was not reported, and after end().
     std::optional<int> wait_status();
 
-    // Returns -1 if no calls are answered.
+    // Returns -1 if no supervisor answers calls.
     int supervisor_fd() const;
     void on_supervisor(TimePoint now);
 
     const DenialLog& denials() const;
 
-    // All processes in the sandbox have ended, or none has begun. Drops everything that they needed
-    // and begins to remove the placeholders. Errors: the placeholders stay until sweep() finds
-    // them.
+    // To be called when all processes in the sandbox have ended, or none has begun. Drops
+    // everything that they needed and begins to remove the placeholders. Errors: the placeholders
+    // stay until sweep() finds them.
     Result<void> end(TimePoint now);
 
-    // The same for an owner that may wait: it gets the placeholders and removes them itself.
+    // The same for an owner that may wait: it takes the placeholders and removes them itself.
     std::vector<Placeholder> end_with_placeholders(TimePoint now);
 
     bool is_cleaning_up() const { return cleanup_.has_value(); }
 
-    // The next four only while it is cleaning up. The descriptor becomes readable at the end.
+    // The next four are for the time of the cleanup only. The descriptor becomes readable at its
+    // end.
     int cleanup_fd() const { return cleanup_->fd(); }
 
     pid_t cleanup_process() const { return cleanup_->pid(); }
 
-    // It is done, or has taken too long.
+    // Returns true if the cleanup is done or has taken too long.
     bool is_cleanup_over(TimePoint now);
 
     void drop_cleanup() { cleanup_.reset(); }
@@ -105,7 +106,7 @@ private:
     std::string journal_;
     bool is_decided_ = false; // outcome() is known
     pid_t leader_ = 0;
-    // What is told after end().
+    // Kept for after end().
     GuaranteeSet missing_;
     std::vector<std::string> notes_;
     DenialLog denials_;

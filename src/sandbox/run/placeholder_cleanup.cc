@@ -13,7 +13,7 @@ constexpr Millis longest_cleanup{10'000};
 
 Result<os::Errand> begin_placeholder_cleanup(std::vector<Placeholder> placeholders,
                                              const std::string& journal, TimePoint now) {
-    // std::function wants a body that can be copied.
+    // std::function needs a body that can be copied.
     const auto held = std::make_shared<std::vector<Placeholder>>(std::move(placeholders));
     std::vector<int> locks;
     locks.reserve(held->size());
