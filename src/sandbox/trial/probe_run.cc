@@ -24,7 +24,7 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::size_t longest_output = 64 << 10;
-constexpr Millis longest_ending{10'000}; // of what was killed
+constexpr Millis longest_ending{10'000}; // for killed processes to end
 constexpr Millis without_pidfd{20};      // between two looks, before Linux 5.3
 
 class Run {
@@ -39,12 +39,13 @@ public:
     Run& operator=(const Run&) = delete;
 
     ~Run() {
-        run_.reset(); // ends the errands of its supervisor
+        run_.reset(); // also ends the errands of its supervisor
         end();
         reap_errands();
     }
 
-    // Until the program and its output have ended. Why that was in vain, or empty.
+    // Waits until the program and its output have ended. Returns the reason of a failure, or an
+    // empty string.
     std::string until(TimePoint deadline) {
         while (failure_.empty() && !is_over()) {
             const TimePoint now = clock_now();
@@ -111,7 +112,7 @@ private:
     }
 
     // The first process of the sandbox dies with bubblewrap; without mounts the program leads a
-    // group.
+    // group of its own.
     void end() {
         if (is_reaped_) return;
         ::kill(-pid_, SIGKILL);
@@ -130,23 +131,23 @@ private:
             (void)::poll(nullptr, 0, 1);
     }
 
-    // Nobody else waits for what the supervisor has started.
+    // No other process waits for the children of the supervisor.
     void reap_errands() {
         for (const pid_t child : os::children_of(::getpid())) {
             const bool is_new =
                 std::find(children_.begin(), children_.end(), child) == children_.end();
-            if (is_new) await_end(child); // it was killed
+            if (is_new) await_end(child); // this process has killed it
         }
     }
 
-    std::vector<pid_t> children_; // of this process before
+    std::vector<pid_t> children_; // of this process before the run
     std::optional<ConfinedRun> run_;
     pid_t pid_ = 0;
     UniqueFd pidfd_;
     std::string output_;
     std::string failure_;
     int status_ = 0;
-    bool has_output_ = true; // more may come
+    bool has_output_ = true; // more output may come
     bool is_reaped_ = false;
 };
 

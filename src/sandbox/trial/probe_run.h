@@ -1,5 +1,5 @@
-// One sandbox, built on a scratch tree as any other would be, in which execward-init tries what is
-// forbidden.
+// One run of the probes: a sandbox on a scratch tree, built as any other, in which execward-init
+// tries forbidden things.
 #pragma once
 
 #include "base/clock.h"
@@ -21,15 +21,15 @@ struct Finding {
 };
 
 struct ProbeRun {
-    std::string failure = {}; // empty: the sandbox was in force, and everything was tried in it
+    std::string failure = {}; // empty: the sandbox was in force, and all probes were tried
     std::vector<Finding> findings = {};
 };
 
-// Waits for it until `deadline`, and then ends it.
+// Waits for the run until `deadline`, and then ends it.
 ProbeRun run_probes(const Machine& machine, const Scratch& scratch, Network network,
                     TimePoint deadline);
 
-// The output of `execward-init probe`. Lines that are not of that form are left out.
+// Parses the output of `execward-init probe`. Lines of another form are left out.
 std::vector<Finding> findings_in(std::string_view text);
 
 } // namespace ew::sandbox

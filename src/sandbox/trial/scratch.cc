@@ -33,10 +33,10 @@ namespace {
 constexpr std::string_view prefix = "execward-trial-";
 constexpr std::string_view pattern = "execward-trial-XXXXXX";
 constexpr std::size_t longest_base = 60; // so that the path of a socket fits (unix(7))
-constexpr std::time_t longest_life = 60; // seconds; more than twice of what a trial may take
-constexpr int most_looked_at = 100'000;  // looked at in search of leftovers
+constexpr std::time_t longest_life = 60; // seconds; more than twice the time of a trial
+constexpr int most_looked_at = 100'000;  // entries that a search for leftovers reads
 
-// /tmp comes last, since then it cannot be tried whether a sandbox has one of its own.
+// /tmp comes last: in it, a trial cannot try whether a sandbox has a /tmp of its own.
 std::vector<std::string> bases() {
     std::vector<std::string> result = {"/var/tmp"};
     const char* const own = std::getenv("TMPDIR");
@@ -58,7 +58,7 @@ bool make_file(const std::string& path, std::string_view text) {
            ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// A socket with a queue, in which a connect succeeds though nobody accepts.
+// A socket with a queue, in which a connect succeeds although no process accepts.
 UniqueFd listen_at(const sockaddr* address, socklen_t size) {
     constexpr int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
     UniqueFd socket(::socket(address->sa_family, kind, 0));
@@ -78,16 +78,16 @@ UniqueFd listen_at_name(const std::string& name, bool is_abstract) {
     return listen_at(static_cast<const sockaddr*>(plain), static_cast<socklen_t>(size));
 }
 
-// Those that are named. Links are not followed; errors leave something behind.
+// Removes the paths that are not empty. Links are not followed; after an error some files may stay.
 void remove_all(const std::array<std::string, 2>& paths) {
     std::error_code ignored;
     for (const std::string& path : paths)
         if (!path.empty()) std::filesystem::remove_all(path, ignored);
 }
 
-// The body of a process that does nothing but remove these, should the one that made it end without
-// having done so: then `life` comes to its end. What ends that one, such as a key of the terminal,
-// does not end this one.
+// The body of a process that removes these paths if its parent ends without having done so: then
+// the other end of `life` is closed. Signals that end the parent, such as from a key of the
+// terminal, do not end this process.
 [[noreturn]] void await_inheritance(int life, const std::array<std::string, 2>& paths) {
     (void)::setsid();
     for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
@@ -97,14 +97,14 @@ void remove_all(const std::array<std::string, 2>& paths) {
         ::dup2(nothing, fd);
     constexpr int place = 3;
     if (life != place) ::dup2(life, place);
-    os::close_all_but({place}); // the other end too, or it would never come
+    os::close_all_but({place}); // closes the other end too, or the end of file would never come
     char byte = 0;
     while (::read(place, &byte, 1) < 0 && errno == EINTR) {}
     remove_all(paths);
     ::_exit(0);
 }
 
-// An old leftover of this user is removed; links in it are not followed.
+// Removes an old leftover of this user; links in it are not followed.
 void remove_if_left(const std::string& path) {
     struct stat info = {};
     if (::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) return;
@@ -136,14 +136,14 @@ Result<Scratch> Scratch::make() {
     return scratch;
 }
 
-// Something of ours in the machine's /tmp, which must not be seen.
+// Makes a file in the machine's /tmp, which must not be visible.
 void Scratch::make_marker() {
     std::string path = fmt::format("/tmp/{}", pattern);
     const UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
     if (file) marker_ = path;
 }
 
-// Without one, what is left is removed by the next trial.
+// Without this process, the next trial removes the leftovers.
 void Scratch::appoint_heir() {
     Result<os::Pipe> life = os::make_pipe();
     if (!life) return;
@@ -165,7 +165,7 @@ Result<void> Scratch::make_tree() {
     return {};
 }
 
-// Those that cannot be had are not tried.
+// If a socket cannot be made, it is not tried.
 void Scratch::make_sockets() {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -185,7 +185,7 @@ void Scratch::make_sockets() {
     listeners_.push_back(std::move(file));
 }
 
-// If it cannot be had, it is not tried.
+// If it cannot be made, it is not tried.
 void Scratch::make_pipe() {
     const std::string path = root_ + "/outside/pipe";
     if (::mkfifo(path.c_str(), 0600) != 0) return;
@@ -218,7 +218,7 @@ bool Scratch::is_in_tmp() const {
 
 Policy Scratch::policy(Network network) const {
     ModeOptions options;
-    // A private /tmp would hide what is to be found out of reach.
+    // A private /tmp would hide the files that must be found out of reach.
     options.shares_tmp = options.excludes_slash_tmp = options.excludes_tmpdir = is_in_tmp();
     options.writable_roots = {inside()};
     options.deny_read = {root_ + "/outside/secret"};

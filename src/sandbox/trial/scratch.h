@@ -1,6 +1,6 @@
-// What a trial is done on: a small tree with a writable root, things around it that must be out of
-// reach, sockets that somebody listens on, and a named pipe that somebody reads. Gone with the
-// object, or with the process.
+// The place of a trial: a small tree with a writable root, files around it that must be out of
+// reach, sockets that a process listens on, and a named pipe that a process reads. It is removed
+// with the object, or with the process.
 #pragma once
 
 #include "base/result.h"
@@ -17,7 +17,7 @@ namespace ew::sandbox {
 
 class Scratch {
 public:
-    // Errors: sandbox_unavailable, there is no place for it.
+    // Errors: sandbox_unavailable: no directory is suitable.
     static Result<Scratch> make();
     ~Scratch();
     Scratch(Scratch&&) noexcept;
@@ -27,17 +27,17 @@ public:
 
     std::string inside() const { return root_ + "/inside"; } // a repository, to be writable
 
-    // Of placeholders (placeholders.h), which go with the tree.
+    // The journal of the placeholders (placeholders.h), which is removed with the tree.
     std::string journal() const { return root_ + "/journal"; }
 
     Policy policy(Network network) const;
     Context context() const;
 
-    // For `execward-init probe` with that network.
+    // The arguments of `execward-init probe` for that network.
     std::vector<std::string> arguments(Network network) const;
 
-    // Removes what trials that were killed with all their processes have left in the usual places:
-    // what is older than any trial lasts.
+    // Removes the leftovers, in the usual places, of trials that were killed with all their
+    // processes: entries older than any trial can last.
     static void sweep();
 
 private:
@@ -50,15 +50,15 @@ private:
     bool is_in_tmp() const;
 
     std::string root_;
-    std::string marker_;   // a file in /tmp; empty: there is none
+    std::string marker_;   // a file in /tmp; empty: not made
     pid_t heir_ = 0;       // the process that removes both if this one cannot any more
-    UniqueFd life_;        // and the end of this tells it so
-    std::string abstract_; // name of a socket, without the leading NUL; empty: there is none
+    UniqueFd life_;        // when this end of a pipe closes, it removes them
+    std::string abstract_; // name of a socket, without the leading NUL; empty: not made
     std::uint16_t port_ = 0;
-    std::string socket_; // path; empty: there is none
+    std::string socket_; // path; empty: not made
     std::vector<UniqueFd> listeners_;
-    std::string pipe_; // path of a named pipe; empty: there is none
-    UniqueFd reader_;  // of it, or opening it for writing would fail for want of one
+    std::string pipe_; // path of a named pipe; empty: not made
+    UniqueFd reader_;  // without a reader, opening the pipe for writing would fail
 };
 
 } // namespace ew::sandbox

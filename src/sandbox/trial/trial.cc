@@ -16,7 +16,7 @@
 #include <cstring>
 #include <utility>
 
-// Older headers than the kernel (Linux 5.13).
+// For headers older than Linux 5.13.
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #endif
@@ -63,7 +63,7 @@ void lose_everything(Machine& machine) {
     machine.has_filter = machine.has_notify = false;
 }
 
-// The programs that a sandbox needs. False: there is no way to make any.
+// Finds the programs that a sandbox needs. Returns false if no sandbox can be made.
 bool find_programs(Machine& machine, const TrialPlaces& places) {
     Result<TrustedProgram> init = find_init(places.init);
     if (init)
@@ -82,7 +82,7 @@ bool find_programs(Machine& machine, const TrialPlaces& places) {
     return static_cast<bool>(init);
 }
 
-// False: it was lost before, so this does not explain the failure.
+// Returns false if the mechanism was lost before, so this does not explain the failure.
 bool lose(Machine& machine, Loss loss) {
     const Machine before = machine;
     switch (loss) {
@@ -105,7 +105,7 @@ bool has_anything(const Machine& machine) {
     return machine.has_mounts || machine.landlock > 0 || machine.has_filter;
 }
 
-// For a failure that nobody can explain: smaller and smaller sandboxes.
+// Smaller and smaller sandboxes, for a failure that has no known cause.
 std::vector<Machine> smaller(const Machine& machine) {
     std::vector<Machine> result;
     const auto add = [&](std::initializer_list<Loss> losses) {
@@ -133,16 +133,16 @@ public:
     Search(const Scratch& scratch, const Surroundings& around, TimePoint deadline)
         : scratch_(scratch), around_(around), deadline_(deadline) {}
 
-    // Leaves in `machine` what a sandbox could be built with, and judges it.
+    // Reduces `machine` to the mechanisms that a sandbox could be built with, and judges it.
     void run(Machine& machine) {
         ProbeRun first = run_probes_with(machine, Network::restricted);
         while (!first.failure.empty() && explain(machine, first.failure))
             first = run_probes_with(machine, Network::restricted);
-        if (!has_anything(machine)) machine.init.clear(); // then it is of no use
+        if (!has_anything(machine)) machine.init.clear(); // then it is useless
         if (machine.init.empty()) return;
         if (!first.failure.empty() && !guess(machine, first)) return;
         apply_trial_verdict(machine, first.findings, Network::restricted);
-        // What keeps abstract sockets apart is another mechanism where the network is shared.
+        // If the network is shared, another mechanism isolates abstract sockets.
         const ProbeRun second = run_probes_with(machine, Network::enabled);
         if (second.failure.empty())
             apply_trial_verdict(machine, second.findings, Network::enabled);
@@ -156,13 +156,13 @@ private:
         return run_probes(machine, scratch_, network, deadline_);
     }
 
-    // All namespaces are made by one call, whose failure does not tell which of them it is about.
+    // One call makes all namespaces, so its failure does not say which of them it concerns.
     bool works_without_network(Machine machine) {
         return lose(machine, Loss::network_namespace) &&
                run_probes_with(machine, Network::restricted).failure.empty();
     }
 
-    // False: nothing smaller is known to help.
+    // Returns false if no smaller sandbox is known to help.
     bool explain(Machine& machine, const std::string& failure) {
         std::optional<Diagnosis> diagnosis = diagnose(failure, around_);
         const bool has_notify = machine.has_notify;
@@ -190,7 +190,7 @@ private:
             return true;
         }
         lose_everything(machine);
-        machine.init.clear(); // whatever it is, it does not do what execward-init does
+        machine.init.clear(); // the file does not behave like execward-init
         return false;
     }
 

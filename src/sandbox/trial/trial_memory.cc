@@ -1,6 +1,6 @@
 #include "sandbox/trial/trial_memory.h"
-// What a trial found, as text: lines of a name and a value, the last of which is "end". A file that
-// was cut short or changed is none.
+// The result of a trial as text: lines of a name and a value, the last of which is "end". A
+// truncated or changed file is invalid.
 #include "base/unique_fd.h"
 #include "os/io.h"
 #include "os/proc.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view file_name = "sandbox-trial";
 constexpr std::size_t longest_file = 64 << 10;
-constexpr int highest_landlock = 1000; // far above any that there is
+constexpr int highest_landlock = 1000; // far above any existing version
 
 struct Flag {
     std::string_view name;
@@ -64,7 +64,8 @@ public:
         return rest_.starts_with(name) && rest_.substr(name.size(), 1) == " ";
     }
 
-    // The value of the line that must come now. Anything else makes all of it invalid.
+    // Returns the value of the next line, which must have that name. Any other line makes the whole
+    // text invalid.
     std::string take(std::string_view name) {
         const std::size_t end = rest_.find('\n');
         if (!is_at(name) || end == std::string_view::npos) {
@@ -122,8 +123,8 @@ std::string identity_text(const TrustedProgram& program) {
                        file.changed, program.path);
 }
 
-// What decides about namespaces and filters, besides the boot: a server in a container, or below a
-// filter, is on another machine in this sense.
+// Besides the boot, these decide about namespaces and filters: a server in a container, or below a
+// filter, counts as on another machine.
 std::string surroundings() {
     std::string text;
     const std::string status = os::read_proc_file("/proc/self/status");
@@ -146,12 +147,12 @@ std::string surroundings() {
 }
 
 struct Key {
-    std::string text; // the lines that must be the same for what was found to count
+    std::string text; // lines that must be the same for a kept result to count
     TrustedProgram bubblewrap;
     TrustedProgram init;
 };
 
-// Absent: there is nothing to keep.
+// Returns nullopt if no result can be kept.
 std::optional<Key> key_of(const TrialPlaces& places) {
     Result<TrustedProgram> bubblewrap = find_bubblewrap();
     Result<TrustedProgram> init = find_init(places.init);
@@ -173,7 +174,7 @@ bool is_ours(int fd, mode_t kind) {
            info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// For this user alone; those that exist stay as they are.
+// Makes the directories for this user alone; existing ones stay as they are.
 void make_directories(const std::string& path) {
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1))
@@ -263,7 +264,7 @@ std::optional<Machine> remembered_trial(const TrialPlaces& places) {
     if (!text.starts_with(key->text)) return std::nullopt;
     Result<Machine> machine = decode_machine(std::string_view(text).substr(key->text.size()));
     if (!machine || !machine->troubles.empty()) return std::nullopt;
-    // These are executed, and a file is no reason to believe in them.
+    // These programs are executed, so their paths are never taken from the file.
     machine->bubblewrap = std::move(key->bubblewrap.path);
     machine->init = std::move(key->init.path);
     return std::move(*machine);
@@ -280,7 +281,7 @@ void remember_trial(const TrialPlaces& places, const Machine& machine) {
         return;
     }
     const std::string name = fmt::format("{}.{}", file_name, ::getpid());
-    (void)::unlinkat(directory.get(), name.c_str(), 0); // of a process that died, with our number
+    (void)::unlinkat(directory.get(), name.c_str(), 0); // of a process that died, with our pid
     const UniqueFd file(::openat(directory.get(), name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return;

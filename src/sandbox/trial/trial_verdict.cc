@@ -33,7 +33,7 @@ constexpr std::array probes = {
     Probe{"system_calls", Guarantee::system_calls, "a system call that is to be refused"},
 };
 
-// Absent: the name of no guarantee.
+// Returns nullptr if the name is not that of a probe.
 const Probe* probe_named(std::string_view name) {
     for (const Probe& probe : probes)
         if (probe.name == name) return &probe;

@@ -1,4 +1,4 @@
-// What the findings of a run of the probes mean for what a machine promises.
+// Judges the findings of a probe run: which guarantees the machine really gives.
 #pragma once
 
 #include "sandbox/policy/machine.h"
@@ -8,8 +8,8 @@
 
 namespace ew::sandbox {
 
-// What went through although the machine promises that it does not is promised no more, and becomes
-// a trouble.
+// If a probe went through although the machine gives the guarantee against it, the guarantee is
+// taken away and becomes a trouble.
 void apply_trial_verdict(Machine& machine, const std::vector<Finding>& findings, Network network);
 
 } // namespace ew::sandbox
