@@ -15,7 +15,7 @@ using Source = EventQueue::Source;
 void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
     const pid_t process = call.caller.process;
     Result<os::Errand> errand = os::Errand::begin(task.body, task.kept, now + patience_);
-    if (!errand) return notifications_.answer(call.id, EAGAIN); // as with any resource
+    if (!errand) return notifications_.answer(call.id, EAGAIN); // as for any resource
     const std::uint64_t serial = next_serial_++;
     std::string program = program_of(call.caller);
     UniqueFd pidfd = os::open_pidfd(process);
@@ -30,13 +30,13 @@ void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
         (void)end(at);
         return;
     }
-    if (running.caller) // else its end is noticed later
+    if (running.caller) // otherwise its end is noticed later
         (void)events_.add(running.caller.get(), Source::errand_caller, serial, EPOLLIN);
 }
 
 std::optional<CallErrands::Finished> CallErrands::take_result(std::uint64_t serial) {
     const auto at = running_.find(serial);
-    if (at == running_.end()) return std::nullopt; // it has ended in this turn
+    if (at == running_.end()) return std::nullopt; // it ended in this turn
     Running& running = at->second;
     std::optional<std::string> result = running.errand.take_result();
     if (!result) return std::nullopt;
@@ -46,8 +46,8 @@ std::optional<CallErrands::Finished> CallErrands::take_result(std::uint64_t seri
     return finished;
 }
 
-// A thread alone may have ended, or the process have begun another program: then the errand goes on
-// to its end, and its answer finds nobody.
+// Possibly only a thread has ended, or the process has executed another program. The errand then
+// runs to its end, and its answer reaches no caller.
 void CallErrands::on_caller(std::uint64_t serial) {
     const auto at = running_.find(serial);
     if (at == running_.end()) return;

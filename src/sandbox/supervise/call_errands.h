@@ -1,4 +1,4 @@
-// Disposable processes (os/errand.h), each of which does for one waiting call what may wait.
+// Errands (os/errand.h), each of which does a step that may wait for one waiting call.
 #pragma once
 
 #include "base/clock.h"
@@ -24,18 +24,19 @@ public:
     struct Task {
         std::function<std::string()> body;
         std::vector<int> kept = {}; // descriptors that it uses
-        UniqueFd look_ups = {};     // of a task about a port: they come through here; else empty
+        UniqueFd look_ups = {};     // the socket for them, if the task is about a port
     };
 
-    // What came of one. Its call has not been answered.
+    // The result of an errand. Its call has not been answered.
     struct Finished {
         WaitingCall call;
-        std::string program; // of the caller, when it was begun
+        std::string program; // of the caller, when the errand began
         UniqueFd look_ups;
         std::string result;
     };
 
-    // The first two are borrowed. `patience`: for one errand; then its call fails with ETIMEDOUT.
+    // The first two are borrowed. `patience` is how long one errand may take; after it, the call
+    // fails with ETIMEDOUT.
     CallErrands(Notifications& notifications, EventQueue& events, Millis patience)
         : notifications_(notifications), events_(events), patience_(patience) {}
 
@@ -43,13 +44,13 @@ public:
 
     bool is_full() const { return running_.size() >= most; }
 
-    // If no errand can be made, the call fails with EAGAIN.
+    // If no errand can be started, the call fails with EAGAIN.
     void begin(WaitingCall call, Task task, TimePoint now);
 
-    // The queue reports a result. Returns nullopt if it is not whole yet.
+    // To be called when the queue reports a result. Returns nullopt if it is not complete yet.
     std::optional<Finished> take_result(std::uint64_t serial);
 
-    // The queue reports the end of a caller.
+    // To be called when the queue reports the end of a caller.
     void on_caller(std::uint64_t serial);
 
     void on_time(TimePoint now);
@@ -64,7 +65,7 @@ private:
         UniqueFd look_ups;
     };
 
-    using Map = std::map<std::uint64_t, Running>; // by a serial that is never used twice
+    using Map = std::map<std::uint64_t, Running>; // by a serial number that is never reused
 
     Map::iterator end(Map::iterator at);
 

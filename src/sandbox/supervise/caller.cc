@@ -21,17 +21,17 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr int deepest_chain = 64;                // ancestors that are looked at
-constexpr std::size_t longest_table = 256 << 10; // bytes of a table of sockets that are read
-constexpr std::size_t longest_list = 256;        // bytes of a list of children that are read
-constexpr int deepest_lone_chain = 16;           // of a program that is alone
-constexpr int most_ended = 16;                   // children of that chain which have ended
+constexpr int deepest_chain = 64;                // ancestors to look at
+constexpr std::size_t longest_table = 256 << 10; // bytes of a table of sockets
+constexpr std::size_t longest_list = 256;        // bytes of a list of children
+constexpr int deepest_lone_chain = 16;           // ancestors that is_alone() looks at
+constexpr int most_ended = 16;                   // children in that chain that have ended
 constexpr std::string_view blanks = " \t\n";
 constexpr unsigned pidfd_thread = O_EXCL; // PIDFD_THREAD, Linux 6.9
 
 std::uint64_t number_in(std::string_view text, int base = 10) {
     std::uint64_t value = 0;
-    (void)std::from_chars(text.data(), text.data() + text.size(), value, base); // none: 0
+    (void)std::from_chars(text.data(), text.data() + text.size(), value, base); // else 0
     return value;
 }
 
@@ -43,9 +43,10 @@ std::string_view next_part(std::string_view& rest, std::string_view separators) 
     return part;
 }
 
-// Is that the only child of a process with one thread (to whom all its children belong) that has
-// not ended? `child` 0: is there none? Programs may have any number of children, so a list is read
-// to a certain length only, and not more than `looks` of them are looked at: then the answer is no.
+// Is `child` the only living child of a process with one thread (so that all its children belong to
+// that thread)? With `child` 0: does the process have no living child? A program may have any
+// number of children, so only a part of the list is read, and at most `looks` of them are looked
+// at; beyond that it returns false.
 bool has_only(pid_t process, pid_t child, int& looks) {
     const UniqueFd list(
         ::open(fmt::format("/proc/{0}/task/{0}/children", process).c_str(), O_RDONLY | O_CLOEXEC));
@@ -60,8 +61,8 @@ bool has_only(pid_t process, pid_t child, int& looks) {
     return true;
 }
 
-// A table of sockets (proc(5), /proc/net/tcp) holds, in hexadecimal, the address in words of this
-// machine's byte order, the port, and the state. Is it one that loopback reaches?
+// A table of sockets (proc(5), /proc/net/tcp) contains, in hexadecimal, the address in words of
+// this machine's byte order, the port, and the state. Does loopback reach this address?
 bool is_reached_by_loopback(std::string_view address) {
     if (address.find_first_not_of('0') == std::string_view::npos) return true; // all addresses
     if (address.size() == 8) return (number_in(address, 16) & 0xff) == 127;    // 127.x.y.z
@@ -70,7 +71,7 @@ bool is_reached_by_loopback(std::string_view address) {
     return address == "00000000000000000000000001000000"; // ::1
 }
 
-// One line of it: "sl local remote state …".
+// One line of the table: "sl local remote state …".
 struct SocketRow {
     std::string_view address;
     std::uint64_t port = 0;
@@ -81,19 +82,19 @@ SocketRow row_of(std::string_view line) {
     SocketRow row;
     (void)next_part(line, blanks); // its number
     std::string_view local = next_part(line, blanks);
-    (void)next_part(line, blanks); // the other end
+    (void)next_part(line, blanks); // the remote address
     row.state = next_part(line, blanks);
     row.address = next_part(local, ":");
     row.port = number_in(next_part(local, ":"), 16);
     return row;
 }
 
-// TCP tables have all listeners before the first other socket.
+// TCP tables list all listeners before any other socket.
 enum class Found : std::uint8_t { yes, no, not_yet };
 
 Found look_for(std::uint16_t port, bool udp, std::string_view line) {
     const SocketRow row = row_of(line);
-    if (row.state == "st") return Found::not_yet; // the heading
+    if (row.state == "st") return Found::not_yet; // the headings
     if (!udp && row.state != "0A") return Found::no;
     return row.port == port && is_reached_by_loopback(row.address) ? Found::yes : Found::not_yet;
 }
@@ -101,7 +102,7 @@ Found look_for(std::uint16_t port, bool udp, std::string_view line) {
 bool table_has(const std::string& path, std::uint16_t port, bool udp) {
     const UniqueFd table(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, 16 << 10> block;
-    std::string text; // from the beginning of a line
+    std::string text; // from the start of a line
     for (std::size_t total = 0; table && total < longest_table;) {
         const ssize_t count = ::read(table.get(), block.data(), block.size());
         if (count <= 0) return false;
@@ -151,7 +152,7 @@ std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from,
     const iovec remote = {std::bit_cast<void*>(from), size};
     const ssize_t count = ::process_vm_readv(caller.thread, &to, 1, &remote, 1, 0);
     if (count >= 0 && static_cast<std::size_t>(count) == size) return bytes;
-    if (count >= 0) errno = EFAULT; // the rest of it is not there
+    if (count >= 0) errno = EFAULT; // the rest of the memory does not exist
     return std::nullopt;
 }
 
@@ -159,9 +160,9 @@ bool Descriptor::is_udp() const {
     return protocol.starts_with("UDP");
 }
 
-// O_PATH pins what is looked at without holding the socket itself open: were ours the last
-// reference to that, closing it could wait (SO_LINGER). Only of a socket is more asked than its
-// link, since other descriptors may be of file systems that do not answer.
+// O_PATH holds the file without holding the socket open: if ours were the last reference to the
+// socket, closing it could wait (SO_LINGER). Only a socket is looked at beyond its link, since
+// other descriptors may be of file systems that do not answer.
 Descriptor descriptor_of(const Caller& caller, int fd) {
     const std::string path = fmt::format("/proc/{}/fd/{}", caller.thread, fd);
     const UniqueFd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -190,8 +191,8 @@ UniqueFd copy_of(const Caller& caller, int fd) {
     return copy;
 }
 
-// A signal for the process wakes its first thread, if that one lets it in (complete_signal() of the
-// kernel).
+// A signal for the process wakes its first thread if that thread does not block it
+// (complete_signal() of the kernel).
 bool has_signal(const Caller& caller) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", caller.thread));
     std::uint64_t pending = number_in(status_field(status, "SigPnd"), 16);
@@ -202,7 +203,7 @@ bool has_signal(const Caller& caller) {
 bool is_served(pid_t process, const SocketAddress& address, bool udp) {
     const std::string_view name = udp ? "udp" : "tcp";
     const std::string tables = fmt::format("/proc/{}/net/{}", process, name);
-    // A socket of IPv6 may take both.
+    // An IPv6 socket may accept both families.
     return table_has(tables, address.port, udp) || table_has(tables + "6", address.port, udp);
 }
 

@@ -1,7 +1,6 @@
-// What is known of a process that waits in a system call for an answer. All of it is read through
-// /proc without waiting, and may be of another process once the caller has gone: ask the kernel
-// whether the call is still there (SECCOMP_IOCTL_NOTIF_ID_VALID) after looking and before
-// believing.
+// Facts about a process that waits in a system call for an answer. They are read through /proc
+// without waiting, and may be of another process once the caller has ended. So after a read and
+// before its use, ask the kernel whether the call still waits (SECCOMP_IOCTL_NOTIF_ID_VALID).
 #pragma once
 
 #include "base/unique_fd.h"
@@ -16,24 +15,24 @@
 namespace ew::sandbox {
 
 struct Caller {
-    pid_t thread = 0; // as the notification has it
+    pid_t thread = 0; // as in the notification
     pid_t process = 0;
     std::uint64_t threads = 0; // of the process
     pid_t parent = 0;          // of the process
 };
 
-// Absent: it has gone.
+// Returns nullopt if the process has ended.
 std::optional<Caller> look_at(pid_t thread);
 
 // The program's path as the caller sees it; empty: unknown.
 std::string program_of(const Caller& caller);
 
-// `size` bytes of the caller's memory. Absent: they cannot be read (errno is set: EFAULT if they
-// are not there).
+// Reads `size` bytes of the caller's memory. Returns nullopt if they cannot be read (errno is set:
+// EFAULT if they do not exist).
 std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size);
 
-// What a descriptor of the caller is: the kernel's name of the socket's protocol ("TCP", "UDPv6",
-// "UNIX-STREAM"), or why it is no socket.
+// A descriptor of the caller: the kernel's name of the socket's protocol ("TCP", "UDPv6",
+// "UNIX-STREAM"), or the error if it is not a socket.
 struct Descriptor {
     int error = 0;             // EBADF, ENOTSOCK; 0: a socket, or unknown
     std::string protocol = {}; // empty: unknown
@@ -43,24 +42,25 @@ struct Descriptor {
 
 Descriptor descriptor_of(const Caller& caller, int fd);
 
-// A copy of a descriptor of the caller, of the same open file description. Empty: errno is set.
+// Returns a copy of a descriptor of the caller, of the same open file description, or an empty one
+// with errno.
 UniqueFd copy_of(const Caller& caller, int fd);
 
-// Has a signal come for it that it will take once its call is over? Only that which no other thread
-// can take instead counts.
+// Is a signal pending that the caller will take when its call ends? A signal that another thread
+// could take does not count.
 bool has_signal(const Caller& caller);
 
 // Does a socket wait on that port of a loopback address: a TCP listener, or (`udp`) a UDP socket?
-// In the network of that process, by its tables: that takes tens of milliseconds, see
+// It reads the tables of that process's network, which takes tens of milliseconds: see
 // port_listeners.h.
 bool is_served(pid_t process, const SocketAddress& address, bool udp);
 
 // Is the process tree from the child of `server` down to the caller a chain of processes with one
-// thread each, so that nobody but the caller itself acts in that sandbox? False also where that
-// would take long to find out.
+// thread each, so that only the caller acts in that sandbox? Also returns false if the answer would
+// take too long.
 bool is_alone(const Caller& caller, pid_t server);
 
-// The child of `server` from which the caller descends. 0: none.
+// Returns the child of `server` that is the caller or its ancestor, or 0 if there is none.
 pid_t top_of(const Caller& caller, pid_t server);
 
 // The value after "Name:" of /proc/PID/status, without the blanks around it.

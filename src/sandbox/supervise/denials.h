@@ -1,4 +1,4 @@
-// What a sandbox refused, as facts: bounded, equal ones counted.
+// The denials of a sandbox: a bounded list, in which equal denials are counted.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ struct Denial {
     std::string operation = {}; // "connect", "open", "unlink", …
     std::string target = {};    // "192.0.2.7:443", "[2001:db8::1]:443", a path, "@abstract"
     std::int64_t pid = 0;       // as the server sees it
-    std::string program = {};   // what it runs, as far as it could be told
+    std::string program = {};   // path of the program, if known
     std::uint64_t count = 1;
-    std::string rule = {};  // which part of the policy refused it: "network: restricted"
-    std::string allow = {}; // the one line that would allow it; empty: nothing does
+    std::string rule = {};  // the part of the policy that refused it: "network: restricted"
+    std::string allow = {}; // the one line that would allow it; empty: no setting does
 };
 
 class DenialLog {
 public:
-    static constexpr std::size_t most_kept = 64;        // different ones
+    static constexpr std::size_t most_kept = 64;        // different denials
     static constexpr std::size_t longest_target = 4096; // bytes
 
-    // Counts it with an equal one (kind, operation, target), or keeps it while there is room.
+    // Counts the denial with an equal one (kind, operation, target), or keeps it while there is
+    // room.
     void add(Denial denial);
 
     const std::vector<Denial>& kept() const { return kept_; }
 
-    // All that happened, also those that were not kept.
+    // All denials, including those that were not kept.
     std::uint64_t total() const { return total_; }
 
 private:

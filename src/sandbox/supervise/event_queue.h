@@ -1,4 +1,4 @@
-// What a supervisor waits for: an epoll(7) that the loop sees as one descriptor.
+// The descriptors that a supervisor waits for: an epoll(7) that the loop sees as one descriptor.
 #pragma once
 
 #include "base/result.h"
@@ -17,12 +17,12 @@ public:
         notifications,
         errand_result,
         errand_caller, // the process of the caller has ended
-        socket,        // of a connect that is under way
+        socket,        // of a pending connect
     };
 
     struct Event {
         Source source = Source::notifications;
-        std::uint64_t serial = 0; // whose it is, as it was added
+        std::uint64_t serial = 0; // of the owner, as given to add()
         std::uint32_t events = 0; // EPOLLIN …
     };
 
@@ -36,12 +36,14 @@ public:
 
     bool add(int fd, Source source, std::uint64_t serial, std::uint32_t events);
 
-    // To be called before the descriptor is closed: a process that was forked just now may still
-    // hold a copy, and an epoll watches a description until its last copy is closed (epoll(7)).
+    // To be called before the descriptor is closed: a process that was forked a moment ago may
+    // still hold a copy, and an epoll watches a description until its last copy is closed
+    // (epoll(7)).
     void remove(int fd);
 
-    // Does not wait. A few at a time: what is not fetched stays ready. (What is watched by edge
-    // would be lost.) The span is valid until the next call.
+    // Does not wait. Takes few events at a time, since the others stay ready, while an
+    // edge-triggered event that was taken and not handled would be lost. The span is valid until
+    // the next call.
     std::span<const Event> take();
 
 private:

@@ -17,11 +17,11 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr std::size_t page = 4096; // the smallest there is: what lies in one is there as a whole
+constexpr std::size_t page = 4096; // the smallest size; a page is readable as a whole or not at all
 constexpr int none = -1;
 
-// Which arguments name a path: the descriptor of the directory, or none for the working directory,
-// and the path itself.
+// The arguments of a call that name a path: the descriptor of the directory, or none for the
+// working directory, and the path itself.
 struct Named {
     int directory = none;
     int path = none;
@@ -33,7 +33,7 @@ struct Form {
     std::array<Named, 2> names;
 };
 
-// Of the links of a file the new one is what changes something.
+// Of the two paths of link(2) only the new one changes something.
 constexpr auto forms = std::to_array<Form>({
     {calls::open, "open", {{{none, 0}, {}}}},
     {calls::openat, "open", {{{0, 1}, {}}}},
@@ -65,7 +65,8 @@ const Form* form_of(int call) {
     return form == forms.end() ? nullptr : &*form;
 }
 
-// Absent: it is not there, or longer than the kernel takes (PATH_MAX with the NUL).
+// Returns nullopt if the path cannot be read, or is longer than the kernel's limit (PATH_MAX with
+// the NUL).
 std::optional<std::string> read_path(const Caller& caller, std::uint64_t from) {
     std::string path;
     while (path.size() < PATH_MAX) {
@@ -84,7 +85,8 @@ std::string link_of(const Caller& caller, const std::string& name) {
     return os::link_target(fmt::format("/proc/{}/{}", caller.thread, name)).value_or("");
 }
 
-// As the caller sees it. Empty: unknown, or no directory of a file system.
+// Returns the path as the caller sees it. Empty if it is unknown or not a directory of a file
+// system.
 std::string directory_of(const Caller& caller, const std::string& name) {
     std::string path = link_of(caller, name);
     const std::string root = link_of(caller, "root");
@@ -112,7 +114,7 @@ std::string without_dots(std::string_view path) {
 std::optional<std::string> path_of(const Caller& caller, const seccomp_data& data, Named named) {
     const auto argument = [&data](int index) { return data.args[static_cast<std::size_t>(index)]; };
     const std::optional<std::string> path = read_path(caller, argument(named.path));
-    if (!path || path->empty()) return std::nullopt; // the latter fails, or is a descriptor's own
+    if (!path || path->empty()) return std::nullopt; // "" fails, or is the descriptor
     if (path->starts_with('/')) return without_dots(*path);
     const int fd = named.directory == none
                        ? AT_FDCWD
@@ -123,7 +125,7 @@ std::optional<std::string> path_of(const Caller& caller, const seccomp_data& dat
     return without_dots(directory + "/" + *path);
 }
 
-// Processes' own entries, such as /proc/self/oom_score_adj, and devices.
+// Entries of processes, such as /proc/self/oom_score_adj, and devices.
 bool is_of_processes_or_devices(std::string_view path) {
     if (is_at_or_below(path, "/dev")) return true;
     constexpr std::string_view proc = "/proc/";
@@ -134,7 +136,7 @@ bool is_of_processes_or_devices(std::string_view path) {
            std::all_of(entry.begin(), entry.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The length of the longest of them that the path lies in; 0: none.
+// Returns the length of the longest place that contains the path, or 0 if none does.
 std::size_t longest_around(const std::vector<std::string>& places, std::string_view path) {
     std::size_t longest = 0;
     for (const std::string& place : places)

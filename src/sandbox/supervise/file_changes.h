@@ -1,8 +1,8 @@
-// Calls that change files by their path, as the filter asks about them so that they can be told
-// (FilterOptions::notifies_writes). What is told is that the policy refuses the path that was
-// named: links are not followed and nothing is looked up, since disks may be slow. A path through a
-// link may so be told wrongly, either way; and what fails for another reason is told as well.
-// Nothing is decided here: mounts and Landlock do that.
+// Calls that change files by their path, which the filter notifies so that refused changes can be
+// reported (FilterOptions::notifies_writes). A denial means that the policy refuses the path that
+// the call names. Links are not followed and nothing is looked up, since disks may be slow. So the
+// report of a path through a link may be wrong, either way, and a call that fails for another
+// reason is reported as well. Nothing is decided here: mounts and Landlock decide.
 #pragma once
 
 #include "sandbox/supervise/caller.h"
@@ -15,35 +15,35 @@
 
 namespace ew::sandbox {
 
-// One of the calls of FilterOptions::notifies_writes?
+// Is it one of the calls of FilterOptions::notifies_writes?
 bool is_file_change(int call);
 
 struct FileChange {
     std::string_view operation = {}; // "open", "unlink", "rename", "mkdir", "link", "chmod", …
-    // What it changes, as the caller sees it: absolute, without ".", ".." and double slashes. One
-    // that could not be read is left out.
+    // The changed paths as the caller sees them: absolute, without ".", ".." and double slashes. A
+    // path that could not be read is left out.
     std::vector<std::string> paths = {};
 };
 
-// While the call waits. Needs only the thread of the caller. Reads its memory and its links in
-// /proc, without waiting.
+// To be called while the call waits. Needs only the thread of the caller. Reads its memory and its
+// links in /proc, without waiting.
 FileChange read_file_change(const Caller& caller, const seccomp_data& data);
 
 struct FilePlaces {
-    std::vector<std::string> writable = {};  // roots
-    std::vector<std::string> read_only = {}; // in them, what may not be changed all the same
-    std::vector<std::string> own = {};       // the sandbox's own, of which nothing is told
+    std::vector<std::string> writable = {};  // writable roots
+    std::vector<std::string> read_only = {}; // paths in them that must not be changed
+    std::vector<std::string> own = {};       // the sandbox's own, without any report
 };
 
 enum class FileVerdict : std::uint8_t {
-    allowed, // or nothing to tell of
-    outside, // of all writable roots
+    allowed, // or not to be reported
+    outside, // outside all writable roots
     closed,  // in a writable root, but read-only
 };
 
-// The longest of the places that the path lies in decides; of two for the same path the writable
-// one. To make a directory that is there
-// anyway, being above a writable root, is how tools make sure of it.
+// The longest of the places that contain the path decides; of two for the same path the writable
+// one. mkdir of an existing directory above a writable root is allowed, since tools make sure of
+// directories that way.
 FileVerdict judge_file_change(const FilePlaces& places, std::string_view operation,
                               std::string_view path);
 

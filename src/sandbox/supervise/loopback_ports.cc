@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::uint16_t dns_port = 53;
 
-// A service inside is the sandbox's own, and one that may be about to come is worth waiting for:
-// programs poll for their servers. Connecting a UDP socket sends nothing; it is how getaddrinfo(3)
-// tries addresses, so that nobody waits there means little, except with a name server.
+// A service inside belongs to the sandbox, and a program may wait for one that starts soon:
+// programs poll for their servers. Connecting a UDP socket sends nothing; getaddrinfo(3) tries
+// addresses that way, so a UDP port without a socket means little, except the port of a name
+// server.
 bool wants_machine(const WaitingCall& call, Served served) {
     if (served.inside) return false;
     if (served.outside) return true;
@@ -37,7 +38,7 @@ std::optional<CallErrands::Task> LoopbackPorts::task(const WaitingCall& call, in
     std::array<int, 2> ends = {-1, -1};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return std::nullopt;
-    const auto theirs = std::make_shared<UniqueFd>(ends[1]); // until the errand has been forked
+    const auto theirs = std::make_shared<UniqueFd>(ends[1]); // open until the fork of the errand
     PortOrder order;
     order.listener = listener;
     order.id = call.id;
@@ -53,7 +54,7 @@ std::optional<CallErrands::Task> LoopbackPorts::task(const WaitingCall& call, in
     return task;
 }
 
-// The look-ups are in the socket before the result is in the pipe.
+// The look-ups arrive in the socket before the result arrives in the pipe.
 bool LoopbackPorts::wants_machine(const CallErrands::Finished& errand) {
     PortLookUps found = take_look_ups(errand.look_ups.get());
     if (found && !look_ups_) look_ups_ = std::move(found);

@@ -1,5 +1,6 @@
-// Whose is a port of loopback? Without a network a program reaches the services of its sandbox, and
-// not those of the machine. Keeps the means to ask the kernel, once an errand has made them.
+// Decides whether a port of loopback belongs to the sandbox or the machine. Without a network a
+// program reaches the services of its sandbox, and not those of the machine. Keeps the sockets to
+// ask the kernel with, once an errand has made them.
 #pragma once
 
 #include "sandbox/supervise/call_errands.h"
@@ -12,14 +13,14 @@ namespace ew::sandbox {
 
 class LoopbackPorts {
 public:
-    // Does the call want a service of the machine? Returns nullopt if an errand has to find out.
+    // Does the call want a service of the machine? Returns nullopt if an errand must find out.
     std::optional<bool> wants_machine(const WaitingCall& call);
 
-    // Finds out. `listener`: of the notifications, borrowed. Returns nullopt if there are no more
-    // descriptors.
+    // The task of that errand. `listener` is that of the notifications, borrowed. Returns nullopt
+    // if there are no more descriptors.
     std::optional<CallErrands::Task> task(const WaitingCall& call, int listener) const;
 
-    // What the errand has found out; keeps the means that it has made.
+    // The result of the errand; keeps the look-ups that it has made.
     bool wants_machine(const CallErrands::Finished& errand);
 
     void forget() { look_ups_ = {}; }

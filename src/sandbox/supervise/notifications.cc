@@ -26,14 +26,14 @@ Result<void> Notifications::open(UniqueFd listener) {
     return {};
 }
 
-// Once poll(2) has told of a call, receiving it does not wait, not even if its caller has been
-// killed since: that is ENOENT, and the next one is looked for.
+// Once poll(2) has reported a call, receiving it does not wait, even if its caller has been killed
+// since: that gives ENOENT, and the next call is tried.
 std::optional<seccomp_notif> Notifications::take() {
     constexpr int most_tries = 16;
     for (int tries = 0; tries < most_tries; ++tries) {
         pollfd waiting = {listener_.get(), POLLIN, 0};
         if (::poll(&waiting, 1, 0) != 1 || (waiting.revents & POLLIN) == 0) return std::nullopt;
-        std::fill(buffer_.begin(), buffer_.end(), '\0'); // else EINVAL
+        std::fill(buffer_.begin(), buffer_.end(), '\0'); // otherwise the call fails with EINVAL
         if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, buffer_.data()) == 0) {
             seccomp_notif notice = {};
             std::memcpy(&notice, buffer_.data(), sizeof notice);
@@ -55,7 +55,7 @@ void Notifications::send(std::uint64_t id, int error, std::uint32_t flags) {
     reply.flags = flags;
     std::fill(buffer_.begin(), buffer_.end(), '\0');
     std::memcpy(buffer_.data(), &reply, sizeof reply);
-    (void)::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, buffer_.data()); // gone: nothing to do
+    (void)::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, buffer_.data()); // it may be gone
 }
 
 bool is_waiting(int listener, std::uint64_t id) {

@@ -1,5 +1,5 @@
 // The kernel's notifications of calls that wait for an answer (seccomp_unotify(2)). Nothing here
-// waits. A call is known by its id, which is never used twice.
+// waits. A call is identified by its id, which is never reused.
 #pragma once
 
 #include "base/result.h"
@@ -26,10 +26,12 @@ public:
     // Returns nullopt if no call waits to be taken.
     std::optional<seccomp_notif> take();
 
-    // Is the call still there? What was read of its process before that may be another's if not.
+    // Does the call still wait? If not, facts that were read about its process may be of another
+    // process.
     bool is_waiting(std::uint64_t id) const;
 
-    // The call returns with that errno; 0: it succeeds. A caller that has gone needs no answer.
+    // The call fails with that errno, or succeeds if it is 0. A caller that has ended needs no
+    // answer.
     void answer(std::uint64_t id, int error) { send(id, error, 0); }
 
     // The kernel carries the call out.

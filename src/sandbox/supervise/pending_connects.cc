@@ -12,12 +12,12 @@ namespace {
 
 constexpr Millis longest_look{5}; // in one turn of the loop
 
-// Between two looks at those who wait for a connection: whether they have gone, or a signal has
-// come. The kernel tells neither.
+// Time between two checks of the waiting callers: whether they have ended or have a signal. The
+// kernel reports neither.
 constexpr Millis pause_between_looks{200};
 
-// What the kernel makes of a call that a signal has cut short, before it runs the handler: begun
-// anew, or EINTR, as the handler asks for (sigaction(2), SA_RESTART). In none of its headers for
+// A call that a signal interrupts with this error is restarted, or fails with EINTR, as the
+// signal's handler asks for (sigaction(2), SA_RESTART). The kernel exports it in no header for
 // programs.
 constexpr int begin_anew = 512; // ERESTARTSYS
 
@@ -27,12 +27,12 @@ bool is_under_way(int error) {
 
 } // namespace
 
-// The copy is closed before the caller is answered: its own close is to be the last.
+// Closes the copy before it answers the caller: the caller's own close must be the last.
 void PendingConnects::connect(WaitingCall call, TimePoint now) {
     UniqueFd copy = copy_of(call.caller, call.fd);
     const int why = copy ? 0 : errno;
     std::optional<SharedSocket> socket(std::move(copy));
-    if (!notifications_.is_waiting(call.id)) return; // the copy may be of another's
+    if (!notifications_.is_waiting(call.id)) return; // the copy may be of another process
     if (why != 0) return notifications_.answer(call.id, why == EBADF ? EBADF : EACCES);
     const bool is_blocking = socket->is_blocking();
     if (is_blocking && pending_.size() >= most) forget_gone();
@@ -49,22 +49,22 @@ void PendingConnects::keep(WaitingCall call, SharedSocket socket, TimePoint now)
     const std::uint64_t serial = next_serial_++;
     const auto at =
         pending_.emplace(serial, Pending{std::move(call), std::move(socket), deadline}).first;
-    // By edge: an event after which the connection is still under way is not told again.
+    // Edge-triggered: an event after which the connect is still pending is not reported again.
     const bool is_watched = events_.add(at->second.socket.get(), EventQueue::Source::socket, serial,
                                         EPOLLOUT | EPOLLET);
     if (!is_watched) (void)end(at, EAGAIN);
     if (!next_look_ && is_watched) next_look_ = now + pause_between_looks;
 }
 
-// A caller that waits for a connection that another thread has waited for as well is told the same.
+// If another thread waits for the same connection, both callers get the same result.
 void PendingConnects::on_socket(std::uint64_t serial) {
     const auto at = pending_.find(serial);
-    if (at == pending_.end()) return; // it has ended in this turn
+    if (at == pending_.end()) return; // it ended in this turn
     const int error = at->second.socket.connect(at->second.call.address.bytes);
     if (!is_under_way(error)) (void)end(at, error == EISCONN ? 0 : error);
 }
 
-// The caller's own copy would keep the socket in the queue.
+// The caller's own copy of the socket would keep it in the queue.
 PendingConnects::Map::iterator PendingConnects::end(Map::iterator at, int error) {
     const std::uint64_t id = at->second.call.id;
     events_.remove(at->second.socket.get());
@@ -93,9 +93,9 @@ void PendingConnects::forget_gone() {
     }
 }
 
-// A call with a time limit of its own is not begun anew after a signal (socket(7), SO_SNDTIMEO).
-// To find out whether there is a signal, a file is read for each: when the time of a turn is over,
-// the next look goes on from there.
+// A call with a time limit of its own is not restarted after a signal (socket(7), SO_SNDTIMEO).
+// Each check for a signal reads a file: when the time of a turn is over, the next check continues
+// from there.
 void PendingConnects::look_after(TimePoint now) {
     forget_gone();
     const TimePoint stop = clock_now() + longest_look;

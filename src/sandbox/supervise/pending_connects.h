@@ -1,6 +1,6 @@
-// Connects that are carried out on copies of the callers' sockets, and those of them that wait for
-// the other side. A caller is answered when its connect is done, when its own time limit is over,
-// or when a signal is to end its call.
+// Carries out connects on copies of the callers' sockets, and keeps those that wait for the other
+// side. A caller is answered when its connect is done, when its own time limit is over, or when a
+// signal must end its call.
 #pragma once
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ namespace ew::sandbox {
 
 class PendingConnects {
 public:
-    static constexpr std::size_t most = 256; // at once; one more fails with EAGAIN
+    static constexpr std::size_t most = 256; // at once; a further one fails with EAGAIN
 
     // Both are borrowed.
     PendingConnects(Notifications& notifications, EventQueue& events)
@@ -28,23 +28,23 @@ public:
     // Answers the call, now or later.
     void connect(WaitingCall call, TimePoint now);
 
-    // The queue reports a socket.
+    // To be called when the queue reports a socket.
     void on_socket(std::uint64_t serial);
 
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
-    // Answers the calls of callers that have gone or have a signal.
+    // Answers the calls of callers that have ended or have a signal.
     void look_after(TimePoint now);
 
 private:
     struct Pending {
         WaitingCall call;
         SharedSocket socket;
-        std::optional<TimePoint> deadline; // that the caller has set itself
+        std::optional<TimePoint> deadline; // set by the caller itself
     };
 
-    using Map = std::map<std::uint64_t, Pending>; // by a serial that is never used twice
+    using Map = std::map<std::uint64_t, Pending>; // by a serial number that is never reused
 
     void keep(WaitingCall call, SharedSocket socket, TimePoint now);
     Map::iterator end(Map::iterator at, int error);
@@ -54,8 +54,8 @@ private:
     EventQueue& events_;
     Map pending_;
     std::uint64_t next_serial_ = 1;
-    std::optional<TimePoint> next_look_; // after those who wait; nullopt: nobody does
-    std::uint64_t look_from_ = 0;        // the serial with which it goes on
+    std::optional<TimePoint> next_look_; // at the waiting callers; nullopt: no caller waits
+    std::uint64_t look_from_ = 0;        // the serial number at which it continues
 };
 
 } // namespace ew::sandbox

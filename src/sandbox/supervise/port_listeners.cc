@@ -47,8 +47,8 @@ PortQuery new_query(std::uint16_t flags, std::uint8_t family, bool udp) {
     return query;
 }
 
-// Which of the two ends is the local one has not been the same for UDP and TCP, and in all
-// versions: both are the address.
+// Which of the two ends is the local one differs between UDP and TCP and between kernel versions,
+// so both are the address.
 PortQuery about(const Internet& address, std::uint16_t port, bool udp) {
     const bool is_ipv4 = is_mapped(address);
     PortQuery query = new_query(0, is_ipv4 ? AF_INET : AF_INET6, udp);
@@ -72,7 +72,7 @@ struct Answer {
     int state = 0; // of a socket
 };
 
-// An answer is there as soon as the query has been put. Absent: there is none.
+// The kernel answers as soon as it has the query. Returns nullopt if there is no answer.
 std::optional<Answer> ask(int netlink, const PortQuery& query) {
     if (::send(netlink, &query, sizeof query, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof query))
         return std::nullopt;
@@ -95,8 +95,8 @@ std::optional<Answer> ask(int netlink, const PortQuery& query) {
     return answer;
 }
 
-// A kernel without look-ups answers to one as if there were no such socket. Only a list says more:
-// here it is one of the sockets in no state at all.
+// A kernel without look-ups answers as if the socket did not exist. Only a list shows the
+// difference: this one asks for the sockets in no state at all.
 bool can_look_up(int netlink, bool udp) {
     const PortQuery query = new_query(NLM_F_DUMP, AF_INET, udp);
     const std::optional<Answer> answer = ask(netlink, query);
@@ -111,7 +111,7 @@ std::optional<bool> is_served_at(int netlink, const PortQuery& query) {
     return is_udp || answer->state == TCP_LISTEN;
 }
 
-// "localhost" is both addresses, and programs try one after the other.
+// "localhost" has both addresses, and programs try one after the other.
 std::optional<bool> is_port_served(int netlink, const SocketAddress& address, bool udp) {
     std::array<Internet, 3> places = {loopback_ipv4, loopback_ipv6, loopback_ipv4};
     std::size_t count = 2;
@@ -135,7 +135,7 @@ Served read_tables(const PortOrder& order) {
     return served;
 }
 
-// What is handed over is for all callers to come: it has to be of this sandbox for sure.
+// The look-ups are for all later callers, so they must be of this sandbox for sure.
 PortLookUps new_look_ups(const PortOrder& order) {
     const std::string path = fmt::format("/proc/{}/ns/net", order.caller.thread);
     const UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -146,7 +146,7 @@ PortLookUps new_look_ups(const PortOrder& order) {
     return ports;
 }
 
-// One message with one byte and room for the two descriptors.
+// One message with one byte and space for the two descriptors.
 struct HandOver {
     std::array<int, 2> fds = {-1, -1};
     char byte = 0;
@@ -174,7 +174,7 @@ void hand_over(int socket, const PortLookUps& ports) {
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof over.fds);
     std::memcpy(CMSG_DATA(head), over.fds.data(), sizeof over.fds);
-    (void)::sendmsg(socket, &over.message, MSG_NOSIGNAL); // else the next errand does it
+    (void)::sendmsg(socket, &over.message, MSG_NOSIGNAL); // if this fails, the next errand does it
 }
 
 } // namespace

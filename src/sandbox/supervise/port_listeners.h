@@ -1,5 +1,5 @@
-// Who waits on a port of loopback, as the kernel tells it (sock_diag(7)): by looking one socket up,
-// which costs a few microseconds, while the tables in /proc are written out from end to end.
+// Finds out whether a socket waits on a port of loopback. The kernel (sock_diag(7)) looks one
+// socket up in a few microseconds, while it writes the tables in /proc from end to end.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -15,7 +15,7 @@
 
 namespace ew::sandbox {
 
-// Netlink sockets. Each asks the network namespace that it was made in.
+// Netlink sockets. Each asks the network namespace in which it was made.
 struct PortLookUps {
     UniqueFd inside;  // the sandbox's
     UniqueFd outside; // the machine's
@@ -23,38 +23,38 @@ struct PortLookUps {
     explicit operator bool() const { return inside && outside; }
 };
 
-// One that asks the network this process is in. Empty: the kernel does not answer (inet_diag).
+// Makes a socket that asks the network of this process. Returns an empty one if the kernel does not
+// answer (inet_diag).
 UniqueFd new_look_up();
 
-// Is a connect to that address, or to the same port of the other loopback address, answered by a
-// socket that waits there (TCP: listens; UDP: is bound)?
+// Does a socket answer a connect to that address, or to the same port of the other loopback address
+// (TCP: it listens; UDP: it is bound)?
 struct Served {
     bool inside = false;
-    bool outside = false; // unknown where `inside` holds
+    bool outside = false; // unknown if `inside` is true
 };
 
-// Never waits. Absent: the kernel does not say.
+// Never waits. Returns nullopt if the kernel does not answer.
 std::optional<Served> look_up(const PortLookUps& ports, const SocketAddress& address, bool udp);
 
 struct PortOrder {
-    int listener = -1; // to ask whether the call is still there; borrowed
+    int listener = -1; // to ask whether the call still waits; borrowed
     std::uint64_t id = 0;
     Caller caller = {};
     SocketAddress address = {};
     bool is_udp = false;
     pid_t server = 0;   // it is in the machine's network
-    int hand_over = -1; // a socket (unix(7)) through which the look-ups go, if there are any
+    int hand_over = -1; // a socket (unix(7)) that passes the look-ups on, if there are any
 };
 
-// The same where there are no look-ups yet: makes them and hands them over. For an errand: it
-// enters the sandbox's namespaces for good, and reads the tables if that cannot be done or the
-// kernel has no look-ups.
+// The same without look-ups: makes them and passes them on. For an errand: it enters the sandbox's
+// namespaces for good, and reads the tables if that fails or the kernel has no look-ups.
 Served find_listeners(const PortOrder& order);
 
-// What came through the other end of `hand_over`. Does not wait; empty: nothing.
+// Returns the look-ups from the other end of `hand_over`, or empty ones. Does not wait.
 PortLookUps take_look_ups(int socket);
 
-// For the pipe of the errand. A text that is no answer means that nobody waits there.
+// For the pipe of the errand. An invalid text means that no socket waits on the port.
 std::string encode(Served served);
 Served decode_served(std::string_view text);
 

@@ -23,9 +23,9 @@ Denial connect_denial(DenialKind kind, const Caller& caller, std::string target)
     return denial;
 }
 
-// The one line for the configuration and, in parentheses, for the command line. It is there to be
-// copied, and the path is the program's choice: quoted for either, and none is offered that a
-// person could not see for what it is.
+// Returns the one line for the configuration and, in parentheses, for the command line. A person
+// copies it, and the program chooses the path: so it is quoted for both, and a path whose text
+// could mislead a person gets no line.
 std::string allowing_write_to(std::string_view directory) {
     if (directory.empty()) directory = "/";
     const bool is_plain = directory.find_first_of("\n\t") == std::string_view::npos;

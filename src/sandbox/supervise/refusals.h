@@ -1,4 +1,4 @@
-// What a supervisor refuses, as denials: the rule that refuses it, and the one line that would
+// Denials for the refusals of a supervisor: the rule that refuses, and the one line that would
 // allow it.
 #pragma once
 
@@ -17,15 +17,15 @@ namespace ew::sandbox {
 Denial internet_denial(const WaitingCall& call);
 Denial abstract_socket_denial(const WaitingCall& call);
 
-// Returns nullopt if nothing was refused, or what is_tried_in_passing().
+// Returns nullopt if nothing was refused, or only a path of is_tried_in_passing().
 std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
                                     const ConnectResult& result);
 
 // Without pid and program.
 Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict);
 
-// Socket files that the C library and others try on the way to something else, and do without:
-// refused without a denial.
+// Is it a socket file that the C library and others only try, and do without? Then the refusal is
+// no denial.
 bool is_tried_in_passing(std::string_view path);
 
 } // namespace ew::sandbox

@@ -15,8 +15,8 @@ constexpr time_t longer_than_any_connect = 24L * 60 * 60; // seconds
 
 void do_nothing(int) {}
 
-// While it lives, a call that waits fails with EINTR. Again and again: the first signal may come
-// before the call has begun to wait. Only for a process with one thread, which gets the signal.
+// While it lives, a call that waits fails with EINTR. The signal repeats, since the first one may
+// come before the call begins to wait. Only for a process with one thread, which gets the signal.
 class Interrupting {
 public:
     Interrupting() {
@@ -33,7 +33,7 @@ public:
         set_timer({period, period});
     }
 
-    // A signal that was sent before the clock stopped has been handled when that call returns.
+    // A signal that was sent before the timer stopped has been handled when that call returns.
     ~Interrupting() {
         set_timer({});
         (void)::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); // cannot fail
@@ -71,8 +71,8 @@ int SharedSocket::connect(std::string_view address) {
         const auto size = static_cast<socklen_t>(address.size());
         if (::connect(fd_.get(), static_cast<const sockaddr*>(bytes), size) != 0) error = errno;
     }
-    if (is_blocking) (void)::fcntl(fd_.get(), F_SETFL, flags); // it was accepted a moment ago
-    return error == EINTR ? EINPROGRESS : error; // interrupted, it goes on by itself (connect(2))
+    if (is_blocking) (void)::fcntl(fd_.get(), F_SETFL, flags); // ignored: it succeeded a moment ago
+    return error == EINTR ? EINPROGRESS : error; // it continues by itself (connect(2))
 }
 
 std::optional<Millis> SharedSocket::longest_connect() const {

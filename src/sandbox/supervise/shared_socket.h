@@ -1,8 +1,8 @@
-// A copy of a descriptor of somebody who does not wish us well: a socket of a confined program, on
-// which its connect(2) is carried out here, in the loop. Copies share their flags and options, so
-// the program can at any moment make the socket one that waits: by O_NONBLOCK between our look and
-// the kernel's, or, when it has closed its own copies and ours is the last, by SO_LINGER. What
-// would wait is therefore interrupted, after longest_wait.
+// A copy of a descriptor of a hostile program: a socket of a confined program, on which its
+// connect(2) is carried out here, in the loop. Copies share their flags and options, so at any
+// moment the program can make the socket wait: by O_NONBLOCK between our check and the kernel's, or
+// by SO_LINGER when it has closed its own copies and ours is the last. So a call that waits is
+// interrupted after longest_wait.
 #pragma once
 
 #include "base/clock.h"
@@ -28,17 +28,17 @@ public:
 
     int get() const { return fd_.get(); }
 
-    // Would its owner's calls wait?
+    // Would the calls of its owner wait?
     bool is_blocking() const;
 
-    // 0 or an errno; EINPROGRESS or EALREADY: it is under way, and to be called again, with the
-    // same address, when epoll(7) reports the socket (EPOLLOUT or an error). That second call is
-    // what makes the kernel take note of the outcome: without it, a socket whose connect failed
-    // could not be connected again. The owner's flags are as before afterwards.
+    // Returns 0 or an errno. After EINPROGRESS or EALREADY the connect is pending: call this again,
+    // with the same address, when epoll(7) reports the socket (EPOLLOUT or an error). The second
+    // call makes the kernel record the result: without it, a socket whose connect failed could not
+    // be connected again. The owner's flags are unchanged afterwards.
     int connect(std::string_view address);
 
-    // How long its owner's connect(2) waits at most (SO_SNDTIMEO, socket(7)). Absent: as long as
-    // the kernel tries.
+    // How long its owner's connect(2) may wait (SO_SNDTIMEO, socket(7)). Returns nullopt if only
+    // the kernel limits it.
     std::optional<Millis> longest_connect() const;
 
 private:

@@ -16,7 +16,7 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> ipv4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-constexpr std::size_t shortest_ipv6 = 24; // without the scope (RFC 2133), as the kernel takes it
+constexpr std::size_t shortest_ipv6 = 24; // without the scope (RFC 2133), which the kernel accepts
 
 template <class T>
 T front_of(std::string_view bytes) {
@@ -42,7 +42,8 @@ void read_ipv6(SocketAddress& address) {
     std::memcpy(address.internet.data(), &raw.sin6_addr, sizeof raw.sin6_addr);
 }
 
-// A path ends at its first NUL, or with the address; an abstract name is all of it (unix(7)).
+// A path ends at its first NUL or with the address; an abstract name takes the whole rest
+// (unix(7)).
 void read_unix(SocketAddress& address) {
     constexpr std::size_t path_begins = offsetof(sockaddr_un, sun_path);
     if (address.bytes.size() <= path_begins || address.bytes.size() > sizeof(sockaddr_un)) return;

@@ -33,7 +33,7 @@ namespace {
 
 using Refusal = ConnectResult::Refusal;
 
-constexpr int most_tries = 64; // of a look-up that a rename has disturbed (openat2(2))
+constexpr int most_tries = 64; // of a look-up that a rename disturbs (openat2(2))
 
 struct Identity {
     uid_t user = 0;
@@ -41,12 +41,13 @@ struct Identity {
     std::vector<gid_t> groups = {};
 };
 
-// What has to be taken hold of with our own rights, and while the call is known to wait.
+// The descriptors and paths that must be opened with our own rights, and while the call is known to
+// wait.
 struct Hold {
     UniqueFd socket;
     UniqueFd root;
     UniqueFd directory;
-    std::string root_path;      // both as /proc names them: in the caller's mount namespace
+    std::string root_path;      // both paths as in /proc: in the caller's mount namespace
     std::string directory_path; // empty: unknown
     Identity identity;
 };
@@ -64,7 +65,7 @@ std::vector<unsigned> numbers_in(std::string_view text) {
     return numbers;
 }
 
-// Of the four user numbers (proc(5), status) the last is the one that files are judged by.
+// Of the four user ids (proc(5), status) the last one decides about files.
 std::optional<Identity> identity_of(const Caller& caller) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", caller.thread));
     const std::vector<unsigned> users = numbers_in(status_field(status, "Uid"));
@@ -76,7 +77,7 @@ std::optional<Identity> identity_of(const Caller& caller) {
 std::vector<gid_t> own_groups() {
     const int count = ::getgroups(0, nullptr);
     std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
-    if (count > 0) (void)::getgroups(count, groups.data()); // as many as it just said
+    if (count > 0) (void)::getgroups(count, groups.data()); // as many as the first call returned
     return groups;
 }
 
@@ -86,7 +87,7 @@ bool has_same(std::vector<gid_t> a, std::vector<gid_t> b) {
     return a == b;
 }
 
-// Capabilities that are permitted are in force, or none are.
+// Puts all permitted capabilities in force, or none.
 bool set_capabilities(bool in_force) {
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     std::array<__user_cap_data_struct, 2> sets = {};
@@ -96,8 +97,8 @@ bool set_capabilities(bool in_force) {
     return ::syscall(SYS_capset, &header, sets.data()) == 0;
 }
 
-// From here on files are judged as if the caller asked, without any capability. A change of
-// credentials makes the kernel forget who is to die with whom (prctl(2)).
+// From here on the kernel checks files as for the caller, without any capability. A change of
+// credentials clears the parent-death signal (prctl(2)).
 bool act_as(const Identity& identity, pid_t server) {
     if (!has_same(own_groups(), identity.groups) &&
         ::setgroups(identity.groups.size(), identity.groups.data()) != 0)
@@ -113,7 +114,7 @@ bool act_as_self(pid_t server) {
     return set_capabilities(true) && os::dies_with(server);
 }
 
-// 0, or an errno.
+// Returns 0 or an errno.
 int take_hold(const ConnectOrder& order, Hold& hold) {
     hold.socket = copy_of(order.caller, order.fd);
     const int why = hold.socket ? 0 : errno;
@@ -133,7 +134,7 @@ int take_hold(const ConnectOrder& order, Hold& hold) {
     return 0;
 }
 
-// `path` is looked up with `root` as the root directory.
+// Opens `path` with `root` as the root directory.
 UniqueFd open_in(const UniqueFd& root, const std::string& path, std::uint64_t flags) {
     open_how how = {};
     how.flags = flags | O_PATH | O_CLOEXEC;
@@ -153,7 +154,8 @@ bool is_same_file(int a, int b) {
            one.st_ino == other.st_ino;
 }
 
-// The working directory as a path from the caller's root. Absent: it has none, or not for sure.
+// Returns the working directory as a path from the caller's root, or nullopt if there is none or it
+// is uncertain.
 std::optional<std::string> directory_inside(const Hold& hold) {
     std::string_view path = hold.directory_path;
     if (hold.root_path != "/") {
@@ -181,9 +183,9 @@ bool is_in_writable_place(const SocketFileRules& rules, int socket, const std::s
     return ::fstatvfs(socket, &place) == 0 && (place.f_flag & ST_RDONLY) == 0;
 }
 
-// A path that is too long to be told may be below anything. Where there are no mounts, a socket
-// file can be linked or moved out of a shared directory into another that is writable, if that is
-// in the same file system.
+// A path that is too long to be read may be below any directory. Without mounts, a socket file can
+// be linked or moved from a shared directory into another writable directory of the same file
+// system.
 bool is_in_shared_place(const SocketFileRules& rules, int socket, const std::string& path) {
     if (rules.shared_tmp.empty()) return false;
     if (!path.starts_with('/') || is_below_one_of(path, rules.shared_tmp)) return true;
@@ -202,7 +204,7 @@ int connect_to(int socket, std::string_view address) {
     return ::connect(socket, static_cast<const sockaddr*>(bytes), size) == 0 ? 0 : errno;
 }
 
-// By the number of the descriptor: it stands for what was decided about, and always fits.
+// Uses the number of the descriptor: it names the file that was decided about, and always fits.
 int connect_to_file(int socket, int file) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
@@ -214,7 +216,7 @@ int connect_to_file(int socket, int file) {
     return connect_to(socket, bytes);
 }
 
-// 0, or what the kernel says of a socket for which the path of a file is no address.
+// Returns 0, or the kernel's error for a socket that cannot take a path as an address.
 int check_socket(int socket) {
     int domain = 0;
     int type = 0;
@@ -226,7 +228,8 @@ int check_socket(int socket) {
     return type == SOCK_STREAM || type == SOCK_SEQPACKET ? 0 : EPROTOTYPE;
 }
 
-// A failed look-up. Our own /proc/self is not the caller's, so nothing is found by way of it.
+// The result of a failed look-up. Our own /proc/self is not the caller's, so a path through it
+// finds nothing.
 ConnectResult not_found(const std::string& path, int why) {
     const bool is_by_self = path.starts_with("/proc/self") || path.starts_with("/proc/thread-self");
     if (is_by_self || why == ELOOP) return {EACCES, Refusal::unreachable, path};

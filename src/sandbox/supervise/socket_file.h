@@ -1,8 +1,8 @@
-// A connect(2) carried out in the place of the caller, on the caller's socket, with an address that
-// nobody can change any more. Runs in an errand: paths may be slow, and queues full.
+// Carries out a connect(2) for the caller, on the caller's socket, with a copy of the address that
+// no program can change. Runs in an errand: paths may be slow, and queues full.
 //
-// The other side is told (SO_PEERCRED, unix(7)) the user and groups of the caller, but the number
-// of the errand's process, which means nothing in a pid namespace of its own (0).
+// The other side sees (SO_PEERCRED, unix(7)) the user and groups of the caller, but the pid of the
+// errand, which means nothing in a pid namespace of its own (0).
 #pragma once
 
 #include "sandbox/supervise/caller.h"
@@ -17,13 +17,13 @@
 namespace ew::sandbox {
 
 struct SocketFileRules {
-    bool has_mounts = true;                   // allowed is what lies in a writable mount
-    std::vector<std::string> writable = {};   // else: what lies below these
-    std::vector<std::string> shared_tmp = {}; // and of that, below these, only the sandbox's own
+    bool has_mounts = true;                 // a socket file in a writable mount is allowed
+    std::vector<std::string> writable = {}; // without mounts: socket files below these are allowed
+    std::vector<std::string> shared_tmp = {}; // of these, only the sandbox's own sockets
 };
 
 struct ConnectOrder {
-    int listener = -1; // to ask whether the call is still there; borrowed
+    int listener = -1; // to ask whether the call still waits; borrowed
     std::uint64_t id = 0;
     Caller caller = {};
     int fd = -1; // in the caller
@@ -35,9 +35,9 @@ struct ConnectOrder {
 struct ConnectResult {
     enum class Refusal : std::uint8_t {
         none,
-        not_writable, // the place is not one that may be written
-        foreign,      // in a shared place, and nobody in the sandbox listens
-        unreachable,  // by way of /proc/self or the like, which would mean another process here
+        not_writable, // its directory is not writable
+        foreign,      // in a shared directory, and no process of the sandbox listens
+        unreachable,  // through /proc/self or the like, which would mean another process here
     };
 
     int error = 0; // errno; 0: connected
@@ -47,7 +47,7 @@ struct ConnectResult {
 
 ConnectResult connect_for_caller(const ConnectOrder& order);
 
-// For the pipe of the errand. A text that is no result is a refusal with EACCES.
+// For the pipe of the errand. An invalid text becomes a refusal with EACCES.
 std::string encode(const ConnectResult& result);
 ConnectResult decode_connect_result(std::string_view text);
 

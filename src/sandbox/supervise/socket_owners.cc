@@ -32,8 +32,8 @@ namespace ew::sandbox {
 
 namespace {
 
-// A socket file as the kernel names it within: the device is that of the superblock, which stat(2)
-// replaces in some file systems.
+// A socket file as the kernel names it internally: the device is that of the superblock, which
+// stat(2) replaces in some file systems.
 struct FileIdentity {
     std::uint32_t inode = 0; // its low half, as sock_diag(7) has it
     std::uint32_t device = 0;
@@ -42,11 +42,12 @@ struct FileIdentity {
 template <class T>
 T number_in(std::string_view text) {
     T value = 0;
-    (void)std::from_chars(text.data(), text.data() + text.size(), value); // none: 0
+    (void)std::from_chars(text.data(), text.data() + text.size(), value); // 0 if there is no number
     return value;
 }
 
-// "36 35 98:0 /root /mount …" (proc(5), mountinfo): the device of the mount with that number.
+// "36 35 98:0 /root /mount …" (proc(5), mountinfo): returns the device of the mount with that
+// number.
 std::optional<std::uint32_t> device_in(std::string_view mounts, std::string_view mount) {
     while (!mounts.empty()) {
         const std::size_t end = std::min(mounts.find('\n'), mounts.size());
@@ -108,7 +109,7 @@ bool is_bound_to(std::string_view attributes, const FileIdentity& file) {
     return false;
 }
 
-// Takes the sockets of interest out of one datagram of the answer. False: it was the last.
+// Adds the matching sockets in one datagram of the answer. Returns false if it was the last one.
 bool take_messages(std::string_view bytes, const FileIdentity& file,
                    std::vector<std::uint32_t>& sockets) {
     while (bytes.size() >= sizeof(nlmsghdr)) {
@@ -129,12 +130,12 @@ bool take_messages(std::string_view bytes, const FileIdentity& file,
     return true;
 }
 
-// The inodes of the listening sockets of this network namespace that are bound to the file.
+// Returns the inodes of the listening sockets of this network namespace that are bound to the file.
 std::vector<std::uint32_t> listeners_on(const FileIdentity& file) {
     std::vector<std::uint32_t> sockets;
     const UniqueFd netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink || !ask_for_listeners(netlink.get())) return sockets;
-    std::vector<char> block(64 << 10); // larger than a datagram of the kernel's
+    std::vector<char> block(64 << 10); // larger than any datagram of the kernel
     for (;;) {
         const ssize_t count = ::recv(netlink.get(), block.data(), block.size(), 0);
         if (count <= 0) return sockets;
@@ -143,7 +144,7 @@ std::vector<std::uint32_t> listeners_on(const FileIdentity& file) {
     }
 }
 
-// Asked by a process of its own, since nothing leads back out of a user namespace.
+// A child process asks, since a process cannot leave a user namespace again.
 bool is_listened_in(int network, const FileIdentity& file) {
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
@@ -172,7 +173,8 @@ bool holds_one_of(pid_t process, const std::vector<std::string>& sockets) {
     return false;
 }
 
-// In a network that is the machine's too: does a process of the sandbox hold the listener?
+// For a network that the sandbox shares with the machine: does a process of the sandbox hold the
+// listener?
 bool is_listened_by_descendants(const Caller& caller, const FileIdentity& file, pid_t server) {
     const pid_t top = top_of(caller, server);
     std::vector<std::string> sockets;
@@ -188,7 +190,7 @@ bool is_listened_by_descendants(const Caller& caller, const FileIdentity& file, 
 
 } // namespace
 
-// The user namespace that owns the network is where we may have the right to enter it.
+// In the user namespace that owns the network we may have the right to enter it.
 bool enter_network(int network) {
     if (::setns(network, CLONE_NEWNET) == 0) return true;
     const UniqueFd owner(::ioctl(network, NS_GET_USERNS));

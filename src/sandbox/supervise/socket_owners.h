@@ -1,5 +1,5 @@
-// Who listens on a socket file, as the kernel tells it (sock_diag(7)). A file says nothing about
-// the sandbox its listener lives in; the listener's network namespace and descriptors do.
+// Finds the listeners of a socket file with the help of the kernel (sock_diag(7)). A file does not
+// say in which sandbox its listener runs; the listener's network namespace and descriptors do.
 #pragma once
 
 #include "sandbox/supervise/caller.h"
@@ -8,14 +8,14 @@
 
 namespace ew::sandbox {
 
-// Does a process of the caller's sandbox listen on the socket file that `socket` (O_PATH) stands
-// for? `server` is the process from which all sandboxes descend, and one that waits for this answer
-// without a loop: it takes a while. False also when that cannot be found out.
+// Does a process of the caller's sandbox listen on the socket file that `socket` (O_PATH) names?
+// `server` is the process from which all sandboxes descend. The caller of this function must not be
+// a loop, since it waits for the answer. Also returns false if the answer cannot be found.
 bool is_listened_inside(const Caller& caller, int socket, pid_t server);
 
-// Puts this process, which must have one thread, into that network namespace (/proc/PID/ns/net),
-// and where that takes its rights into the user namespace that owns it: there is no way back.
-// False: it may not; it may be in that user namespace all the same.
+// Moves this process, which must have one thread, into that network namespace (/proc/PID/ns/net),
+// and if its rights require it into the user namespace that owns it; it cannot go back. Returns
+// false if that is not permitted; then it may be in the user namespace all the same.
 bool enter_network(int network);
 
 } // namespace ew::sandbox

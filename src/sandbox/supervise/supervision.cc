@@ -9,7 +9,7 @@ namespace ew::sandbox {
 
 namespace {
 
-// Of what a policy protects in a writable root (protection.cc) that which has a fixed place.
+// Protected paths of a writable root (protection.cc) that have a fixed place in it.
 constexpr std::array<std::string_view, 7> protected_places = {
     ".git/hooks", ".git/config", ".git/config.worktree", ".git/info", ".agents",
     ".codex",     ".execward"};
@@ -19,7 +19,7 @@ std::vector<std::string> roots_of(const Entry& entry, const Context& context) {
     if (entry.kind == Entry::Kind::glob) return {};
     switch (entry.special) {
     case Special::root: return {"/"};
-    case Special::minimal: return {}; // only ever read, and read is what is left
+    case Special::minimal: return {}; // only ever readable, which is the default
     case Special::project_roots: return context.workspace_roots;
     case Special::workspace:
         return context.workspace_roots.empty() ? std::vector{context.cwd} : context.workspace_roots;
@@ -37,7 +37,7 @@ bool is_for_temporary_files(const Entry& entry) {
     return entry.special == Special::tmpdir || entry.special == Special::slash_tmp;
 }
 
-// Of the whole machine only the workspace is searched for it.
+// If the whole machine is writable, only the workspace is protected.
 void protect(SupervisorSettings& settings, const std::string& writable, const Context& context) {
     const std::vector<std::string> roots =
         writable == "/" ? context.workspace_roots : std::vector{writable};

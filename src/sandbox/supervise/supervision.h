@@ -1,4 +1,4 @@
-// What a supervisor is to know of a policy.
+// The facts about a policy that a supervisor needs.
 #pragma once
 
 #include "base/clock.h"
@@ -13,18 +13,17 @@ namespace ew::sandbox {
 struct SupervisorSettings {
     bool is_network_off = true;
     bool has_own_network = true; // a network namespace: loopback is the sandbox's own
-    bool has_mounts = true;      // a socket file may be reached where its mount is writable
-    // All roots of what may be written, as far as they are known by name. Socket files without
-    // mounts: below these. Refused changes of files: told of what lies elsewhere,
+    bool has_mounts = true;      // a socket file is reachable if its mount is writable
+    // All writable roots whose names are known. Without mounts, socket files below these are
+    // reachable. Refused changes of files outside of them are reported: see FilePlaces.
     std::vector<std::string> writable = {};
-    std::vector<std::string> read_only = {};  // or in here: see FilePlaces
-    std::vector<std::string> own = {};        // and never of what is in here
-    std::vector<std::string> shared_tmp = {}; // writable, but the sockets in them are the machine's
+    std::vector<std::string> read_only = {};  // refused changes in these are reported too
+    std::vector<std::string> own = {};        // refused changes in these are not reported
+    std::vector<std::string> shared_tmp = {}; // writable, but with the machine's sockets
     Millis patience{5000};                    // for one connect to a socket file
 };
 
-// Nothing is looked up on the disk: paths are taken as they were written, with what the policy
-// protects by its name.
+// Looks nothing up on the disk: takes paths as written, and protected paths by their names.
 SupervisorSettings supervision_of(const Policy& policy, const Context& context,
                                   const Machine& machine);
 

@@ -29,12 +29,12 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start(UniqueFd listener,
     return made;
 }
 
-// Taken out altogether, since the end of all callers would be reported for ever.
+// Removed from the queue, since it would report the end of all callers for ever.
 void Supervisor::set_listening(bool listening) {
     const int listener = notifications_.fd();
     if (listener < 0 || listening == is_listening_) return;
     if (listening && !events_.add(listener, Source::notifications, 0, EPOLLIN))
-        return; // tried again later
+        return; // a later turn tries again
     if (!listening) events_.remove(listener);
     is_listening_ = listening;
 }
@@ -61,7 +61,7 @@ void Supervisor::take_events(TimePoint now, TimePoint end) {
     } while (count == EventQueue::most_taken && clock_now() < end);
 }
 
-// All who had the filter have ended.
+// All processes with the filter have ended.
 void Supervisor::stop_listening(TimePoint now) {
     connects_.look_after(now);
     set_listening(false);
@@ -105,19 +105,19 @@ void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     const auto thread = static_cast<pid_t>(notice.pid);
     if (is_file_change(notice.data.nr)) return tell_file_change(id, notice.data, thread);
     if (notice.data.nr != SYS_connect)
-        return notifications_.answer(id, ENOSYS); // a filter that is not ours
+        return notifications_.answer(id, ENOSYS); // another filter than ours
     const std::optional<Caller> caller = look_at(thread);
-    if (!caller) return notifications_.answer(id, EACCES); // gone, or not ours to look at
+    if (!caller) return notifications_.answer(id, EACCES); // it has ended, or we may not read it
     WaitingCall call;
     call.id = id;
     call.caller = *caller;
     const int error = read_call(notice.data, call);
-    if (!notifications_.is_waiting(id)) return; // what was read may be another's
+    if (!notifications_.is_waiting(id)) return; // the facts may be of another process
     if (error != 0) return notifications_.answer(id, error);
     decide(std::move(call), now);
 }
 
-// It goes on in any case: mounts and Landlock decide.
+// The call continues in any case: mounts and Landlock decide.
 void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread) {
     Caller caller;
     caller.thread = thread;
@@ -129,7 +129,7 @@ void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pi
     }
     if (!denials.empty()) caller = look_at(thread).value_or(caller);
     const std::string program = denials.empty() ? std::string() : program_of(caller);
-    const bool is_known = notifications_.is_waiting(id); // else what was read may be another's
+    const bool is_known = notifications_.is_waiting(id); // else it may be another process
     notifications_.let_through(id);
     for (Denial& denial : denials) {
         if (!is_known) return;
@@ -139,7 +139,7 @@ void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pi
     }
 }
 
-// In the order in which the kernel looks at a call (net/socket.c). The numbers are int there.
+// In the order in which the kernel checks a call (net/socket.c), where the numbers are int.
 int Supervisor::read_call(const seccomp_data& data, WaitingCall& call) const {
     call.fd = static_cast<int>(static_cast<std::uint32_t>(data.args[0]));
     const int size = static_cast<int>(static_cast<std::uint32_t>(data.args[2]));
@@ -158,14 +158,15 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
     switch (call.address.kind) {
     case Kind::path: begin_connect_errand(std::move(call), now); return;
     case Kind::abstract:
-        // Made by the sandbox itself or by the machine: without a network of its own, the names
-        // are in one space.
+        // The sandbox or the machine may have made the name: without a network of its own, both
+        // share one space of names.
         if (!settings_.has_own_network) return refuse_abstract(call);
         begin_connect_errand(std::move(call), now);
         return;
     case Kind::internet: decide_internet(std::move(call), now); return;
     case Kind::unspecified: connects_.connect(std::move(call), now); return;
-    // Netlink asks whether whoever connects has capabilities (netlink(7)); the errand has none.
+    // Netlink checks whether the connecting process has capabilities (netlink(7)); the errand has
+    // none.
     case Kind::invalid:
     case Kind::other: begin_connect_errand(std::move(call), now); return;
     }
@@ -206,7 +207,7 @@ void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
 void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
     if (errand.look_ups) {
         const bool wants_machine = ports_.wants_machine(errand);
-        // Else the caller may be another by now.
+        // If the call does not wait any more, the caller may be another process.
         if (notifications_.is_waiting(errand.call.id))
             decide_port(std::move(errand.call), wants_machine, now);
         return;

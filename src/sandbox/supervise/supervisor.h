@@ -1,13 +1,13 @@
-// Answers the kernel when a confined program calls connect(2), and remembers what was refused.
-// Lives in the loop and never waits: what may wait (a connect to a socket file: the path may be
-// slow, the queue of the other side full) is done by a disposable process with a deadline, and a
-// connect to the internet is begun here and watched. Who serves a port is asked of the kernel, once
-// such a process has made the sockets to do so with.
+// Answers the kernel when a confined program calls connect(2), and records denials. It lives in the
+// loop and never waits: an errand with a deadline does what may wait (a connect to a socket file:
+// the path may be slow, the queue of the other side full), and a connect to the internet is begun
+// here and watched. The kernel says whether a port is served, once an errand has made the sockets
+// to ask it.
 //
-// The kernel lets a call go on with the address and the descriptor as they are by then, not as they
-// were looked at (seccomp_unotify(2)), and others may share the memory and the descriptors of the
-// caller. So no connect ever goes on: what is allowed is carried out on a copy of the caller's
-// socket, with our copy of the address. Only calls that are merely to be told go on.
+// The kernel continues a call with the address and the descriptor as they are at that time, not as
+// they were when read (seccomp_unotify(2)), and other threads may share the caller's memory and
+// descriptors. So no connect is ever continued: an allowed one is carried out on a copy of the
+// caller's socket, with our copy of the address. Only calls that are merely reported continue.
 #pragma once
 
 #include "base/clock.h"
@@ -34,8 +34,8 @@ namespace ew::sandbox {
 
 class Supervisor {
 public:
-    static constexpr int most_calls = 64;    // that are looked at in one turn of the loop,
-    static constexpr Millis longest_turn{5}; // and none after that time; the others wait
+    static constexpr int most_calls = 64;    // in one turn of the loop; the others wait
+    static constexpr Millis longest_turn{5}; // after it, no further call is taken
 
     // Errors: no more descriptors; the kernel has no notifications.
     static Result<std::unique_ptr<Supervisor>> start(UniqueFd listener,
@@ -47,14 +47,14 @@ public:
     // Readable (it is an epoll descriptor) when on_ready() has something to do.
     int fd() const { return events_.fd(); }
 
-    // Never waits. Handles at most a bounded number of calls, for a bounded time.
+    // Never waits. Handles a bounded number of calls, for a bounded time.
     void on_ready(TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
     const DenialLog& denials() const { return denials_; }
 
-    // While there are CallErrands::most, the kernel keeps further calls.
+    // At CallErrands::most, further calls wait in the kernel.
     std::size_t errands() const { return errands_.size(); }
 
     std::size_t connecting() const { return connects_.size(); }
@@ -74,7 +74,7 @@ private:
     void take_calls(TimePoint now, TimePoint end);
     void take_call(const seccomp_notif& notice, TimePoint now);
     void tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread);
-    // 0, or what the kernel says of such a call.
+    // Returns 0, or the kernel's error for such a call.
     int read_call(const seccomp_data& data, WaitingCall& call) const;
 
     void decide(WaitingCall call, TimePoint now);
