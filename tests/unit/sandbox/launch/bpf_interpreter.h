@@ -1,5 +1,5 @@
-// Runs and checks classic BPF as seccomp(2) uses it, without the kernel: the same program can be
-// asked about calls of any architecture.
+// Runs and checks classic BPF as seccomp(2) uses it, without the kernel, so that one program can be
+// tested with calls of any architecture.
 #pragma once
 
 #include <linux/filter.h>
@@ -39,7 +39,7 @@ inline bool holds(const sock_filter& test, std::uint32_t accumulator) {
 
 } // namespace bpf
 
-// What the program returns for the call. Absent: it is no valid program; see fault_of().
+// Returns the program's result for the call, or nullopt if the program is invalid: see fault_of().
 inline std::optional<std::uint32_t> run(const std::vector<sock_filter>& program,
                                         const seccomp_data& call) {
     std::uint32_t accumulator = 0;
@@ -63,9 +63,9 @@ inline std::optional<std::uint32_t> run(const std::vector<sock_filter>& program,
     return std::nullopt;
 }
 
-// What the kernel, or a reader, would hold against the program; empty: nothing. Looks at every
-// instruction, so also at every path: each must be reachable, known, stay inside the program and
-// inside the data, and no path may run off the end.
+// Returns what is wrong with the program, or an empty string. Checks every instruction, and so
+// every path: each must be reachable, known, stay inside the program and inside the data, and no
+// path may run off the end.
 inline std::string fault_of(const std::vector<sock_filter>& program) {
     if (program.empty() || program.size() > BPF_MAXINSNS) return "its length is not allowed";
     std::vector<bool> reached(program.size() + 1, false);

@@ -13,7 +13,8 @@ using namespace ew::sandbox;
 
 namespace {
 
-// What a child answers after it has guarded the devices: 0 is well, 99: it may not guard them.
+// Returns the result of a child that has guarded the devices: 0 is success, 99 means that it may
+// not guard them.
 int after_guarding(int (*trial)()) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -38,7 +39,7 @@ bool is_refused(int result) {
     return result != 0 && errno == EROFS;
 }
 
-// 0, or which of the changes was not refused.
+// Returns 0, or the number of the change that was not refused.
 int change_modes() {
     if (!is_refused(::chmod("/dev/null", 0666))) return 1;
     if (!is_refused(::fchmod(0, 0666))) return 2;
@@ -46,7 +47,7 @@ int change_modes() {
     return is_refused(::utimensat(AT_FDCWD, "/dev/urandom", nullptr, 0)) ? 0 : 4;
 }
 
-// 0, or what does not work.
+// Returns 0, or the number of the operation that failed.
 int use_devices() {
     char byte = 1;
     const int null = ::open("/dev/null", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 // The seccomp program on the real kernel. Most calls are made in a way that the kernel itself would
-// refuse with another error (a descriptor that is not open, a null pointer), so that the error
-// tells who refused.
+// refuse with another error (a closed descriptor, a null pointer), so that the error shows whether
+// the filter refused.
 #include "sandbox/launch/filter.h"
 #include "sandbox/launch/system_calls.h"
 #include "support/child_process.h"
@@ -49,7 +49,7 @@ constexpr unsigned long listener_flags =
 constexpr long known_value = 17;                 // at the same address in a child
 constexpr int patience = 120'000;                // milliseconds
 
-// In the words of the kernel: a negative number is an error.
+// Returns the kernel's result: a negative number is an error.
 template <class... Arguments>
 long kernel(long number, Arguments... arguments) {
     const long result = ::syscall(number, static_cast<unsigned long>(arguments)...);
@@ -70,7 +70,8 @@ long install(const FilterOptions& options, unsigned long flags = 0) {
                   reinterpret_cast<unsigned long>(&described));
 }
 
-// Kernels before 5.19 lack it, and a process has one listener: none if the tests are supervised.
+// Kernels before 5.19 lack the flag, and a process has only one listener: no other is possible if
+// the tests are supervised.
 bool lacks_listener() {
     const bool has_one =
         in_child([] {
@@ -84,7 +85,7 @@ bool lacks_listener() {
     return !has_one;
 }
 
-// Of what is expected in a confined process; what is not so goes to stderr.
+// Checks in a confined process; a failed one is reported on stderr.
 class Expectations {
 public:
     void is(const char* what, long seen, long expected) {
@@ -105,7 +106,7 @@ private:
     bool holds_ = true;
 };
 
-// No connect is told: there is nobody to answer.
+// Connects are not notified, since no supervisor would answer.
 FilterOptions unsupervised() {
     FilterOptions options;
     options.notifies_connect = false;
@@ -128,7 +129,7 @@ void check(const ChildOutcome& outcome) {
     CHECK(outcome.is_true);
 }
 
-// The result of making it; a socket that was made is closed.
+// Returns the result of socket(2), and closes the socket.
 long try_socket(unsigned long family, unsigned long type, unsigned long protocol = 0) {
     const long fd = kernel_call(calls::socket, family, type, protocol);
     if (fd >= 0) ::close(static_cast<int>(fd));
@@ -200,7 +201,7 @@ UniqueFd receive_descriptor(int socket) {
     return UniqueFd(fd);
 }
 
-// A confined process whose calls are told to the test. It runs the scene and exits with whether
+// A confined process whose calls are notified to the test. It runs the scene and exits with whether
 // that returned true.
 class Supervised {
 public:
@@ -232,7 +233,7 @@ public:
 
     bool has_listener() const { return listener_.get() >= 0; }
 
-    // The next call that is told; all zero if none comes.
+    // Returns the next notified call, or all zeros if none comes.
     seccomp_notif next() const {
         seccomp_notif call = {};
         if (!becomes_readable(listener_.get())) return {};

@@ -67,7 +67,7 @@ private:
     std::vector<sock_filter> program_;
 };
 
-// One call on both architectures. The numbers are written here a second time, on purpose.
+// One call on both architectures. The numbers are repeated here on purpose.
 struct Case {
     const char* name;
     int x86_64;
@@ -114,7 +114,7 @@ Case socket_case(Arguments arguments, const char* expected) {
     return {"socket", 41, 198, arguments, expected};
 }
 
-// What programs do all day.
+// Calls that programs make all the time.
 const std::vector<Case> ordinary = {
     {"read", 0, 63, {}, "allow"},
     {"write", 1, 64, {}, "allow"},

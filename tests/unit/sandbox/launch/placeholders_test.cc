@@ -29,13 +29,13 @@ std::size_t noted(const test::Tree& tree) {
     return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-// Of a child: it ends with the test, also if that fails.
+// Called in a child: it ends with the test, even if the test fails.
 void end_with(pid_t parent) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1); // it has ended before that
+    if (::getppid() != parent) ::_exit(1); // the parent ended before
 }
 
-// Another process that holds what `hold` says, until it is killed.
+// Another process that keeps the placeholders of `hold` until it is killed.
 class Holder {
 public:
     explicit Holder(const std::function<bool(std::vector<Placeholder>&)>& hold) {
@@ -74,15 +74,15 @@ private:
     pid_t pid_ = 0;
 };
 
-// What one of many has seen; the exit status of a process.
+// The result of one of many processes, as its exit status.
 enum Seen {
     all_well = 0,
     something_lost = 1,
-    somebody_slow = 2, // so slow that a release may not have waited, and left it to a sweep
+    somebody_slow = 2, // slow enough that a release may not have waited and left it to a sweep
 };
 
 Seen hold_often(const std::string& path, const std::string& journal) {
-    constexpr Millis slow{500}; // half of what a lock is waited for
+    constexpr Millis slow{500}; // a tenth of the patience for a lock
     Seen seen = all_well;
     for (int round = 0; round < 50; ++round) {
         const TimePoint begin = clock_now();
@@ -426,7 +426,7 @@ TEST_CASE("a start that is killed at any moment leaves nothing that a sweep does
             end_with(parent);
             hold_and_release_for_ever(tree, journal);
         }
-        ::usleep(static_cast<useconds_t>(500 + 37 * round)); // any moment will do
+        ::usleep(static_cast<useconds_t>(500 + 37 * round)); // at an arbitrary moment
         ::kill(child, SIGKILL);
         REQUIRE(::waitpid(child, nullptr, 0) == child);
     }

@@ -39,7 +39,7 @@ InitOrder some_order() {
     return order;
 }
 
-// Mapped memory is aligned; a string need not be.
+// Mapped memory is aligned; the memory of a string need not be.
 class Memory {
 public:
     explicit Memory(std::string_view bytes) : words_(bytes.size() / 8 + 1), size_(bytes.size()) {

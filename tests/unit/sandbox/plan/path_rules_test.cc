@@ -64,7 +64,7 @@ bool says(const std::vector<std::string>& notes, const std::string& part) {
         notes, [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
-// The refusal has to name that path.
+// The refusal must name that path.
 bool is_refused(const Policy& policy, const Context& context, const std::string& named) {
     Result<Plan> plan = make_plan(policy, context);
     if (plan) return false;

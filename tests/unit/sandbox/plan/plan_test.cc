@@ -39,7 +39,7 @@ Entry special(Special place, Access access, std::string below = "") {
     return entry;
 }
 
-// Everything can be read, the root of the workspace written.
+// Everything is readable, and the root of the workspace is writable.
 Policy workspace(std::vector<Entry> more = {}) {
     Policy policy;
     policy.entries = std::move(more);
@@ -61,7 +61,7 @@ Plan planned(const Policy& policy, const Context& context) {
     return std::move(*plan);
 }
 
-// Without what every command gets: a /run/user of its own, on machines that have one.
+// Without the /run/user that every command gets on machines that have one.
 std::vector<std::string> writable_below(const test::Tree& tree, const Plan& plan) {
     std::vector<std::string> paths = plan.writable;
     std::erase_if(paths,
@@ -105,7 +105,7 @@ std::vector<Placeholder> held(const Plan& plan, const std::string& journal) {
     return places;
 }
 
-// What a program prints, on either stream.
+// Returns the output of a program, on either stream.
 std::string output_of(std::vector<std::string> words) {
     std::vector<char*> argv(words.size() + 1);
     std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
@@ -128,7 +128,7 @@ std::string output_of(std::vector<std::string> words) {
     return text;
 }
 
-// What a script prints in a sandbox of that plan; nothing more is in force than the mounts.
+// Returns the output of a script in a sandbox of that plan; only the mounts are in force.
 std::string output_of(const Plan& plan, const Context& context, const std::string& script) {
     const test::Tree state;
     std::vector<Placeholder> places = held(plan, state.at("journal"));
@@ -151,7 +151,7 @@ std::string output_of(const Policy& policy, const Context& context, const std::s
     return output_of(planned(policy, context), context, script);
 }
 
-// Can sandboxes with mounts be made here at all?
+// Can this machine make sandboxes with mounts?
 bool has_mounts() {
     const test::Tree tree;
     if (output_of(planned(workspace(), in(tree.root())), in(tree.root()), "echo yes") == "yes\n")
@@ -160,7 +160,7 @@ bool has_mounts() {
     return false;
 }
 
-// "yes" or "no" for each command, in a row.
+// Returns "yes" or "no" for each command, in order.
 std::string tried(const std::vector<std::string>& commands) {
     std::string script;
     for (const std::string& command : commands)

@@ -15,7 +15,7 @@ using namespace ew::sandbox;
 
 namespace {
 
-// Far more mounts would take bubblewrap seconds.
+// With far more mounts bubblewrap would take seconds.
 constexpr std::size_t bearable = 1000;
 
 Result<Plan> plan_for(const std::string& root, Enforcement enforcement = Enforcement::require) {
@@ -41,7 +41,7 @@ Plan planned(const std::string& root) {
     return std::move(*plan);
 }
 
-// By the innermost mount at or above it: mounts are depth first.
+// Decided by the innermost mount at or above the path: mounts are depth first.
 bool is_read_only(const Plan& plan, const std::string& path) {
     const auto nearest =
         std::find_if(plan.mounts.rbegin(), plan.mounts.rend(),
@@ -49,7 +49,7 @@ bool is_read_only(const Plan& plan, const std::string& path) {
     return nearest == plan.mounts.rend() || nearest->kind == Mount::Kind::read_only;
 }
 
-// Directories in one another, also where no path could name the last.
+// Makes nested directories, even deeper than any path can name.
 void make_deep(const std::string& path, const std::string& name, int levels) {
     UniqueFd at(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (int level = 0; level < levels; ++level) {

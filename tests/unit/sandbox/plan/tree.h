@@ -1,4 +1,4 @@
-// A tree of files for one test, in a place that no policy treats as temporary.
+// A tree of files for one test, in a directory that no policy treats as temporary.
 #pragma once
 
 #include "support/testing.h"
@@ -51,7 +51,7 @@ public:
         return at(name);
     }
 
-    // As much of a git directory as git wants to see.
+    // The minimum that git accepts as a git directory.
     std::string git(const std::string& name) const {
         directory(name + "/objects");
         directory(name + "/refs");

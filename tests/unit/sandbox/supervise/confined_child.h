@@ -1,5 +1,5 @@
-// A child process whose calls are answered by a Supervisor that the test drives, on the real
-// kernel. The filter is written out here: nothing of ours but the supervisor is tested with it.
+// A child process whose calls a Supervisor answers, which the test drives, on the real kernel. The
+// filter is written here, so that only the supervisor is tested.
 #pragma once
 
 #include "os/io.h"
@@ -35,7 +35,7 @@ namespace ew::test {
 
 constexpr Millis generous{120'000};
 
-// A race is tried this often, or as often as a slow machine gets to in a while.
+// Repeats a race `times` times, or fewer on a slow machine.
 template <class Try>
 void race(int times, Try attempt) {
     const TimePoint end = clock_now() + Millis(5'000);
@@ -43,7 +43,7 @@ void race(int times, Try attempt) {
         attempt();
 }
 
-// --- what children do
+// --- the child's side
 
 inline std::string ipv4(const char* host, int port) {
     sockaddr_in raw = {};
@@ -85,7 +85,7 @@ inline int try_file(const std::string& path) {
     return try_address(unix_address(path));
 }
 
-// A listener; empty if it cannot be had.
+// Returns a listener, or an empty descriptor if none can be made.
 inline UniqueFd listen_at(const std::string& address, int backlog = 8) {
     sa_family_t family = 0;
     std::memcpy(&family, address.data(), sizeof family);
@@ -108,7 +108,7 @@ inline bool has_visitor(const UniqueFd& listener) {
     return ::poll(&waiting, 1, 0) == 1;
 }
 
-// A network of its own with loopback up. False: this machine does not let us.
+// Enters a network of its own with loopback up. Returns false if this machine does not permit it.
 inline bool enter_own_network() {
     if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
     ifreq request = {};
@@ -118,7 +118,7 @@ inline bool enter_own_network() {
     return ::ioctl(any.get(), SIOCSIFFLAGS, &request) == 0;
 }
 
-// Asks about these calls whatever their arguments; a signal that does not kill has to wait.
+// Notifies these calls whatever their arguments; a signal that does not kill must wait.
 inline UniqueFd notify(const std::vector<int>& calls) {
     std::vector<sock_filter> program = {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)}};
@@ -178,7 +178,7 @@ class ConfinedChild {
 public:
     using Body = std::function<std::string()>;
 
-    // `prepare` runs before the filter, and says whether the machine can do what it needs.
+    // `prepare` runs before the filter, and returns whether the machine has what it needs.
     ConfinedChild(
         sandbox::SupervisorSettings settings, Body body,
         std::function<bool()> prepare = [] { return true; },
@@ -212,7 +212,7 @@ public:
     ConfinedChild(const ConfinedChild&) = delete;
     ConfinedChild& operator=(const ConfinedChild&) = delete;
 
-    // Else the machine lacks what the test needs, and the test is over.
+    // If not, the machine lacks what the test needs, and the test ends.
     bool is_running() const {
         if (!supervisor_) MESSAGE("this machine does not let the test prepare its child");
         return supervisor_ != nullptr;
@@ -220,12 +220,12 @@ public:
 
     pid_t pid() const { return pid_; }
 
-    // Readable once the body has returned.
+    // Becomes readable when the body has returned.
     int told() const { return told_.get(); }
 
     sandbox::Supervisor& supervisor() { return *supervisor_; }
 
-    // What the body returned.
+    // The result of the body.
     std::string result() {
         std::string text;
         bool is_over = false;
@@ -239,7 +239,8 @@ public:
         return is_over ? text : text + " (and it does not end)";
     }
 
-    // As the loop would, until `is_done`. False: it was not done in time.
+    // Drives the supervisor as the loop would, until `is_done`. Returns false if that takes too
+    // long.
     template <class Condition>
     bool drive(Condition is_done) {
         const TimePoint end = clock_now() + generous;
@@ -258,7 +259,7 @@ public:
         return true;
     }
 
-    // For the supervisor, this much time goes by at once.
+    // Advances the supervisor's clock.
     void pass(Millis time) { ahead_ += time; }
 
     void kill() { ::kill(pid_, SIGKILL); } // our own child, and not reaped yet
@@ -270,7 +271,7 @@ private:
         (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (const int signal : {SIGABRT, SIGSEGV, SIGTERM})
             ::signal(signal, SIG_DFL); // doctest's handlers would report on behalf of the parent
-        // It is no heir of the test's listeners: who holds one counts as who listens.
+        // The child must not inherit the test's listeners: each holder of one counts as a listener.
         const auto kept = static_cast<unsigned>(told.get());
         if (kept > 3) (void)::syscall(SYS_close_range, 3U, kept - 1, 0U);
         (void)::syscall(SYS_close_range, kept + 1, ~0U, 0U);
@@ -287,7 +288,7 @@ private:
     pid_t pid_ = 0;
     UniqueFd told_;
     std::unique_ptr<sandbox::Supervisor> supervisor_;
-    Millis ahead_{0}; // of the clock, as far as the supervisor knows
+    Millis ahead_{0}; // how far the supervisor's clock is ahead
 };
 
 inline std::string in_words(int error) {

@@ -88,7 +88,7 @@ TEST_CASE("a change of a file outside of what may be written is told, and goes i
         prepared, notified);
     REQUIRE(child.is_running());
 
-    CHECK(child.result() == "made"); // there is nothing but the supervisor here
+    CHECK(child.result() == "made"); // only the supervisor is in force here
 
     REQUIRE(child.supervisor().denials().kept().size() == 1);
     const Denial& denial = child.supervisor().denials().kept().front();

@@ -15,7 +15,7 @@ using sandbox::look_up;
 using sandbox::PortLookUps;
 using sandbox::Served;
 
-// The network of this test is the inside and the outside.
+// Look-ups that use the network of this test for both the inside and the outside.
 PortLookUps own_look_ups() {
     PortLookUps ports{sandbox::new_look_up(), sandbox::new_look_up()};
     if (!ports) MESSAGE("this kernel has no inet_diag");
@@ -63,7 +63,7 @@ TEST_CASE("a listener on the loopback of IPv6 is found from either family") {
         MESSAGE("this machine has no IPv6");
         return;
     }
-    const int port = port_of(server); // at the same place in both addresses
+    const int port = port_of(server); // in the same position in both address structures
 
     CHECK(is_served(ports, ipv6("::1", port)));
     CHECK(is_served(ports, ipv4("127.0.0.1", port)));

@@ -12,9 +12,9 @@ using namespace ew;
 using namespace ew::test;
 using sandbox::SharedSocket;
 
-constexpr Millis far_too_long{50'000}; // less than the owner asks for
+constexpr Millis far_too_long{50'000}; // less than the owner's own limit
 
-// Another process that makes the socket one that waits, over and over.
+// Another process that makes the socket a blocking one, again and again.
 class Meddler {
 public:
     explicit Meddler(int fd)
@@ -65,7 +65,7 @@ TEST_CASE("connecting a shared socket does not wait, whatever its owner does to 
     const Meddler meddler(socket.get());
     const TimePoint end = clock_now() + Millis(20'000);
 
-    // One that waited would do so for ever: the server takes no more.
+    // A connect that waited would wait for ever: the server accepts no more.
     while (meddler.times() < 100'000 && clock_now() < end) {
         REQUIRE(socket.connect(address) == EINPROGRESS);
         REQUIRE(socket.connect(unspecified) == 0);

@@ -22,7 +22,7 @@ using sandbox::CallErrands;
 using sandbox::DenialKind;
 using sandbox::SupervisorSettings;
 
-// "open" may be written, "closed" may not; each has a listener of the machine's.
+// "open" may be written, "closed" may not; the machine has a listener in each.
 class Places {
 public:
     Places() {
@@ -68,7 +68,7 @@ const sandbox::Denial& only_denial(ConfinedChild& child) {
     return child.supervisor().denials().kept().front();
 }
 
-// A place where the next connect waits: a queue that is full.
+// Makes a socket with a full queue, at which the next connect waits.
 UniqueFd full_listener(const std::string& path, std::vector<UniqueFd>& visitors) {
     UniqueFd server = listen_at(unix_address(path), 0);
     for (int i = 0; i < 8; ++i) {
@@ -295,7 +295,7 @@ TEST_CASE("files are judged by the caller's rights and not by ours") {
     Places places;
     REQUIRE(::chmod(places.path("").c_str(), 0755) == 0);
     REQUIRE(::chmod(places.path("open").c_str(), 0777) == 0);
-    places.directory().make("open/private"); // of root alone
+    places.directory().make("open/private"); // accessible to root alone
     const UniqueFd server = listen_at(unix_address(places.path("open/private/s")));
     REQUIRE(server);
     SupervisorSettings settings = places.settings();
@@ -365,7 +365,7 @@ TEST_CASE("no thread gets at a forbidden socket file by changing the descriptor 
     const Places places;
     const UniqueFd server = listen_at(ipv4("127.0.0.1", 0), 4096);
     SupervisorSettings settings = places.settings();
-    settings.is_network_off = false; // so that the address of the internet is let pass
+    settings.is_network_off = false; // so that the address of the internet is allowed
     ConfinedChild child(settings, [&, port = port_of(server)] {
         const std::string good = ipv4("127.0.0.1", port);
         const std::string bad = unix_address(places.forbidden_path());

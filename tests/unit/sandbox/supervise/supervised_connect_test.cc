@@ -26,7 +26,7 @@ SupervisorSettings network_on() {
     return settings;
 }
 
-// A listener that takes nobody any more: who connects to it waits.
+// A listener with a full queue: a connect to it waits.
 class FullListener {
 public:
     FullListener()
@@ -39,7 +39,7 @@ public:
         }
     }
 
-    // Children have no listener to ask.
+    // Stored, since children do not have the listener to ask.
     const std::string& address() const { return address_; }
 
     void make_room() {
@@ -86,7 +86,7 @@ void take_signal(int) {
     signals_taken = signals_taken + 1;
 }
 
-// A signal soon, and again and again, so that one comes while the call waits.
+// Sends a signal soon and then repeatedly, so that one arrives while the call waits.
 void be_interrupted(int flags) {
     struct sigaction action = {};
     action.sa_handler = take_signal;
@@ -118,7 +118,7 @@ TEST_CASE("no process with the same descriptors and memory gets at a forbidden s
         shared.good.resize(shared.bad.size());
         shared.address = shared.good;
         const auto change = [](void* at) {
-            // The test may have failed and killed the child.
+            // Ends this process with the child, which a failed test kills.
             (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
             auto* const all = static_cast<Shared*>(at);
             while (!all->is_over) {
@@ -298,7 +298,7 @@ TEST_CASE("the time limit of a socket is kept") {
     });
     REQUIRE(child.is_running());
 
-    CHECK(child.result() == "EINPROGRESS"); // connect(2) has that for it
+    CHECK(child.result() == "EINPROGRESS"); // the error of connect(2) in this case
 }
 
 TEST_CASE("a signal ends the wait for a connection, as it does without a sandbox") {

@@ -16,7 +16,7 @@ using namespace ew::test;
 using sandbox::DenialKind;
 using sandbox::SupervisorSettings;
 
-// As if the sandbox had a network of its own, and no look at it could take too long.
+// As if the sandbox had a network of its own, with unlimited time for look-ups.
 SupervisorSettings own_network() {
     SupervisorSettings settings;
     settings.has_mounts = false;
@@ -31,12 +31,12 @@ SupervisorSettings network_on() {
     return settings;
 }
 
-// Somebody else in the sandbox, who could be about to listen.
+// Adds another process to the sandbox, which could listen at any moment.
 void add_company() {
     const pid_t parent = ::getpid();
     if (::fork() != 0) return;
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(0); // it ended before that
+    if (::getppid() != parent) ::_exit(0); // the parent ended before
     for (;;)
         ::pause();
 }

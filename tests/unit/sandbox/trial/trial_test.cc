@@ -52,14 +52,14 @@ bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-// The machine after its own text has been read.
+// Encodes the machine and decodes it again.
 std::optional<Machine> again(const std::string& text) {
     Result<Machine> decoded = decode_machine(text);
     if (!decoded) return std::nullopt;
     return std::move(*decoded);
 }
 
-// With a file that can pass for execward-init; no sandbox is built with it.
+// Contains a file that passes for execward-init; no sandbox is built with it.
 struct Places {
     Places() {
         places.init = directory.write("bin/execward-init", "#!/bin/true\n");
@@ -67,7 +67,7 @@ struct Places {
         places.state_directory = directory.path("state/execward");
     }
 
-    // The one that is found here.
+    // The machine that the trial finds here.
     Machine machine() const {
         Machine machine = full();
         machine.bubblewrap = find_bubblewrap()->path;
@@ -96,7 +96,7 @@ std::set<std::string> leftovers() {
     return found;
 }
 
-// It may be another process that removes it, in its own time.
+// Another process may remove it, at its own time.
 bool goes_away(const std::string& path) {
     constexpr Millis generous{120'000};
     constexpr Millis between_looks{5};
@@ -108,14 +108,14 @@ bool goes_away(const std::string& path) {
     return true;
 }
 
-// Other trials of this user may be under way meanwhile; theirs go by themselves.
+// Other trials of this user may run meanwhile; their files vanish by themselves.
 bool nothing_is_left_since(const std::set<std::string>& before) {
     return std::ranges::all_of(leftovers(), [&](const std::string& path) {
         return before.contains(path) || goes_away(path);
     });
 }
 
-// What a trial is done on: the directory and the file in /tmp, if there is one.
+// The files of a trial: the directory, and the file in /tmp if it exists.
 std::vector<std::string> places_of(const Scratch& scratch) {
     constexpr std::string_view marker = "tmp=";
     std::vector<std::string> places = {
@@ -137,7 +137,7 @@ std::vector<std::string> lines_from(int fd) {
     return lines;
 }
 
-// Did time run out, for the trial or for what was tried in the sandbox?
+// Did the time run out, for the trial or for a probe in the sandbox?
 bool was_cut_short(const Machine& machine) {
     return std::ranges::any_of(machine.troubles, [](const Trouble& trouble) {
         return has(trouble.step, "it took too long") || has(trouble.step, "ended with wait status");
@@ -488,7 +488,7 @@ TEST_CASE("a trial of this machine finds what it can enforce and leaves nothing 
 
     Machine machine = run_trial(places);
     for (int tries = 1; tries < 5 && was_cut_short(machine); ++tries)
-        machine = run_trial(places); // on a busy machine its time may be too short
+        machine = run_trial(places); // on a busy machine its time may not be enough
 
     CHECK(nothing_is_left_since(before));
     for (const Trouble& trouble : machine.troubles)
