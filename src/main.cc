@@ -1,4 +1,4 @@
-// The program: finds the subcommand.
+// The entry point of execward: finds the subcommand and executes it.
 #include "cli/commands.h"
 #include "os/io.h"
 #include "protocol/methods.h"

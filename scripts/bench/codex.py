@@ -4,9 +4,9 @@
 usage: scripts/bench/codex.py --codex PATH --rig DIR [--rounds N] [--json FILE] BUILD_DIR
 
 Codex is unmodified; a scripted model on loopback (mock_model.py in the rig's DIR) tells it what to do.
-Times on the wire are taken by a relay between Codex and the server, which passes bytes on before it notes
-them; the measure with much output and those of what is left behind go without it. A first round
-warms up. Prints medians over all rounds; of memory and of processes left behind, the most.
+A relay between Codex and the server takes the times on the wire; it passes bytes on before it notes
+them. The measurements of much output and of leftovers run without the relay. The first round is a
+warm-up. Prints medians over all rounds, and the maximum of memory and of leftover processes.
 """
 
 import argparse
@@ -27,7 +27,7 @@ import uuid
 COMMANDS = 20  # in one run of Codex
 OUTPUT_BYTES = 200_000_000
 PATIENCE = 120
-GRACE = 5.0  # how long after a kill something may still be alive
+GRACE = 5.0  # how many seconds after a kill a process may still be alive
 
 # Key, its row in the table, its unit, and how samples become one number.
 MEASURES = (
@@ -46,7 +46,8 @@ MEASURES = (
 
 
 def relay(log_path, command):
-    """Stands between Codex and a server. Notes {direction} {nanoseconds} {length}, then the bytes."""
+    """Stands between Codex and a server. Notes {direction} {nanoseconds} {length}, then the bytes.
+    """
     log, lock = open(log_path, "wb"), threading.Lock()
 
     def note(direction, at, data=b""):
@@ -87,7 +88,9 @@ def program_of(pid):
 
 
 class Wire:
-    """What a relay noted: messages of each side, with the milliseconds at which their last byte passed."""
+    """The record of a relay: the messages of each side, with the milliseconds at which each was
+    complete.
+    """
 
     def __init__(self, path):
         self.began, self.sent, self.received = None, [], []
@@ -120,7 +123,7 @@ class Wire:
 
 
 class Contender:
-    """A server, with homes for itself and for Codex that stay for all rounds."""
+    """A server, with its own home and one for Codex, which are kept for all rounds."""
 
     def __init__(self, name, server, root):
         self.name, self.server = name, server
@@ -132,7 +135,7 @@ class Contender:
 
 
 class Session:
-    """One `codex exec` that does what the steps say."""
+    """One `codex exec` that carries out the steps."""
 
     def __init__(self, bench, contender, steps, sandbox="danger-full-access", with_relay=True):
         self.bench, self.contender = bench, contender
@@ -167,7 +170,7 @@ class Session:
             "[model_providers.mock]", 'name = "mock"', 'wire_api = "responses"',
             "base_url = " + toml("http://127.0.0.1:%d/v1" % self.model.port),
             "request_max_retries = 0", "stream_max_retries = 0",
-            # What others do in /tmp is no part of this.
+            # Other programs use /tmp, too: changes there do not count.
             "[sandbox_workspace_write]", "exclude_slash_tmp = true", "exclude_tmpdir_env_var = true", ""]))
         env = {"BENCH_TOKEN": self.token, "CODEX_HOME": str(self.contender.server_home)}
         (home / "environments.toml").write_text("\n".join([
@@ -182,14 +185,14 @@ class Session:
             self.codex.kill()
             self.codex.wait()
         self.left(patience=2)
-        for pid in self.processes():  # ours: they carry the token of this run
+        for pid in self.processes():  # our processes: they carry the token of this run
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.model.stop()
         self.errors.close()
 
     def finish(self):
-        """Waits for Codex; what crossed the wire."""
+        """Waits for Codex; returns the messages on the wire."""
         status = self.codex.wait(PATIENCE)
         if status != 0 or self.model.overrun:
             sys.exit("bench/codex: %s: codex: status %d: %s" % (
@@ -200,7 +203,9 @@ class Session:
         return self.bench.rig.processes_with(self.token)
 
     def server_processes(self):
-        """The processes of the server proper, not those of its commands; the outermost comes first."""
+        """Returns the processes of the server itself, without those of its commands, the outermost
+        first.
+        """
         program = os.path.realpath(self.contender.server[0])
         return sorted(pid for pid in self.processes() if program_of(pid) == program)
 
@@ -221,7 +226,7 @@ DONE = {"items": [{"say": "done"}]}
 def commands(bench, contender):
     with Session(bench, contender, [shell("true")] * COMMANDS + [DONE]) as session:
         wire = session.finish()
-    for _ in range(3):  # now and then Codex ends without having spoken to its environment
+    for _ in range(3):  # Codex sometimes ends without a word to its environment
         with Session(bench, contender, [shell("echo up"), DONE]) as session:
             first = session.finish()
         if first is not None and first.all("process/output"):
@@ -253,7 +258,7 @@ def flood(bench, contender):
     command = r"head -c %d /dev/zero | tr '\0' x" % OUTPUT_BYTES
     arguments = {"session_id": "${session}", "chars": "", "yield_time_ms": 30000}
     wait = {"items": [{"call": "write_stdin", "args": arguments}]}
-    # More waits than needed: those after the end fail at once.
+    # More waits than needed: those after the end fail immediately.
     steps = [shell(command, yield_time_ms=30000, max_output_tokens=1000)] + [wait] * 2 + [DONE]
     peaks = {}
     with Session(bench, contender, steps, with_relay=False) as session:
@@ -269,7 +274,7 @@ def flood(bench, contender):
 
 
 def peak_memory(pid):
-    """In KiB; 0 when the process has just ended."""
+    """Returns KiB, or 0 if the process has just ended."""
     with contextlib.suppress(OSError, StopIteration):
         lines = pathlib.Path("/proc/%d/status" % pid).read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
@@ -299,7 +304,7 @@ class Bench:
         import mock_model
 
         class Model(mock_model.MockModel):
-            """Also keeps when each request came."""
+            """Also records the time of each request."""
 
             def _answer(self, handler, body):
                 self.stamped = getattr(self, "stamped", []) + [(time.monotonic(), body)]
@@ -309,7 +314,9 @@ class Bench:
 
 
 def native(codex):
-    """The program behind the launcher of the npm package: a launcher costs time, and hides who is killed."""
+    """Returns the program behind the launcher of the npm package: a launcher costs time, and a kill
+    would only hit the launcher.
+    """
     path = pathlib.Path(codex).resolve()
     with open(path, "rb") as file:
         if file.read(4) == b"\x7fELF":
@@ -342,7 +349,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path, metavar="BUILD_DIR")
     options = parser.parse_args()
     bench = Bench(options)
-    # Not in /tmp: the exec-server of Codex sets up no sandbox for a home there.
+    # Not in /tmp: Codex's exec-server sets up no sandbox for a home there.
     with tempfile.TemporaryDirectory(prefix="bench-codex-", dir="/var/tmp") as root:
         own = Contender("codex", [bench.codex, "exec-server", "--listen", "stdio"], root)
         ours = Contender("execward", [str(options.build.resolve() / "execward"), "serve"], root)

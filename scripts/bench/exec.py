@@ -3,7 +3,7 @@
 
 usage: scripts/bench/exec.py [--rounds N] [-- SERVER…]     (default: 400 rounds, build/execward serve)
 
-Each round runs /bin/true once in each way and takes the time from the request to the news of its end. The last
+Each round runs /bin/true once in each way and measures the time from the request to the end event. The last
 lines say what an approval costs: from the client's answer to exec/begin, without and with something to remember.
 Times are milliseconds: median (10th and 90th percentile). The approvals are kept in a temporary database.
 """

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What it costs that a command runs in an environment, in one run and in turns.
+"""Measures what an environment adds to the time of a command, in one run and in turns.
 
 usage: scripts/bench/remote.py [--rounds N] [--codex PATH] [--json FILE] BUILD_DIR
 
-The environment is another `execward serve` on this machine, and with --codex also Codex's exec-server:
-there is no network in between, so this is what the second server and the way through it take. A command
-here is also looked up and compared with the list of harmless programs, which one there is not. Times are
-from the request to the news of the end, or to the echo. A first round warms up; for the first command
-the server is a fresh one that has answered `initialize`. Prints medians over all rounds, and in
-brackets how many times the median here that is.
+The environment is another `execward serve` on this machine, and with --codex also Codex's exec-server.
+There is no network in between: the result is the cost of the second server and of the way through it.
+A local command is also looked up and compared with the list of harmless programs; a remote one is not.
+Times are from the request to the event of the end, or to the echo. The first round is a warm-up. For
+the first command the server is a fresh one that has answered `initialize`. Prints medians over all
+rounds, and in brackets their ratio to the local median.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # of the next lines, into tests/
+sys.dont_write_bytecode = True  # for the next lines, which import from tests/
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 from support.codex_server import HOMES, native  # noqa: E402
 from support.client import encoded  # noqa: E402
@@ -34,7 +34,7 @@ ECHOES = 50
 FLOOD_BYTES = 200_000_000
 FLOOD = "head -c %d /dev/zero | tr '\\0' x" % FLOOD_BYTES
 
-# Key, its row in the table, its unit, and seconds in that unit.
+# Key, title of the row, unit, and seconds in that unit.
 MEASURES = (
     ("first", '`["true"]`, the first one: connects', "ms", 1000),
     ("answer", '`["true"]` to the answer', "ms", 1000),
@@ -45,7 +45,7 @@ MEASURES = (
 
 
 class Server:
-    """Just enough of a client of exec/command. `place`: the id of an environment."""
+    """A minimal client of exec/command. `place`: the id of an environment."""
 
     def __init__(self, command, home):
         env = {k: v for k, v in os.environ.items() if not k.startswith("EXECWARD_")}
@@ -98,7 +98,7 @@ class Server:
 
 
 def run_true(server, place):
-    """Seconds to the answer and to the end."""
+    """Returns the seconds to the answer and to the end."""
     began = time.perf_counter()
     server.request("exec/command", argv=["true"], environment=place)
     times = {}
@@ -131,7 +131,7 @@ def echoes(server, place):
             if message.get("method") == "exec/outputDelta":
                 shown += message["params"]["delta"]
                 at.append(time.perf_counter())
-            return shown.count(key) == 2  # the terminal's, and what cat makes of it
+            return shown.count(key) == 2  # the echo of the terminal, and the output of cat
 
         began = time.perf_counter()
         server.request("process/write", processId=result["processId"], chunk=encoded(b"%s\n" % key.encode()))
@@ -143,7 +143,7 @@ def echoes(server, place):
 
 
 def flood(server, place):
-    """The lines are not parsed, which would take longer than all else."""
+    """Does not parse the lines, which would take longer than everything else."""
     began = time.perf_counter()
     server.request("exec/command", command=FLOOD, shell="/bin/sh", environment=place,
                    yieldTimeMs=250, maxOutputTokens=1)
@@ -183,7 +183,7 @@ class Bench:
             path.chmod(path.stat().st_mode & ~0o077)
 
     def round(self, places):
-        """Yields place, measure and times."""
+        """Yields place, measurement and times."""
         for place in places:
             with self.server() as server:
                 yield place, "first", [run_true(server, place)["command"]]
@@ -217,7 +217,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write every sample, in seconds")
     parser.add_argument("build", type=pathlib.Path, metavar="BUILD_DIR")
     options = parser.parse_args()
-    # Not in the temporary directory, for Codex's sake.
+    # Codex does not work with a home in the temporary directory.
     with tempfile.TemporaryDirectory(prefix="bench-remote-", dir=HOMES) as home:
         bench = Bench(options, pathlib.Path(home))
         samples = {place: {key: [] for key, *_ in MEASURES} for place in bench.places}

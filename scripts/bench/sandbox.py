@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a sandbox adds to the start of a program, in one run and in turns.
+"""Measures what a sandbox adds to the start of a program, in one run and in turns.
 
 usage: scripts/bench/sandbox.py [--rounds N] BUILD_DIR
 
 Compares, for /bin/true in a small workspace: bare; bubblewrap with exactly the arguments that
-execward gives it and nothing inside; process/start without and with a sandbox, from the request to
+execward gives it, without execward-init; process/start without and with a sandbox, from the request to
 process/closed; execward run. Times are wall clock; the ratios count, since they come from one run.
-The last column is the median in terms of the bubblewrap line.
+The last column is the ratio of the median to that of bubblewrap.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import time
 
 
 class Server:
-    """Just enough of a client to start programs one after the other."""
+    """A minimal client that starts programs one after the other."""
 
     def __init__(self, program, directory, environment):
         self.directory = directory
@@ -86,7 +86,7 @@ def arguments_of(build, directory):
 
 
 def bubblewrap(arguments):
-    """bubblewrap reads them to the end, so each start gets a descriptor of its own."""
+    """bubblewrap reads the arguments up to the end, so each start gets a descriptor of its own."""
     fd = os.memfd_create("arguments")
     os.write(fd, arguments)
     os.lseek(fd, 0, os.SEEK_SET)
@@ -99,12 +99,12 @@ def bubblewrap(arguments):
 
 
 def fill(workspace):
-    """A repository, and the places that would have to be held by placeholders."""
+    """Creates a repository with all protected paths, so that no placeholders are needed."""
     subprocess.run(["git", "init", "-q", workspace], check=True)
     for name in (".git/commondir", ".agents/x", ".codex/x", ".execward/x"):
         path = pathlib.Path(workspace, name)
         path.parent.mkdir(exist_ok=True)
-        path.write_text("./\n")  # not what a stand-in holds
+        path.write_text("./\n")  # differs from the content of a placeholder
 
 
 def measure(build, rounds, root):
@@ -135,7 +135,7 @@ def measure(build, rounds, root):
         for name, run in runs.items():
             begun = time.perf_counter()
             run()
-            if number >= 3:  # the first ones warm up
+            if number >= 3:  # the first starts are a warm-up
                 times[name].append((time.perf_counter() - begun) * 1000)
     server.end()
     bare_server.end()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The map of src/: which rooms there are, and which other rooms each may include.
+"""The map of src/: its rooms, and the rooms that each of them may include.
 
 Checks that includes only go downwards, by the table below and a loop over #include "…".
 """
@@ -10,9 +10,9 @@ import sys
 
 SRC = pathlib.Path(__file__).resolve().parents[2] / "src"
 
-# A row a room, the highest first; a room is a folder, or a file directly in src (keeper, main). A room
-# may include rooms that stand below it in the table, as far as its row names them. "core" stands for
-# core and all rooms in it, and so on; "core/." for the files in the folder itself.
+# One row for each room, the highest first. A room is a folder, or a file directly in src (keeper,
+# main). A room may include only those lower rooms that its row names. "core" stands for core and
+# all rooms in it, "core/." for the files in the folder itself.
 MAP = {
     "main": "cli keeper protocol os base",
     "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox protocol"
@@ -71,14 +71,15 @@ MAP = {
     "base": "",
 }
 
-# Constants that every room may know; build_places is written by the build.
+# Constants that every room may use; the build writes build_places.
 FREE = {"version", "build_places"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
 def room_of(path):
-    """The room of a path below src: its folder, or the name of a file without one."""
+    """Returns the room of a path below src: its folder, or the name of a file without an extension.
+    """
     folder = pathlib.PurePosixPath(path).parent.as_posix()
     if folder == ".":
         return pathlib.PurePosixPath(path).stem
@@ -88,7 +89,7 @@ def room_of(path):
 
 
 def may_include(here):
-    """All rooms that this row names."""
+    """Returns all rooms that this row names."""
     for name in MAP[here].split():
         yield name
         if not name.endswith("/."):
@@ -96,7 +97,7 @@ def may_include(here):
 
 
 def mistakes_of_map():
-    """A room may only name rooms below it, so that there can be no circles."""
+    """Checks that each room names only rooms below it, so that there are no cycles."""
     order = list(MAP)
     for here, row in MAP.items():
         for name in row.split():
@@ -108,7 +109,7 @@ def mistakes_of_map():
 
 
 def offence(here, included):
-    """What is wrong with this include, or None."""
+    """Returns the mistake in this include, or None."""
     there = room_of(included)
     if there not in MAP and there not in FREE:
         return f"{there} is not in the map of scripts/check/layers.py; write the path from src/"

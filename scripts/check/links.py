@@ -12,12 +12,14 @@ INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.S)
 
 
 def lines_outside_code(text):
-    """The text without fenced and indented code; inline code stays, since headings contain it."""
+    """Returns the text without fenced and indented code; inline code stays, since headings contain
+    it.
+    """
     return [line for line in re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S).split("\n") if line[:4] != "    "]
 
 
 def anchors(page):
-    """The names that GitHub gives to the headings of a page."""
+    """Returns the names that GitHub gives to the headings of a page."""
     text = page.read_text(encoding="utf-8")
     found = set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
     for line in lines_outside_code(text):

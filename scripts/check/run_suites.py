@@ -3,13 +3,12 @@
 
 usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME]
 
-Suites run side by side. The tests of black-box suites that measure time, memory or work run after all
-others, one at a time: a suite that has such tests has two parts, and the second one's name ends with
-"(alone)".
+Suites run in parallel. Black-box tests that measure time, memory or work run after all others, one at
+a time: a suite with such tests has two parts, and the name of the second ends with "(alone)".
 
-One line per suite; what a failing one printed, but for passed cases and remarks, follows it in full, and
-once more, in short, at the end, below the suites that took longest. The last line is 'N passed, N failed'
-over all suites. A suite that crashes, hangs or gives no count has failed.
+Prints one line per suite. The output of a failed suite follows in full, without passed cases and remarks,
+and in short at the end, below the slowest suites. The last line is 'N passed, N failed' over all suites.
+A suite that crashes, hangs or prints no count has failed.
 """
 
 import argparse
@@ -26,14 +25,14 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AT_ONCE = 3  # more than processors: the tests of most suites wait for something
-SLOWEST = 10  # suites that are named at the end
-MOST_REASONS = 20  # of a suite, repeated at the end
-TIMEOUT_SECONDS = 300  # of one suite; stretched like the limits of tests
+AT_ONCE = 3  # more than processors: most suites wait for something
+SLOWEST = 10  # suites that are listed at the end
+MOST_REASONS = 20  # per suite, repeated at the end
+TIMEOUT_SECONDS = 300  # of one suite; EXECWARD_TEST_SLACK stretches it
 REPLAY_SECONDS = 120  # for each message
-SLACK = "EXECWARD_TEST_SLACK"  # by how much tests stretch their limits
+SLACK = "EXECWARD_TEST_SLACK"  # the factor by which tests stretch their limits
 NODE_MODULES = "EXECWARD_NODE_MODULES"  # where protocol/test_examples finds vscode-jsonrpc
-CODEX = "EXECWARD_CODEX"  # the codex of environment/test_transcripts
+CODEX = "EXECWARD_CODEX"  # the codex program of environment/test_transcripts
 
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b")
 DOCTEST_BETWEEN = re.compile(r"^={40,}\n", re.MULTILINE)
@@ -55,11 +54,12 @@ class Outcome:
     failed: int
     seconds: float
     output: str
-    trouble: str = ""  # why it counts as failed although no case says so
+    trouble: str = ""  # why the suite failed although no case says so
 
 
 def python_with_jsonschema():
-    """The first interpreter that can check schemas; one of a version manager often cannot."""
+    """Returns the first interpreter that has jsonschema; that of a version manager often has not.
+    """
     for candidate in dict.fromkeys([sys.executable, "python3", "/usr/bin/python3"]):
         trial = [candidate, "-c", "import jsonschema"]
         try:
@@ -90,7 +90,7 @@ def suites(build):
 
 
 def parts(file, python, server):
-    """A file of black-box tests: those that may run beside others, and those that may not."""
+    """Splits a file of black-box tests: the tests that may run in parallel, and the others."""
     name = f"{file.parent.name}/{file.stem.removeprefix('test_')}"
     yield Suite(name, [python, str(file), "--part=together", *server])
     if "alone=True" in file.read_text(encoding="utf-8"):
@@ -103,7 +103,9 @@ def is_sanitized(build):
 
 
 def environment(build, scratch):
-    """Ours, without settings of execward, and with state and configuration kept apart."""
+    """Returns our environment without settings of execward, and with directories of its own for
+    state and configuration.
+    """
     env = {name: value for name, value in os.environ.items()
            if not name.startswith("EXECWARD_") or name in (SLACK, NODE_MODULES, CODEX)}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -117,7 +119,7 @@ def environment(build, scratch):
 
 
 def end(process):
-    """Ends a suite that hangs, and what it left in its group; the group is ours alone."""
+    """Kills a suite that hangs, and its process group, which no other process shares."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -125,7 +127,7 @@ def end(process):
 def run(suite, env):
     started = time.monotonic()
     trouble = ""
-    # A file, not a pipe: a program that a failed suite left behind cannot hold this up.
+    # A file instead of a pipe: a program that a failed suite left behind cannot block it.
     with tempfile.TemporaryFile() as log:
         try:
             process = subprocess.Popen(suite.command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
@@ -169,7 +171,7 @@ def find_count(output):
 
 
 def outcomes(chosen, env):
-    """Yields suites with their outcome: first those that can share the machine, then the others."""
+    """Yields suites with their outcome: first those that run in parallel, then the others."""
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         running = {pool.submit(run, suite, env): suite for suite in chosen if not suite.alone}
         for future in concurrent.futures.as_completed(running):
@@ -180,14 +182,14 @@ def outcomes(chosen, env):
 
 
 def without_remarks(output):
-    """Without the blocks of doctest that only remark something: they hide what failed."""
+    """Drops the blocks in which doctest only remarks something: they hide the failure."""
     blocks = DOCTEST_BETWEEN.split(output)
     return [row for block in blocks if "MESSAGE:" not in block or "ERROR:" in block
             for row in block.splitlines() if not row.startswith("PASS ")]
 
 
 def reasons(outcome):
-    """The lines that say what failed, for the end of a long log."""
+    """Returns the lines that describe the failure, for the end of a long log."""
     rows = [row for row in without_remarks(outcome.output)
             if row.startswith(("FAIL ", "leak: ")) or "TEST CASE:" in row or "ERROR:" in row]
     return [outcome.trouble] * bool(outcome.trouble) + rows[:MOST_REASONS]
@@ -207,7 +209,7 @@ def report(suite, outcome):
 
 
 def report_slowest(seconds):
-    """Where time can be won; seconds has one entry per suite."""
+    """Prints the slowest suites; `seconds` has one entry per suite."""
     print("the slowest suites:")
     for name in sorted(seconds, key=seconds.get, reverse=True)[:SLOWEST]:
         print(f"    {seconds[name]:7.1f} s  {name}")

@@ -62,7 +62,7 @@ def is_valid_schema(schema):
 
 
 def shape_problems(schema):
-    """The few forms a property may have, so that other programs read this file easily."""
+    """Allows only a few forms for a property, so that other programs can read this file easily."""
     if "$ref" in schema:
         return [] if "type" not in schema and "anyOf" not in schema else ["$ref beside type or anyOf"]
     if "anyOf" in schema:
@@ -190,7 +190,7 @@ def check_protocol():
     report("every error kind has a known code", wrong)
 
 
-# ------------------------------------------------------------------ what follows from it
+# ------------------------------------------------------------------ other files
 
 def generated(*arguments):
     script = ROOT / "scripts/generate/docs.py"
@@ -226,7 +226,7 @@ def check_transcripts():
                ["%s:%d: %s" % (path.name, number, problem) for number, problem in problems])
 
 
-# ------------------------------------------------------------------ does this script see mistakes?
+# ------------------------------------------------------------------ tests of this script
 
 START = {"processId": "p", "argv": ["true"], "cwd": "/", "env": {}, "tty": False}
 ASKED = json.loads((SCHEMA / "examples" / "ApprovalRequest.json").read_text(encoding="utf-8"))
@@ -365,7 +365,7 @@ def check_self():
 
 def main():
     check_types()
-    if not counts["FAIL"]:  # the other checks need a sound schema
+    if not counts["FAIL"]:  # the other checks need a correct schema
         for check in (check_examples, check_protocol, check_docs, check_transcripts, check_self):
             check()
     print("%d passed, %d failed" % (counts["PASS"], counts["FAIL"]))

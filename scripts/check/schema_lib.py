@@ -1,9 +1,9 @@
 """Validates wire messages and transcripts against schema/.
 
-For tests: keep one dict per connection and give every line to validate_line in the order in
-which it was sent or received; a reply is then checked against the result of its request, and the
-client's answer to a request of the server against the result of that. Or give it only what was
-received, with a dict that maps the id of each open request to its method.
+For tests: keep one dict per connection and pass every line to validate_line in the order in which
+it was sent or received. An answer, of either side, is then checked against the result type of its
+request. Or pass only the received lines, with a dict that maps the id of each open request to its
+method.
 """
 import base64
 import json
@@ -28,20 +28,20 @@ DIRECTIONS = {">": "clientToServer", "<": "serverToClient"}
 
 
 class Placeholder:
-    """Stands for a value that a transcript does not spell out ("$name"). Fits every schema."""
+    """A value that a transcript does not spell out ("$name"). It fits every schema."""
 
     def __init__(self, name):
         self.name = name
 
 
 class PartOfText(str):
-    """A part of the text that a transcript expects ("message*"). All that it shows is the type."""
+    """A part of the text that a transcript expects ("message*"). Only its type can be checked."""
 
 
 # ------------------------------------------------------------------ validators
 
 def _is_integer(_checker, value):
-    # Stricter than JSON Schema, to which 1.0 is an integer: the server reads no fractions there.
+    # Stricter than JSON Schema, where 1.0 is an integer: the server refuses fractions there.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -95,7 +95,8 @@ _made = {}
 
 
 def problems_with(value, type_name, mode="wire"):
-    """What is wrong with a value of a type of types.json ("ReadResult", "x-envelope/Request")."""
+    """Returns the problems of a value of a type in types.json ("ReadResult", "x-envelope/Request").
+    """
     if (type_name, mode) not in _made:
         where = type_name if "/" in type_name else "$defs/" + type_name
         schema = dict(TYPES, **{"$ref": "#/" + where})
@@ -116,7 +117,7 @@ def _short(text):
 # ------------------------------------------------------------------ one line
 
 def id_of(message):
-    """The id of a message, or None if it has none that is valid."""
+    """Returns the id of a message, or None if it has no valid id."""
     value = message.get("id") if isinstance(message, dict) else None
     return None if isinstance(value, Placeholder) or problems_with(value, "RequestId") else value
 
@@ -150,7 +151,7 @@ def validate_line(direction, msg, pending, mode="wire"):
 
 
 def _question_key(msg):
-    """What stands for a request of the server in pending. In a transcript its id may be a name."""
+    """The key in `pending` for a request of the server. In a transcript the id may be a name."""
     value = msg.get("id")
     return "<", value.name if isinstance(value, Placeholder) else id_of(msg)
 
@@ -170,7 +171,7 @@ def _call_problems(direction, msg, pending, mode):
         return problems
     method = METHODS.get(msg["method"])
     if method is None or method["direction"] not in (DIRECTIONS[direction], "both"):
-        # Notifications that nobody knows are allowed on the way in: they are ignored.
+        # Unknown notifications from the client are allowed: the server ignores them.
         ignored = kind == "notification" and direction == ">"
         return [] if ignored else ["no %s '%s' in this direction" % (kind, msg["method"])]
     if method["kind"] != kind:
@@ -182,7 +183,7 @@ def _call_problems(direction, msg, pending, mode):
 
 
 def _stray_response_problems(msg):
-    # The server ignores an answer to nothing, so its form is all there is to check.
+    # The server ignores an answer without a request, so only its form can be checked.
     if isinstance(msg.get("error"), dict) and "result" not in msg:
         return problems_with(msg.get("id"), "RequestId")
     return problems_with(msg, "x-envelope/Response")
@@ -195,7 +196,7 @@ def _reply_problems(direction, msg, key, pending, mode):
         pending[key] = methods[1:]
     else:
         pending.pop(key, None)
-    if direction == ">" and "error" in msg:  # how a client fails is its own affair
+    if direction == ">" and "error" in msg:  # the client chooses its errors
         return ["a result and an error"] if "result" in msg else _stray_response_problems(msg)
     if "error" in msg:
         problems = problems_with(msg, "x-envelope/ErrorResponse", mode)
@@ -227,7 +228,7 @@ def _error_problems(error):
 
 # ------------------------------------------------------------------ transcripts
 
-ELLIPSIS = "\x01..."  # no member or text of a message is called this
+ELLIPSIS = "\x01..."  # no member or text of a message has this name
 NAME = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|(?:dir|dirUri)/.*)\Z")
 
 
@@ -247,7 +248,9 @@ def strict_json(text):
 
 
 def spell_out_ellipses(text):
-    """Makes JSON of a transcript's line: ... becomes a member or an element that can be parsed."""
+    """Turns a line of a transcript into JSON: ... becomes a member or an element that can be
+    parsed.
+    """
     pieces = re.split(r'("(?:[^"\\]|\\.)*"|[\[\]{}]|\.\.\.)', text)
     inside = []
     for i, piece in enumerate(pieces):
@@ -261,7 +264,7 @@ def spell_out_ellipses(text):
 
 
 def read_message(text, direction="<"):
-    """The message of a line of a transcript, and whether it has "..." anywhere."""
+    """Returns the message of a transcript line, and whether it contains "..."."""
     partial = False
 
     def plain(value):
@@ -306,7 +309,7 @@ class Line:
         except (ValueError, RecursionError) as error:
             self.syntax = str(error)
         self.id = id_of(self.message) if self.syntax is None else _id_of_bad(text)
-        self.answers = None  # of a < line: the > line that it answers
+        self.answers = None  # for a < line: the > line that it answers
 
     def is_reply(self):
         return self.direction == "<" and isinstance(self.message, dict) and "method" not in self.message
@@ -347,7 +350,7 @@ def check_transcript(text):
 
 
 def _was_refused(sent, later):
-    """A line that is wrong on purpose: the transcript goes on to show the error it gets."""
+    """Returns True for a line that is wrong on purpose: the transcript shows the error it gets."""
     for wanted in ([None] if sent.id is None else [sent.id, None]):
         for reply in later:
             if reply.is_reply() and reply.answers is None and reply.id == wanted:

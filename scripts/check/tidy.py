@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over src/, by the compile commands of a build folder that clang was chosen for.
+"""Runs clang-tidy over src/ with the compile commands of a clang build folder.
 
 usage: scripts/check/tidy.py [--all] [--since REV] BUILD_DIR
 
-What the compiler warns of counts as well (clang-diagnostic-*), so that nothing need be built. The checks of
-clang's analyzer take longer than all others together: they are run over the .cc files that differ from REV,
-committed or not, and with --all over every file. REV is by default where the branch left origin/main, or the
-commit before HEAD if it has not left it.
+Compiler warnings count as well (clang-diagnostic-*), so nothing has to be built. The checks of clang's
+analyzer take longer than all others together: they run over the .cc files that differ from REV, committed
+or not, and with --all over every file. The default of REV is the commit at which the branch left
+origin/main, or else the commit before HEAD.
 
-A file that was found clean is not looked at again, in any checkout, as long as all of these stay the same:
-its text, the text of each header of ours that it includes, the settings, the options of the compiler, and
-the version of clang-tidy. Only --all looks at it anyway, as must be done after libraries were updated.
+A clean file is not checked again, in any checkout, until one of these changes: its text, the text of a
+header of ours that it includes, the settings, the compiler options, or the version of clang-tidy. --all
+checks it anyway; use it after libraries were updated.
 """
 
 import argparse
@@ -32,11 +32,13 @@ SRC = ROOT / "src"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 NO_ANALYZER = "--checks=-clang-analyzer-*"
 NOISE = re.compile(r"^\d+ warnings?.* generated|^Suppressed |^Use -header-filter")
-KEPT_SECONDS = 60 * 24 * 3600  # a file is thrown out of the cache when it was of no use for so long
+KEPT_SECONDS = 60 * 24 * 3600  # after this time without use a file is removed from the cache
 
 
 def cache():
-    """Where it is kept what was found clean: an empty file for each, named by the digest of all that counts."""
+    """The cache of clean files: an empty file for each, named by the digest of everything that
+    counts.
+    """
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     path = pathlib.Path(base, "execward", "tidy")
     path.mkdir(parents=True, exist_ok=True)
@@ -53,12 +55,12 @@ def forget_old(path):
 def text_and_includes(path):
     text = path.read_bytes()
     found = (SRC / os.fsdecode(name) for name in INCLUDE.findall(text))
-    # What is not below src/ is written by the build.
+    # The build writes the files that are not below src/.
     return text, [header for header in found if header.is_file()]
 
 
 def closure(path):
-    """The file and all that it includes of ours, sorted."""
+    """Returns the file and all headers of ours that it includes, sorted."""
     seen, waiting = set(), [path]
     while waiting:
         here = waiting.pop()
@@ -69,14 +71,15 @@ def closure(path):
 
 
 def bare(command):
-    """Without ccache, and without the name of the checkout, which is an option for ccache's sake."""
+    """Drops ccache, and the option for ccache that names the checkout."""
     words = shlex.split(command)
     first = 1 if os.path.basename(words[0]) == "ccache" else 0
     return [word for word in words[first:] if not word.startswith("-fdebug-prefix-map=")]
 
 
 def compile_commands(build):
-    """Of each file of src/ one entry: what targets differ in is of no concern here."""
+    """Returns one entry for each file of src/: the differences between targets do not matter here.
+    """
     entries = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(os.path.normpath(os.path.join(entry["directory"], entry["file"])))
@@ -111,7 +114,7 @@ def default_base():
 
 
 def changed(since):
-    """The files that differ from this commit, or None if git cannot tell."""
+    """Returns the files that differ from this commit, or None if git cannot say."""
     base = since or default_base()
     differing = base and git("diff", "--name-only", "-z", base, "--", "src")
     untracked = git("ls-files", "--others", "--exclude-standard", "-z", "--", "src")
@@ -123,7 +126,7 @@ def changed(since):
 class Tidy:
     def __init__(self, build, ignores_stamps):
         self.ignores_stamps = ignores_stamps
-        # Version 14 is the reference; others find other things in the same code.
+        # Version 14 is the reference; other versions find other things in the same code.
         self.program = shutil.which("clang-tidy-14") or "clang-tidy"
         self.cache = cache()
         version = subprocess.run([self.program, "--version"], capture_output=True, check=True).stdout
@@ -140,7 +143,7 @@ class Tidy:
         return True
 
     def findings(self, path, is_analyzed):
-        """What is wrong with this file; None if that has been looked at before, and nothing was."""
+        """Returns the findings for this file, or None if an earlier run found it clean."""
         name = digest(path, self.commands[path]["arguments"], self.common)
         analyzed, other = self.cache / f"{name}-analyzed", self.cache / name
         if self.is_clean(analyzed) or (not is_analyzed and self.is_clean(other)):
@@ -156,7 +159,9 @@ class Tidy:
 
 
 def look_at(tidy, paths, analyzed):
-    """Prints what is found; returns how many files were looked at, and how many of them are bad."""
+    """Prints the findings. Returns the number of files that were checked, and of those with
+    findings.
+    """
     looked = bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for findings in pool.map(lambda path: tidy.findings(path, path in analyzed), paths):

@@ -5,8 +5,8 @@ usage: scripts/check/tricks.py [--server PROGRAM] [--max-false PERCENT] [FILE…
 
 A FILE holds one JSON object a line: id, argv, expect (run, ask or forbid), class, and optionally rules
 (prefix, decision) and also (other answers that pass). Without one it is tests/cases/shell_tricks.jsonl.
-Nothing of it is run: each command is a request policy/explain to `PROGRAM serve`, under the policy
-untrusted. An error for an answer counts as forbid.
+No command is run: each is a request policy/explain to `PROGRAM serve`, under the policy untrusted.
+An error counts as forbid.
 
   bypass          expected ask or forbid, answered run
   weak ban        expected forbid, answered ask
@@ -47,7 +47,7 @@ def request(number, entry):
 
 
 def environment_of(home):
-    """No rules, settings or approvals of the person who runs this."""
+    """Hides the rules, settings and approvals of the person who runs this."""
     return {
         "HOME": home,
         "PATH": "/usr/bin:/bin",
@@ -69,7 +69,7 @@ def answers_of(server, entries):
 
 
 def all_answers(process, entries):
-    """The answers by number, of one server that is asked everything at once."""
+    """Sends all requests to one server at once. Returns the answers by number."""
     hello = {
         "jsonrpc": "2.0",
         "id": "hello",
@@ -84,7 +84,7 @@ def all_answers(process, entries):
             process.stdin.write(json.dumps(message).encode() + b"\n")
         process.stdin.flush()
 
-    writer = threading.Thread(target=write, daemon=True)  # the answers are read meanwhile
+    writer = threading.Thread(target=write, daemon=True)  # the answers are read at the same time
     writer.start()
     answers = {}
     while len(answers) < len(entries):
@@ -113,7 +113,7 @@ def also_of(entry):
 
 
 def judged(entry, decision):
-    """"right", "open" (listed in `also`), "stricter", or what is wrong."""
+    """Returns "right", "open" (listed in `also`), "stricter", or the kind of mistake."""
     expected = entry["expect"]
     if decision == expected:
         return "right"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares how execward takes scripts apart with what bash makes of the same scripts.
+"""Compares how execward and bash split the same scripts into commands and words.
 
 usage: scripts/check/words.py PROGRAM [--count N] [--seed N]
 
-PROGRAM is the test program words_cli. The scripts are those of tests/cases/shell_tricks.jsonl and N made
-up ones. Only scripts that execward accepts are given to bash, in an empty directory and with a PATH that
-holds nothing, after every builtin but the two that are needed has been switched off: each command then ends in the
-handler for unknown commands, which writes its words down. Scripts that name a program by a path are left out.
+PROGRAM is the test program words_cli. The scripts are those of tests/cases/shell_tricks.jsonl and N random
+ones. bash gets only scripts that execward accepts, in an empty directory, with a PATH without programs and
+with only the two builtins that are needed. Each command then ends in the handler for unknown commands, which
+prints its words. Scripts that name a program by a path are left out.
 """
 
 import argparse
@@ -23,8 +23,8 @@ PIECES = (
     "2>&1 2>/dev/null >/dev/null </dev/null > < ( ) ` \u00e9 ^ % @ : + 0 1 2 'a' \"b\" '' \"\" \"$\" \"a b\" if"
 ).split(" ") + [" ", " ", " ", " ", " ", "\t", "\n", "\\ ", "' '", '"\\"', "\\\\"]
 
-# The words of each command, with \001 behind the last, go to descriptor 9. STATUS decides which sides of
-# && and || are taken.
+# The words of each command, with \001 after the last, go to descriptor 9. STATUS decides which
+# sides of && and || run.
 SETUP = r"""
 exec 9>&1 >/dev/null 2>&1 </dev/null
 set -f
@@ -36,7 +36,7 @@ enable -n enable
 
 
 def taken_apart(program, scripts):
-    """For each script None, or its commands as lists of bytes."""
+    """Returns None for each script that is not understood, else its commands as lists of bytes."""
     data = b"".join(script.encode() + b"\0" for script in scripts)
     output = subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True).stdout
     results = []
@@ -79,7 +79,7 @@ def seen_by_bash(script, status, directory):
 
 
 def difference(script, commands, directory):
-    """What is wrong, or None. Commands in a pipe write in any order."""
+    """Returns the difference, or None. The commands of a pipe print in any order."""
     if subprocess.run(
         ["/bin/bash", "-n", "-c", "--", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
     ).returncode:

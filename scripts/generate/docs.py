@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/protocol.md from schema/. With --check: says if it is stale. With --openrpc FILE: writes FILE
-instead, the schema as OpenRPC."""
+"""Writes docs/protocol.md from schema/. With --check: only reports if it is stale. With
+--openrpc FILE: writes the schema as OpenRPC to FILE instead."""
 import json
 import pathlib
 import sys
@@ -25,7 +25,7 @@ def example_of(type_name):
 # ------------------------------------------------------------------ OpenRPC
 
 def moved_refs(value):
-    """The same schema, with references as they are inside an OpenRPC document."""
+    """Returns the schema with references as they are inside an OpenRPC document."""
     if isinstance(value, dict):
         return {name: "#/components/schemas/" + ref_name(member) if name == "$ref" else moved_refs(member)
                 for name, member in value.items()}
@@ -42,7 +42,7 @@ def openrpc_params(type_name):
         inner = {key: value for key, value in member.items() if key != "description"}
         params.append({"name": name, "description": member["description"], "required": name in required,
                        "schema": moved_refs(inner)})
-    return sorted(params, key=lambda param: not param["required"])  # OpenRPC wants the required first
+    return sorted(params, key=lambda param: not param["required"])  # OpenRPC wants required parameters first
 
 
 def openrpc_result(method):
@@ -100,13 +100,15 @@ def openrpc():
 # ------------------------------------------------------------------ docs/protocol.md
 
 def anchor(text):
-    """The anchor that a heading gets: lower case, blanks to dashes, no other signs."""
+    """Returns the anchor of a heading: lower case, dashes for blanks, no other signs."""
     kept = "".join(c for c in text.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
 
 def home_of(type_name):
-    """The heading below which a type is described: the first method that uses it, or its own."""
+    """Returns the heading below which a type is described: the first method that uses it, or its
+    own.
+    """
     for method in METHODS:
         if type_name in (method["params"], method["result"]):
             return method["name"]
@@ -114,7 +116,7 @@ def home_of(type_name):
 
 
 def type_anchor(type_name):
-    # A type may be called like another heading (Limits), so its anchor has a name of its own.
+    # A type may have the name of another heading (Limits), so its anchor has a name of its own.
     home = home_of(type_name)
     return "type-" + anchor(type_name) if home == type_name else anchor(home)
 
@@ -184,7 +186,7 @@ def members_table(type_name):
 
 
 def type_lines(title, type_name, at):
-    """Describes a type at the first method that has it, and points there afterwards."""
+    """Describes a type at the first method that uses it; later methods link to it."""
     schema = TYPES[type_name]
     if home_of(type_name) != at:
         return ["**%s**: %s." % (title, type_link(type_name)), ""]

@@ -3,7 +3,7 @@
 import json
 import sys
 
-PIECE = 12000  # bytes; a string literal may not be arbitrarily long, joined ones neither
+PIECE = 12000  # bytes; the length of a string literal is limited, also that of joined ones
 
 
 def pieces(path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the lists of options in docs/execward.1 from the tables of a built execward.
 
-Usage: man_page.py EXECWARD [--check]. With --check: says if the page is stale.
+Usage: man_page.py EXECWARD [--check]. With --check: only reports if the page is stale.
 """
 import json
 import pathlib
@@ -23,7 +23,7 @@ def words_of(text):
 
 
 def typeset(text, argument):
-    """A sentence in roff: options and `so` in bold, the argument and paths in italics."""
+    """Returns a sentence in roff: options and `so` in bold, the argument and paths in italics."""
     pattern = r"`[^`]+`|--[a-z][a-z-]*|(?<![\w$.])[~$]?/[\w./~-]*\w|\$[A-Z]\w*"
     if argument:
         pattern += r"|\b%s\b" % argument
@@ -44,7 +44,7 @@ def typeset(text, argument):
 
 
 def sentences(option):
-    """The meaning as sentences, and what the table says beside it."""
+    """Returns the meaning as sentences, with the other facts of the table."""
     meaning = option["meaning"]
     yield meaning[0].upper() + meaning[1:] + "."
     if option["default"] in words_of(option["choices"]):

@@ -5,8 +5,8 @@ usage: scripts/generate/transcripts.py IN.jsonl… OUTDIR
 
 A recording has one JSON object a line: {"ms", "dir": "c2s" or "s2c", "msg"} for a message, or
 {"ms", "event": "eof" or "server-exit", …}. Each recording becomes OUTDIR/codex_NAME.transcript, which
-begins by making the files that were there. What execward does not serve is dropped and counted; where
-it does something else on purpose, one of the RULES below says so and why.
+begins by making the files that existed. Methods that execward does not serve are dropped and counted.
+Where execward differs on purpose, one of the RULES below gives the reason.
 """
 
 import base64
@@ -22,10 +22,10 @@ BRIEF_SLEEP = re.compile(r"\bsleep ([1-9])\b(?!\d)")
 # The directory in which the recorded programs ran becomes the directory of the run.
 WORKSPACE = "/ROOT/ws"
 WORKSPACE_URI = "file://" + WORKSPACE
-# The recorded server had this variable in its environment. Ours gets it with the start.
+# The recorded server had this variable in its environment. Our server gets it with the start.
 VARIABLE, VALUE = ("RIG_TOKEN", "TOKEN"), ("RIGTOKEN", "token-1")
-# A file that the sandbox must not let a program make. The run has no /ROOT; it has a /, which is no
-# temporary directory anywhere. Without the sandbox it is made, or refused in other words.
+# A file that the sandbox must not let a program create. The run has no /ROOT but has a /, which is
+# nowhere a temporary directory. Without a sandbox the file is created, or refused with other words.
 OUTSIDE, OUR_OUTSIDE = "/ROOT/outside.txt", "/execward-outside.txt"
 
 
@@ -37,7 +37,7 @@ DOTS = Dots()
 
 
 def render(value):
-    """JSON as a transcript has it; a member or element DOTS becomes "..."."""
+    """Returns JSON as a transcript has it; a member or element DOTS becomes "..."."""
     if isinstance(value, dict):
         members = ["..." if member is DOTS else json.dumps(name, ensure_ascii=False) + ":" + render(member)
                    for name, member in value.items()]
@@ -58,7 +58,7 @@ def renamed(text):
 
 
 def localized(value):
-    """Paths of the recorded machine, in any string, as paths of the run."""
+    """Replaces paths of the recorded machine, in any string, by paths of the run."""
     if isinstance(value, dict):
         return {name: localized(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -68,14 +68,15 @@ def localized(value):
     for recorded, ours in ((WORKSPACE_URI, "$dirUri"), (WORKSPACE, "$dir")):
         if value == recorded or value.startswith(recorded + "/"):
             return ours + value[len(recorded):]
-    # RULE: what was looked for outside of the workspace was not there. This is nowhere, too.
+    # RULE: files that were looked up outside of the workspace did not exist. This one does not
+    # either.
     if value.startswith("file:///"):
         return "$dirUri/elsewhere" + value[len("file://"):]
     return renamed(value)
 
 
 def text_of(chunk):
-    """The bytes of a chunk, renamed; None if the recording left them out."""
+    """Returns the bytes of a chunk, renamed, or None if the recording left them out."""
     if CHUNK_LEFT_OUT.match(chunk):
         return None
     content = base64.b64decode(chunk)
@@ -85,13 +86,15 @@ def text_of(chunk):
 
 
 def content_of(data):
-    """The bytes of a file; what the recording left out is as long, and empty."""
+    """Returns the bytes of a file. Content that the recording left out becomes NULs of the same
+    length.
+    """
     match = CHUNK_LEFT_OUT.match(data)
     return bytes(int(match[1])) if match else base64.b64decode(data)
 
 
 def bytes_member(content, name="dataBase64"):
-    """As text where it is one."""
+    """Returns the member as text if the content is text."""
     try:
         if b"\0" not in content:
             return {name + "~": content.decode("utf-8")}
@@ -109,11 +112,11 @@ def chunk_member(content):
 class Conversion:
     def __init__(self, rows):
         self.rows = rows
-        self.requests = {}  # id to request, of the recording
-        self.dropped = {}  # method to count, since the last line
-        self.next_id = 1000000  # of what the transcript asks to make the files that were there
-        self.sizes = {}  # of the files that were there
-        self.open = set()  # processes some of whose output was left out
+        self.requests = {}  # id to request, in the recording
+        self.dropped = {}  # method to count, since the last line was written
+        self.next_id = 1000000  # for the requests that make the files that existed
+        self.sizes = {}  # of the files that existed
+        self.open = set()  # streams of which some output was left out
         self.ended = set()  # processes that were terminated or have exited
         self.calls = [row["msg"] for row in rows if "msg" in row and row["dir"] == "c2s"]
         self.says = [row["msg"] for row in rows if "msg" in row and row["dir"] == "s2c"]
@@ -134,7 +137,7 @@ class Conversion:
         self.end()
         return self.lines
 
-    # -------------------------------------------------------------- the files that were there
+    # -------------------------------------------------------------- files that existed
 
     def result_of(self, call):
         for message in self.says:
@@ -143,7 +146,9 @@ class Conversion:
         return None
 
     def files_that_were_there(self):
-        """Pairs of a path and its content, None for a directory, as far as the answers tell."""
+        """Returns pairs of a path and its content, or None for a directory, as far as the answers
+        say.
+        """
         found, written = {}, set()
         for call in self.calls:
             method, params, result = call.get("method"), call.get("params"), self.result_of(call)
@@ -185,7 +190,7 @@ class Conversion:
         self.put("<", {"id": self.next_id, "result": {}})
 
     def end(self):
-        """RULE: the recorded server was killed in some recordings. Here the client leaves first."""
+        """RULE: the recorded server was killed in some recordings. Here the client ends first."""
         self.tell_dropped()
         self.lines += ["! eof", "! exit 0"]
 
@@ -223,7 +228,7 @@ class Conversion:
 
     def start_params(self, params):
         params["argv"] = self.runnable(params["processId"], params["argv"])
-        # RULE: a login shell reads the profile of whoever runs the transcript. Here it finds none.
+        # RULE: a login shell reads the user's profile. Here it finds none.
         params["env"] = dict(params["env"], HOME="$dir")
         if any("$" + VARIABLE[1] in argument for argument in params["argv"]):
             params["env"] = dict(params["env"], **{VARIABLE[1]: VALUE[1]})
@@ -232,12 +237,13 @@ class Conversion:
     def runnable(self, process, argv):
         if argv[0].startswith("/PYTHON"):
             return self.stand_in(process)
-        # RULE: what is recorded does not depend on how long a short sleep takes, so it is cut to a
-        # tenth. Long ones are never waited for and stay.
+        # RULE: the recording does not depend on the length of a short sleep, so it is cut to a
+        # tenth. The client never waits for long sleeps, so they stay.
         return [BRIEF_SLEEP.sub(r"sleep 0.\1", argument) for argument in argv]
 
     def stand_in(self, process):
-        """RULE: the recorded program is not here. A script answers each line with what it answered."""
+        """RULE: the recorded program is not here. A script answers each line as that program did.
+        """
         answers = []
         for row in self.rows:
             message = row.get("msg", {})
@@ -268,10 +274,10 @@ class Conversion:
             return self.drop(method)
         params = dict(message["params"])
         if method == "fs/missingChanged":
-            # RULE: the recorded server's sandbox made what was missing, to protect it. Ours does
-            # not where the client says that it may be skipped.
+            # RULE: the recorded server's sandbox created missing files to protect them. Ours does
+            # not if the client says that they may be skipped.
             return
-        del params["seq"]  # the player counts
+        del params["seq"]  # the player counts itself
         if method == "process/output":
             return self.server_prints(params)
         if method == "process/exited":
@@ -292,14 +298,14 @@ class Conversion:
         self.put("<", {"method": "process/output", "params": params})
 
     def exited_params(self, params):
-        # RULE: on a terminal Codex tells 1 for every signal. execward tells 128+N there too, and
-        # what terminate ends is killed.
+        # RULE: on a terminal Codex reports 1 for every signal. execward reports 128+N there too,
+        # and terminate kills the program.
         was_terminated = any(call.get("method") == "process/terminate"
                              and call["params"]["processId"] == params["processId"]
                              and self.was_running(call["id"]) for call in self.calls)
         if was_terminated:
             params["exitCode"] = 137
-        return {**params, "...": DOTS}  # usage, and the name of the signal, are execward's own
+        return {**params, "...": DOTS}  # only execward reports usage and the name of the signal
 
     def was_running(self, call_id):
         return any(message.get("id") == call_id and message.get("result", {}).get("running")
@@ -311,12 +317,12 @@ class Conversion:
         if not is_served(method):
             return  # counted with its request
         if method == "initialize":
-            # RULE: each server tells about itself; the system is the same.
+            # RULE: each server describes itself; only the system is the same.
             message = {"id": message["id"], "result": {
                 "environmentInfo": {"platformOs": "linux", "...": DOTS}, "...": DOTS}}
         elif "error" in message:
-            # RULE: the words of an error are for people, and execward tells a missing program
-            # (spawnNotFound) from a missing directory (spawnFailed).
+            # RULE: the words of an error are for people, and execward distinguishes a missing
+            # program (spawnNotFound) from a missing directory (spawnFailed).
             message = {"id": message["id"], "error": {"code": message["error"]["code"], "...": DOTS}}
         elif method.startswith("fs/"):
             message = {"id": message["id"], "result": self.file_result(request, message["result"])}
@@ -327,10 +333,10 @@ class Conversion:
     def file_result(self, request, result):
         method, path = request["method"], request["params"].get("path")
         if method == "fs/getMetadata":
-            # RULE: times are the machine's, and so is the size of a directory.
+            # RULE: times differ between machines, and so does the size of a directory.
             kept = ("isDirectory", "isFile", "isSymlink") + (() if result["isDirectory"] else ("size",))
             result = {**{name: result[name] for name in kept}, "...": DOTS}
-            # RULE: names in the recorded files were shortened afterwards.
+            # RULE: names in the recorded files were shortened after the recording.
             if "size" in result and self.sizes.get(path) is not None:
                 result["size"] = self.sizes[path]
             return result
@@ -339,7 +345,8 @@ class Conversion:
         return localized(result)
 
     def terminate_answer(self, message, process):
-        # RULE: whether a second terminate still finds the program depends on how fast it dies.
+        # RULE: whether a second terminate still finds the program depends on how fast the program
+        # ends.
         is_race = process in self.ended and message["result"]["running"]
         self.ended.add(process)
         return {"id": message["id"], "result": {"...": DOTS}} if is_race else message

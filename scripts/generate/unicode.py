@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/core/text/unicode.cc: which characters show themselves, and which are combining marks.
+"""Writes src/core/text/unicode.cc: the characters that can be shown, and the combining marks.
 
-The categories are those of the unicodedata of this Python. Characters that are newer than it count
-as unassigned, which is the careful side: they are shown as escapes.
+The categories are those of this Python's unicodedata. Newer characters count as unassigned, which is
+safe: they are shown as escapes.
 """
 import pathlib
 import sys
@@ -11,7 +11,7 @@ import unicodedata
 OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "core" / "unicode.cc"
 LAST = 0x10FFFF
 
-# Letters, marks and symbols that are drawn as nothing or as a blank (Default_Ignorable_Code_Point
+# Letters, marks and symbols that fonts draw as nothing or as a blank (Default_Ignorable_Code_Point
 # of Unicode's DerivedCoreProperties.txt, and a few that fonts leave empty).
 BLANK = [
     (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
@@ -19,9 +19,9 @@ BLANK = [
     (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFC),
     (0x16FE4, 0x16FE4), (0x1BCA0, 0x1BCA3), (0x1D159, 0x1D159), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 ]
-# Marks that are drawn across or around the character before them and so disguise it.
+# Marks that fonts draw across or around the previous character, and that so disguise it.
 OVERLAY = [(0x334, 0x338), (0x20D2, 0x20D3), (0x20D8, 0x20DA), (0x20DD, 0x20E0), (0x20E2, 0x20E6), (0x20EA, 0x20EB)]
-# Punctuation that fonts draw like ; - / \ : | . of ASCII, which a shell reads and these not.
+# Punctuation that looks like ; - / \ : | . of ASCII. A shell acts on the ASCII characters only.
 LIKE_ASCII = [
     (0x37E, 0x37E), (0x2010, 0x2012), (0x2024, 0x2024), (0x2044, 0x2044), (0x2212, 0x2212), (0x2215, 0x2216),
     (0x2223, 0x2223), (0x2236, 0x2236), (0x29F5, 0x29F5), (0x29F8, 0x29F9), (0xA789, 0xA789), (0xFE68, 0xFE68),
@@ -43,7 +43,7 @@ def is_mark(code_point):
 
 
 def ranges_of(condition):
-    """The ranges of code points above ASCII for which the condition holds."""
+    """Returns the ranges of code points above ASCII for which the condition holds."""
     found, first = [], None
     for code_point in range(0x80, LAST + 2):
         holds = code_point <= LAST and condition(code_point)

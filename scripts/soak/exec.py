@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Fires random requests of the exec layer at one server, and watches that none is lost or doubled.
+"""Sends random requests of the exec layer to one server, and checks that none is lost or answered twice.
 
     scripts/soak/exec.py [--minutes N] [--seed N] -- SERVER COMMAND...
 
-At all times some dozen commands of every kind run, wait or are asked about, while their processes
-are typed to, polled, signalled, read and ended, requests are cancelled, questions are answered,
-answered twice or not at all, and settings change. Every few seconds all comes to rest. Then it must
-hold that:
+At all times some dozen commands of every kind run, wait or have an open question. Their processes get
+input, are polled, signalled, read and ended; requests are cancelled; questions are answered once, twice
+or not at all; settings change. Every few seconds the client lets everything end. Then this must hold:
 
 - every request was answered exactly once;
 - every exec/begin has one exec/end, after all deltas, whose seqs rise;
-- a command that nobody disturbed has put out and returned what it should;
+- an undisturbed command has the expected output and exit code;
 - no call waits, and the audit has a row for every start and every exit;
 - descriptors, memory and zombies do not grow.
 
-Prints a line at each rest; the last line is 'N passed, N failed', counted in requests and checks.
+Prints a line at each pause; the last line is 'N passed, N failed', counted in requests and checks.
 """
 
 import argparse
@@ -34,12 +33,12 @@ from support.workload import Health, final_checks, parse
 
 OPEN_REQUESTS, OPEN_QUESTIONS = 24, 8
 SECONDS_BETWEEN_RESTS = 8
-SLOWEST_ANSWER = 40  # seconds: longer than every yield time that is used here
-REST_TIME = 20  # seconds in which everything that was ended must have come to its end
+SLOWEST_ANSWER = 40  # seconds: longer than every yield time in this script
+REST_TIME = 20  # seconds within which everything that was ended must be over
 ALLOWED_GROWTH = 4 << 20  # bytes of memory
-# The allocator returns what is freed, so that what grows is in use (mallopt(3)).
+# The allocator returns freed memory to the system, so memory that grows is in use (mallopt(3)).
 FRUGAL = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
-# The sandbox refuses it: an address that nobody has (RFC 5737).
+# The sandbox refuses this address, which no machine has (RFC 5737).
 REFUSED = "(exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null"
 DECISIONS = (
     [{"decision": "approved"}] * 6
@@ -51,14 +50,14 @@ TEXT = "aé€😀"  # characters of one, two, three and four bytes
 
 
 class Command:
-    """What to ask for, and what it puts out if nobody disturbs it (None: that is not checked)."""
+    """A command, and its output if it is not disturbed (None: the output is not checked)."""
 
     def __init__(self, script, output=None, code=0, **params):
         self.script, self.output, self.code, self.params = script, output, code, params
 
 
 class ExecHealth(Health):
-    """The kept output of 64 processes differs from rest to rest, so memory has a wider bound."""
+    """The kept output of 64 processes differs from pause to pause, so memory has a wider bound."""
 
     def problems(self, allowed_bytes):
         return super().problems(max(allowed_bytes, ALLOWED_GROWTH))
@@ -151,13 +150,13 @@ KINDS = {
 
 
 class Soak:
-    """The client: what it has asked for, and what must come of it."""
+    """The client: its requests, and the results that they must have."""
 
     def __init__(self, server, seed):
         self.server, self.chance = server, random.Random(seed)
         self.open = {}  # request id: (method, when it was sent)
         self.commands = {}  # request id: Command
-        self.disturbed = set()  # ids of requests and processes that something was done to
+        self.disturbed = set()  # ids of requests and processes that the client interfered with
         self.questions_seen = 0
         self.open_questions = []
         self.launched = self.passed = self.begun = 0
@@ -193,7 +192,9 @@ class Soak:
         self.kinds[kind.__name__] = self.kinds.get(kind.__name__, 0) + 1
 
     def some_process(self):
-        """The id of a process that was begun, most likely one that runs; or one that never was."""
+        """Returns the id of a process that was begun, most likely a running one, or an id that
+        never existed.
+        """
         with self.server.changed:
             programs = list(self.server.programs_by_id.items())
         living = [process_id for process_id, program in programs if not program.end]
@@ -270,7 +271,7 @@ class Soak:
         self.ask("exec/terminateAll", graceMs=self.chance.choice((0, 20)))
 
     def start(self):
-        """A program of the process layer whose name could be that of a command."""
+        """Starts a program of the process layer whose name could be that of a command."""
         with self.server.changed:
             numbers = [int(name) for name in self.server.programs_by_id] or [1000]
         name = str(max(numbers) + self.chance.randrange(1, 4))
@@ -381,7 +382,7 @@ class Soak:
         return ended and not self.open
 
     def rest(self, health):
-        """Brings all to its end, checks what must hold then, and forgets it; returns a line."""
+        """Lets everything end, checks the state and forgets it. Returns a line for the report."""
         self.ask("session/configure", approvalTimeoutMs=0)
         end = time.monotonic() + REST_TIME
         patience = time.monotonic() + 1
@@ -424,10 +425,10 @@ class Soak:
 
 
 def audit_problem(soak, home):
-    """Why the audit does not hold what it must once the server has ended, or None."""
+    """Returns the mistake in the audit after the end of the server, or None."""
     events = [row["event"] for row in home.audit()]
     starts, exits = events.count("start"), events.count("exit")
-    most_starts = soak.begun + events.count("failure")  # among them starts that were tried
+    most_starts = soak.begun + events.count("failure")  # includes starts that failed
     if "dropped" in events:
         return "rows were dropped"
     if exits != soak.begun or not soak.begun <= starts <= most_starts:

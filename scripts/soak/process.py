@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Keeps one server busy for a long time, and watches that nothing grows and nothing is lost.
+"""Keeps one server busy for a long time, and checks that nothing grows and nothing is lost.
 
     scripts/soak/process.py [--minutes N] [--seed N] -- SERVER COMMAND...
 
-At all times: sessions that echo what is typed, a flood whose every byte is checked, and short
-programs of every kind. Prints a line a minute; the last line is 'N passed, N failed', counted in
+At all times there are sessions that echo their input, a flood whose every byte is checked, and short
+programs of every kind. Prints a line each minute; the last line is 'N passed, N failed', counted in
 programs and in checks at the end.
 """
 
@@ -23,7 +23,7 @@ FLOOD_MD5 = flood_md5(400, 65536)
 
 
 def session(job):
-    """Types lines into a terminal or a pipe, each answered before the next, for some thousand lines."""
+    """Types some thousand lines into a terminal or a pipe, and waits for the answer to each."""
     tty, lines = job.chance.random() < 0.5, job.chance.randrange(200, 3000)
     script = 'stty -echo 2>/dev/null; echo go; while read -r line; do echo "$line"; done'
     job.shell(script, tty=tty, pipeStdin=True)
@@ -46,7 +46,7 @@ def session(job):
 
 
 def flood(job):
-    """Prints 26 MB that are all checked."""
+    """Prints 26 MB; every byte is checked."""
     job.start([PYTHON, "-S", "-c", FLOOD, "400", "65536"])
     yield job.closed
     job.expect([0])

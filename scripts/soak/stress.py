@@ -3,8 +3,8 @@
 
     scripts/soak/stress.py [--count N] [--slots N] [--seed N] -- SERVER COMMAND...
 
-Programs print, echo, flood, are killed at random, leave daemons, run out of time; the client stalls
-now and then. Whenever the server is at rest, its descriptors, memory and zombies are sampled; none
+Programs print, echo, flood, are killed at random, leave daemons or reach their time limit; the client
+sometimes stalls. Whenever the server is at rest, its descriptors, memory and zombies are sampled; none
 may grow. The last line is 'N passed, N failed', counted in programs and in checks at the end; the
 exit status is 1 on failure.
 """

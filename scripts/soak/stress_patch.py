@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills `execward patch apply` at random moments and looks whether files are as before or as after.
+"""Kills `execward patch apply` at random moments and checks that all files are the old or the new ones.
 
 usage: scripts/soak/stress_patch.py [--rounds N] [--seed N] BUILD_DIR
 
-Recoveries are killed, too. The last line is 'N passed, N failed', counted in rounds; the line before it
-says how many rounds ended with the old files and with the new ones, found files in between after the
-kill, left a journal, and how many recoveries were killed. The exit status is 1 on failure.
+Recoveries are killed, too. The last line is 'N passed, N failed', counted in rounds. The line before it
+counts the rounds that ended with the old files, ended with the new ones, found a mixture after the
+kill, or left a journal, and the recoveries that were killed. The exit status is 1 on failure.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills servers at random while they keep approvals in one database, and looks for what got lost.
+"""Kills servers at random while they keep approvals in one database, and looks for lost approvals.
 
     scripts/soak/stress_store.py [--count N] [--servers N] [--seed N] -- SERVER COMMAND...
 
@@ -32,11 +32,11 @@ ANSWER = {"decision": "approvedForSession", "scope": "project"}
 
 
 class Ended(Exception):
-    """The server is gone, which is what this is about."""
+    """The server has ended, as this script expects."""
 
 
 class Server:
-    """One server, as a client that answers every question with yes."""
+    """One server, and a client that answers every question with yes."""
 
     def __init__(self, command, surroundings):
         self.child = subprocess.Popen(
@@ -47,7 +47,7 @@ class Server:
         self.last_id = 0
 
     def pids(self):
-        """The keeper and, once there is one, the worker."""
+        """Returns the keeper and, if it exists, the worker."""
         path = "/proc/%d/task/%d/children" % (self.child.pid, self.child.pid)
         try:
             with open(path) as file:
@@ -71,7 +71,7 @@ class Server:
         return json.loads(line)
 
     def call(self, method, params):
-        """The response to a request; questions that come before it are answered."""
+        """Returns the response to a request, and answers the questions that come before it."""
         self.last_id += 1
         self.send({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
         while True:
@@ -96,7 +96,7 @@ class Server:
         with contextlib.suppress(OSError):
             self.child.kill()
         self.child.wait()
-        while self.lines.read(65536):  # until the worker is gone too
+        while self.lines.read(65536):  # until the worker has ended, too
             pass
         self.child.stdin.close()
         self.lines.close()
@@ -116,7 +116,7 @@ class Stress:
             "XDG_CONFIG_HOME": os.path.join(self.root, "config"),
         }
         self.surroundings = {"cwd": self.project, "env": environment}
-        self.servers = {}  # by the number of the thread that talks to it
+        self.servers = {}  # by the number of the thread that uses it
         self.acknowledged = []
         self.failures = []
         self.changed = threading.Condition()
@@ -124,7 +124,7 @@ class Stress:
         self.is_over = False
 
     def talk(self, number):
-        """Approves one command after the other, with servers that are killed under it."""
+        """Approves one command after the other, while its servers are killed."""
         serial = 0
         while not self.is_over:
             server = Server([*self.command, "--database", self.database], self.surroundings)
@@ -146,7 +146,7 @@ class Stress:
         if error.get("data", {}).get("kind") == "shuttingDown":  # its keeper was killed
             raise Ended
         with self.changed:
-            # Killed with its server it had been approved, and started.
+            # The command had been approved and started, and was killed with its server.
             if result.get("exitCode") == 0 or result.get("signal") == "SIGKILL":
                 self.acknowledged.append(name)
             else:
@@ -154,7 +154,9 @@ class Stress:
             self.changed.notify_all()
 
     def kill_some(self, chance):
-        """Until enough was acknowledged: waits for a few more, then for a moment, and kills."""
+        """Repeats until enough approvals were acknowledged: waits for a few more and for a moment,
+        then kills.
+        """
         while len(self.acknowledged) < self.options.count and not self.failures:
             goal = min(len(self.acknowledged) + chance.randint(1, 30), self.options.count)
             with self.changed:
@@ -191,7 +193,7 @@ class Stress:
                 thread.join()
 
     def listed(self):
-        """How often each file name is in the list of approvals."""
+        """Returns how often each file name is in the list of approvals."""
         arguments = ["approvals", "list", "--json", "--database", self.database]
         done = subprocess.run(
             [self.command[0], *arguments], capture_output=True, text=True, **self.surroundings
@@ -205,7 +207,7 @@ class Stress:
         )
 
     def checks(self):
-        """What must hold at the end, as pairs of a sentence and whether it does."""
+        """Returns what must hold at the end, as pairs of a sentence and whether it holds."""
         listed = self.listed()
         lost = [name for name in self.acknowledged if listed[name] == 0]
         doubled = [name for name, count in listed.items() if count > 1]

@@ -3,8 +3,8 @@
 
 usage: scripts/try/demo_client.py SERVER COMMAND…
 
-Prints what goes over the wire in short form, and ends with status 1 at the first step that does
-not show what it should. It waits for what the server says, never for time to pass. Settings,
+Prints the messages in short form, and ends with status 1 at the first step that does not show what it
+should. It waits for messages of the server, never for time to pass. Settings,
 rules, approvals and the audit of the server are in a directory of the demo's own.
 """
 
@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 class Look:
-    """Colours on a terminal that wants them, plain text elsewhere."""
+    """Colours if the terminal supports them, else plain text."""
 
     def __init__(self):
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in (None, "dumb")
@@ -44,7 +44,7 @@ class Look:
         print(f"  {self.paint('2', clock)}  {self.paint(colour, arrow)} {text}", flush=True)
 
     def question(self, request):
-        """A question as a person should see it: only texts that are made to be shown."""
+        """Returns a question as a person should see it: only texts that are meant to be shown."""
         display = request["display"]
         rows = ["May this run?", "", f"    {display['command']}", "",
                 f"in       {display['workdir']}", f"program  {display['program']}",
@@ -62,7 +62,7 @@ class Look:
 
 
 def shortened(value):
-    """A message body as a person wants to see it: chunks as text, long text cut."""
+    """Returns a message body as a person wants to see it: chunks as text, long text cut."""
     if isinstance(value, dict):
         return {name: decoded(item) if name == "chunk" else shortened(item)
                 for name, item in value.items()}
@@ -92,8 +92,8 @@ class Client:
         self.output = {}  # process → text so far
         self.arrivals = []  # (time, process, text) of every delta
         self.ended = {}  # (process, kind of event) → its params
-        self.questions = []  # of the server that have not been answered
-        self.replies = {}  # id → the answer to what was sent
+        self.questions = []  # questions of the server without an answer yet
+        self.replies = {}  # id → the answer to that request
 
     def send(self, method, params=None, request=True):
         message = {"jsonrpc": "2.0"}
@@ -128,7 +128,7 @@ class Client:
         self.server.stdin.flush()
 
     def wait(self, condition, what):
-        """Takes messages until the condition holds; returns what it returned."""
+        """Reads messages until the condition holds. Returns the value of the condition."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             found = condition()
@@ -341,7 +341,7 @@ STEPS = [shake_hands, start_shell, type_command, watch_deltas, resize, interrupt
 
 
 def own_environment(directory):
-    """Ours, but for where the server keeps things."""
+    """Returns our environment, with other directories for the server's files."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("EXECWARD_")}
     environment["XDG_CONFIG_HOME"] = f"{directory}/config"
@@ -359,7 +359,7 @@ def play(command, look, directory):
             look.step(number, step.__doc__)
             step(client, workspace)
     finally:
-        # The end of its input is what ends a server that is still there.
+        # A server that still runs ends when its input ends.
         client.server.stdin.close()
         try:
             client.server.wait(PATIENCE_SECONDS)

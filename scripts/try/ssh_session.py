@@ -1,5 +1,5 @@
 """Runs `execward serve` over ssh to an sshd of its own, and drops the connection in every way: for a
-client that starts ssh, and for an execward whose commands run in such an environment.
+client that starts ssh, and for an execward whose environment is behind ssh.
 
 usage: scripts/try/ssh_session.py EXECWARD
 
@@ -47,9 +47,9 @@ from support.peer import completed, entry, entry_of, failed, rests, token, wait_
 from support.runner import Scene
 
 RUN_DIRECTORY = "/run/sshd"  # sshd refuses to run as root without it
-END_SECONDS = 15  # within this after a drop, everything on the other side has ended
+END_SECONDS = 15  # after a drop, everything on the other side must end within this time
 FLOOD_BYTES = 4 << 20
-SILENCE_SECONDS = 1  # an answer due so often; sshd gives up when two are missing
+SILENCE_SECONDS = 1  # the interval of keep-alive messages; sshd gives up when two answers are missing
 BANNER = "This is the banner of a machine that greets everybody."
 PROFILE = "profile: and this is a profile that talks"
 
@@ -71,8 +71,8 @@ ClientAliveInterval {silence}
 ClientAliveCountMax 2
 """
 
-# A sleeper, one that hears no signal, one in a session of its own, and a daemon without a parent or a
-# descriptor of the others.
+# A sleeper, a program that ignores signals, one in a session of its own, and a daemon without a
+# parent and without descriptors of the others.
 TREE = """
 import os, signal, time
 def rest(name):
@@ -98,7 +98,7 @@ TREE_COUNT = 4
 
 
 class Host:
-    """An sshd on a loopback port. All that it needs is in one temporary directory."""
+    """An sshd on a loopback port. All its files are in one temporary directory."""
 
     def __init__(self, execward):
         self.execward = os.path.abspath(execward)
@@ -116,14 +116,16 @@ class Host:
         self._write("home/.bashrc", "echo %s >&2\n" % shlex.quote(PROFILE))
         if os.geteuid() == 0:
             self._make_run_directory()
-        # Somebody else may take the port between the choice and the start.
+        # Another program may take the port between the choice and the start.
         for _ in range(5):
             if self._listens():
                 return self._log_in()
         raise Failure("sshd does not listen: " + self.log()[-600:])
 
     def _make_run_directory(self):
-        """Whoever makes it holds a lock until it is removed, so that no other run relies on it."""
+        """Creates the directory and holds a lock until it is removed, so that no other run relies
+        on it.
+        """
         lock = os.open(os.path.dirname(RUN_DIRECTORY), os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.path.isdir(RUN_DIRECTORY):
@@ -151,7 +153,7 @@ class Host:
             port=self.port, directory=self.directory, mark=SERVER_MARK, silence=SILENCE_SECONDS
         )
         self._write("sshd_config", settings)
-        sshd = shutil.which("sshd")  # it starts itself anew for each connection: by an absolute path
+        sshd = shutil.which("sshd")  # sshd starts itself anew for each connection, and needs its absolute path
         with open(self.log_path, "wb") as log:
             self.child = subprocess.Popen(
                 [sshd, "-D", "-e", "-f", os.path.join(self.directory, "sshd_config")],
@@ -187,7 +189,7 @@ class Host:
         return [pid for pid in children_of(self.child.pid) if is_alive(pid)]
 
     def end(self):
-        """Ends what is left of the sshd by its process ids, and removes the directory."""
+        """Ends the processes of the sshd by their pids, and removes the directory."""
         if self.child and self.child.poll() is None:
             for pid in self.sessions():
                 kill_quietly(pid)
@@ -206,7 +208,7 @@ def connection(host, terminal="-T"):
     work = tempfile.mkdtemp(prefix="work-", dir=host.directory)
     server = Server(host.command(terminal), work, mark, handshake=False)
     try:
-        # What the sandbox can do here is another matter.
+        # The sandbox on this machine is tested elsewhere.
         server.handshake(settings={"sandbox": "danger-full-access"})
         yield server
     finally:
@@ -215,7 +217,7 @@ def connection(host, terminal="-T"):
 
 
 def everything_of(server):
-    """The server on the other side, and what it runs. The ssh client carries the mark too."""
+    """Returns the remote server and its programs. The ssh client carries the mark, too."""
     return [
         pid
         for pid in carriers(server.mark, SERVER_MARK) + carriers(server.mark)
@@ -224,7 +226,7 @@ def everything_of(server):
 
 
 def session_of(host, server):
-    """The process of our sshd that holds the pipes of the server there."""
+    """Returns the process of our sshd that holds the pipes of the remote server."""
     for pid in carriers(server.mark, SERVER_MARK):
         above = []
         while pid > 1 and pid != host.child.pid:
@@ -243,13 +245,13 @@ def answers_over_ssh(host):
         equal(server.run_shell("a", "echo hello; exit 3"), (3, b"hello\n"), "of process/start")
         result = server.call("exec/command", {"command": "echo ciao; exit 4"})
         equal((result["exitCode"], result["output"]), (4, "ciao\n"), "of exec/command")
-        # The end of the input is the end of the server, and ssh passes its status on.
+        # The server ends when its input ends, and ssh returns the server's status.
         equal(server.end(), 0, "exit status of ssh")
         server.verify()
 
 
 def carries_files(host):
-    # Every byte, and more of them than a window of the connection.
+    # Every byte value, and more data than a window of the connection holds.
     content = bytes(range(256)) * 16384
     with connection(host) as server:
         path = os.path.join(server.directory, "a file")
@@ -294,14 +296,14 @@ def close_input(host, server):
 
 
 def close_input_unread(host, server):
-    """The flood fills all there is to fill on the way before stdin ends."""
+    """The flood fills all buffers on the way before stdin ends."""
     server.stop_reading()
     wait_for_full_pipes(server)
     server.close_input()
 
 
 def fall_silent(host, server):
-    """No packet comes any more, as when a machine loses its network. sshd has to notice."""
+    """No packet arrives any more, as if a machine had lost its network. sshd must notice."""
     session = session_of(host, server)
     kill_quietly(server.pid, signal.SIGSTOP)
     eventually(lambda: not is_alive(session), "sshd that gives up")
@@ -325,7 +327,7 @@ def start_everything(server):
 
 
 def drop(host, way, terminal="-T"):
-    """Returns how long it took until nothing was left."""
+    """Returns the seconds until all processes had ended."""
     with connection(host, terminal) as server:
         server.may_be_cut = True
         start_everything(server)
@@ -338,19 +340,19 @@ def drop(host, way, terminal="-T"):
             raise Failure("still there after %d s: %s" % (within(END_SECONDS), left)) from None
         took = time.monotonic() - began
         server.discard()
-        # A terminal echoes what the client sends, so what comes back is not for a client.
+        # A terminal echoes the client's messages, so a client cannot check the server's output.
         if terminal == "-T":
             server.verify()
     eventually(lambda: not host.sessions(), "the end of sshd's session", within(END_SECONDS))
     return took
 
 
-# A server here whose commands run there
+# A local server whose commands run on the host
 
 
 @contextlib.contextmanager
 def environment(host):
-    """A server with the host as its environment "box"."""
+    """Yields a server with the host as its environment "box"."""
     mark = uuid.uuid4().hex
     work = tempfile.mkdtemp(prefix="work-", dir=host.directory)
     scene = Scene([host.execward, "serve"], work, mark)
@@ -375,7 +377,7 @@ def runs_there(host):
         equal((result["exitCode"], result["environment"]), (3, "box"), "code and environment")
         check("got hello\r\n" in result["output"], "output %r" % result["output"])
         equal(entry_of(server, "box")["state"], "ready", "state")
-        session_of(host, server)  # it is there that this ran
+        session_of(host, server)  # fails unless the command ran behind our sshd
 
 
 def kill_ssh(host, server, number=signal.SIGKILL):
@@ -384,7 +386,7 @@ def kill_ssh(host, server, number=signal.SIGKILL):
 
 
 def lose(host, way, *words):
-    """The words are in the reason. Returns how long it took until the program had gone."""
+    """The reason must contain the words. Returns the seconds until the program had ended."""
     with environment(host) as (server, scene):
         word = token(scene, "rests")
         message_id = server.exec_later(rests(word), environment="box", yieldTimeMs=30000)
@@ -408,7 +410,7 @@ def lose(host, way, *words):
 
 
 def leave(host):
-    """The client of the server here goes away."""
+    """The client of the local server leaves. Returns the seconds until the program had ended."""
     with environment(host) as (server, scene):
         word = token(scene, "rests")
         process_id = server.left_running(rests(word), environment="box")
@@ -435,7 +437,7 @@ DROPS = {
     "a client that falls silent, with ClientAliveInterval": fall_silent,
 }
 
-# By what: the way, and a word of the reason that the call gets.
+# By the way of the loss: the function, and a word of the reason that the call reports.
 LOSSES = {
     "SIGKILL of the ssh client": (kill_ssh, "SIGKILL"),
     "SIGTERM to the ssh client": (lambda *who: kill_ssh(*who, signal.SIGTERM), ""),
@@ -454,7 +456,7 @@ def run(host):
         ("a call in an environment ends after %s" % name, lambda loss=loss: lose(host, *loss))
         for name, loss in LOSSES.items()
     ]
-    if host.user.pw_uid == 0:  # only then can sshd give a terminal to the user
+    if host.user.pw_uid == 0:  # sshd needs root to give the user a terminal
         checks.append(
             ("everything ends after SIGKILL of an ssh -tt", lambda: drop(host, kill_client, "-tt"))
         )

@@ -1,4 +1,4 @@
-// execward approvals: what was allowed for more than once; shown, withdrawn and given.
+// execward approvals: lists, withdraws and adds approvals that hold for more than one command.
 #include "cli/approvals.h"
 
 #include "base/byte_buffer.h"
@@ -69,7 +69,7 @@ constexpr auto actions = std::to_array<Action>(
      {"revoke", {.name = "ID", .most = Operands::any}},
      {"grant", {.name = "WORD", .least = 1, .most = Operands::any, .is_command = true}}});
 
-// The open store and the book over it.
+// The open store and the approval book over it.
 struct Opened {
     std::unique_ptr<store::Store> store;
     server::ApprovalBook book;
@@ -192,12 +192,12 @@ int revoke(const Arguments& arguments) {
     return finish(status);
 }
 
-// "90m" in milliseconds. Returns nullopt if the text is no such duration.
+// Converts "90m" to milliseconds. Returns nullopt if the text is not a duration.
 std::optional<store::UnixMs> duration_of(std::string_view text) {
     constexpr std::string_view units = "smhdw";
     constexpr std::array<store::UnixMs, 5> millis = {1000, 60'000, 3'600'000, 86'400'000,
                                                      604'800'000};
-    constexpr std::int64_t most = 100'000; // of any unit
+    constexpr std::int64_t most = 100'000; // in any unit
     const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
     if (unit == std::string_view::npos) return std::nullopt;
     text.remove_suffix(1);

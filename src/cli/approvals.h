@@ -1,4 +1,4 @@
-// `execward approvals`: lists, withdraws or adds what was allowed for more than once.
+// `execward approvals`: lists, withdraws or adds approvals that hold for more than one command.
 #pragma once
 
 #include "cli/shared/options.h"

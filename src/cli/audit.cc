@@ -1,4 +1,4 @@
-// execward audit: what ran, what was asked, and who or what decided.
+// execward audit: shows which commands ran, which questions were asked, and how each was decided.
 #include "cli/audit.h"
 
 #include "base/byte_buffer.h"
@@ -42,7 +42,7 @@ constexpr std::string_view notes = R"(Exit status: 0, 1 it could not be read, 2 
 
 constexpr auto actions = std::to_array<Action>({{"tail"}, {"export"}});
 
-// A row as JSON.
+// An audit row as JSON.
 struct Line {
     std::int64_t id = 0;
     std::string time = {};
@@ -51,7 +51,7 @@ struct Line {
     std::string session = {};
     std::string call = {};
     std::optional<std::vector<std::string>> argv = {};
-    std::string argv_cut = {}; // instead of argv, if that was too long to be kept whole
+    std::string argv_cut = {}; // replaces argv if argv was too long to be kept whole
     std::string directory = {};
     std::string decision = {};
     std::string decided_by = {};
@@ -129,7 +129,7 @@ Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json) {
     return {};
 }
 
-// In pieces, so that neither memory nor a lock is held for all of it.
+// Reads in pieces, so that neither the memory nor a lock is held for the whole export.
 Result<void> export_all(store::Store& store, bool as_json) {
     constexpr std::int64_t piece = 1000;
     for (std::int64_t last = 0;;) {

@@ -1,4 +1,4 @@
-// `execward audit`: shows what was asked, decided and run.
+// `execward audit`: shows the commands, the questions and the decisions that were recorded.
 #pragma once
 
 #include "cli/shared/options.h"

@@ -9,7 +9,8 @@ namespace ew::cli {
 
 std::span<const Command* const> commands();
 
-// The command that argv[1], or argv[1] and argv[2], name; nullptr if there is none.
+// Returns the command that argv[1], or argv[1] and argv[2], name, or nullptr if no command has that
+// name.
 const Command* find_command(int argc, char** argv);
 
 } // namespace ew::cli

@@ -1,4 +1,4 @@
-// execward completions: the tables of options as scripts for shells, and as JSON.
+// execward completions: prints the tables of options as shell scripts and as JSON.
 #include "cli/completions.h"
 
 #include "base/byte_buffer.h"
@@ -48,7 +48,7 @@ std::vector<std::string_view> actions_of(const Command& command) {
     std::vector<std::string_view> names;
     for (const Action& action : command.actions)
         if (!action.name.empty()) names.push_back(action.name);
-    for (const Command* other : commands()) // such as config init, of config
+    for (const Command* other : commands()) // such as `config init` for `config`
         if (other->name.starts_with(fmt::format("{} ", command.name)))
             names.push_back(other->name.substr(command.name.size() + 1));
     return names;

@@ -1,4 +1,4 @@
-// `execward completions`: what makes a shell complete the subcommands and their options.
+// `execward completions`: prints a script that makes a shell complete subcommands and options.
 #pragma once
 
 #include "cli/shared/options.h"

@@ -1,5 +1,5 @@
-// execward config: shows the settings that a server started here would have, and where they are.
-// What makes a client start execward is in client_setup.
+// execward config: shows the settings that a server started here would use, and their sources. The
+// setup of a client is in setup/client_setup.
 #include "cli/config.h"
 
 #include "base/byte_buffer.h"
@@ -47,11 +47,11 @@ are not shown. Exit status: 0, 1 there is a mistake in the file, 2 usage.
 
 constexpr auto actions = std::to_array<Action>({{"show"}, {"path"}});
 
-// Of what is more than a word or a list of words.
+// Overloads for tables.
 using cli::json_of;
 using cli::toml_of;
 
-// The value in a type that can be written.
+// Converts a value to a type that can be written.
 template <class T>
 auto plain(const T& value) {
     if constexpr (std::is_enum_v<T>)
@@ -69,7 +69,7 @@ std::string json_of(const T& value) {
     return std::string(out.view());
 }
 
-// Which for everything but tables looks as in JSON.
+// All values but tables look the same in TOML and in JSON.
 template <class T>
 std::string toml_of(const T& value) {
     return json_of(value);
@@ -173,7 +173,7 @@ void print_json(const Report& report) {
         out.append('}');
     }
     out.append(std::string_view("]}\n"));
-    (void)std::fwrite(out.data(), 1, out.size(), stdout); // a failure shows when it is flushed
+    (void)std::fwrite(out.data(), 1, out.size(), stdout); // finish() reports a failure
 }
 
 int show(const std::string& named, const config::Paths& places, bool as_json) {

@@ -1,4 +1,4 @@
-// execward doctor: what this machine can enforce, found by doing it, and how to get the rest.
+// execward doctor: tries what this machine can enforce, and says how to get the rest.
 #include "cli/doctor.h"
 
 #include "base/byte_buffer.h"

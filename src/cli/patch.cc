@@ -1,4 +1,4 @@
-// execward patch: a patch from a shell, applied as a whole or not at all.
+// execward patch: applies a patch from a shell, as a whole or not at all.
 #include "cli/patch.h"
 
 #include "cli/shared/patch_output.h"
@@ -81,7 +81,7 @@ Error cannot(std::string_view what, const std::string& path) {
             fmt::format("{} {}: {}", what, core::visible(path), std::strerror(errno))};
 }
 
-// A text that is too long is read so far that this shows.
+// Reads a text that is too long only until its length exceeds the limit.
 Result<std::string> text_from(const std::string& path) {
     const bool is_stdin = path.empty() || path == "-";
     const UniqueFd file(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -118,7 +118,8 @@ Result<files::PatchOrder> order_of(const Arguments& arguments) {
     return order;
 }
 
-// Between the first file and the last, an end from the terminal would only make work for recovery.
+// Blocks signals from the terminal between the first file and the last: an interrupted patch would
+// have to be recovered.
 class Uninterrupted {
 public:
     Uninterrupted() {
@@ -186,7 +187,7 @@ int patch(const Arguments& arguments) {
                                                        ? std::vector<files::LeftOver>()
                                                        : files::recover_left_over(state_directory);
     if (action == "recover") return finish(print_recovered(left_over, stdout));
-    (void)print_recovered(left_over, stderr); // what could not be recovered may have other files
+    (void)print_recovered(left_over, stderr); // an unrecovered patch may concern other files
 
     Result<files::PatchOrder> order = order_of(arguments);
     if (!order) return fail(order.error());

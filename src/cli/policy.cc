@@ -1,4 +1,4 @@
-// execward policy: what the rules say about a command, and what is wrong with the rules.
+// execward policy: explains what the rules say about a command, and checks the rules.
 #include "cli/policy.h"
 
 #include "base/byte_buffer.h"
@@ -88,8 +88,8 @@ void print_problem(std::FILE* to, const config::RuleProblem& problem) {
     fmt::print(to, "{}\n", core::visible(toml::describe(problem)));
 }
 
-// The directory with the rules of the project. Empty: they do not count, and a line has said why if
-// there are any.
+// Returns the directory with the rules of the project. Returns an empty text if they do not count;
+// if there are any, a line on stderr says why.
 std::string trusted_rules_dir(const std::string& project) {
     std::string rules_dir = config::project_rules_dir(project);
     std::error_code error;
@@ -98,7 +98,7 @@ std::string trusted_rules_dir(const std::string& project) {
     Result<bool> trusted =
         store ? (*store)->is_project_trusted(project) : Result<bool>(store.error());
     if (!trusted) (void)fail(trusted.error());
-    // Not knowing is no reason to leave them out: they can only tighten.
+    // If it is unknown whether the project is trusted, its rules count: they can only tighten.
     if (!trusted || *trusted) return rules_dir;
     fmt::print(stderr, "execward: {} does not count without execward project trust\n",
                core::visible(rules_dir));

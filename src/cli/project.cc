@@ -1,4 +1,4 @@
-// execward project: whose own rules count.
+// execward project: chooses the projects whose own rules count.
 #include "cli/project.h"
 
 #include "base/byte_buffer.h"

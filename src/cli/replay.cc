@@ -1,4 +1,4 @@
-// execward replay: plays a transcript against a server and shows where the server differs.
+// execward replay: plays a transcript against a server and shows the differences.
 #include "cli/replay.h"
 
 #include "cli/schema_text.h"
@@ -87,7 +87,7 @@ int replay(const Arguments& arguments) {
     Result<transcript::Shapes> shapes = transcript::Shapes::parse(protocol_json(), types_json());
     if (!shapes) return fail(file, " the schema cannot be read");
 
-    (void)std::signal(SIGPIPE, SIG_IGN); // a server that is gone is an error of write
+    (void)std::signal(SIGPIPE, SIG_IGN); // writing to a server that has ended fails with EPIPE
     const std::optional<transcript::Discord> discord = transcript::play(*steps, *shapes, settings);
     if (!discord) return status_ok;
     fmt::print(stderr, "{}", transcript::describe(*discord, file));

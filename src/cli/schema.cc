@@ -1,4 +1,4 @@
-// execward schema: prints what the wire looks like.
+// execward schema: prints the protocol.
 #include "cli/schema.h"
 
 #include "cli/schema_text.h"

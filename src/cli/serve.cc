@@ -100,7 +100,7 @@ struct Wishes {
     server::ServerSettings server;
     log::Settings log;
     std::string record;
-    std::string config; // empty: the usual place
+    std::string config; // empty means the default path
     std::string database;
 };
 
@@ -108,7 +108,7 @@ const Option& option_named(std::string_view name) {
     return *std::ranges::find(options, name, &Option::name);
 }
 
-// The choices of an option are named in the order of the enum.
+// `Enum` must list the choices of the option in the same order.
 template <class Enum>
 bool take_choice(std::string_view name, std::string_view value, Enum& out) {
     const std::vector<std::string_view> choices = choices_of(option_named(name).choices);
@@ -117,7 +117,7 @@ bool take_choice(std::string_view name, std::string_view value, Enum& out) {
     return found != choices.end();
 }
 
-// One option and its value. Returns false if the option does not take that value.
+// Sets one option. Returns false if the option does not take that value.
 bool take(Wishes& wishes, std::string_view name, std::string_view value) {
     server::ServerSettings& server = wishes.server;
     if (name == "sandbox") return take_choice(name, value, server.processes.selection);
@@ -148,11 +148,11 @@ std::string variable_of(std::string_view option_name) {
 
 struct Given {
     std::string_view option;
-    std::string source; // the variable, or the option as it is written
+    std::string source; // the variable, or the option as it was written
     std::string value;
 };
 
-// For each option the variable first, since the command line wins.
+// The variable of an option comes before the option, so that the command line wins.
 std::vector<Given> given_by(const Arguments& arguments) {
     std::vector<Given> all;
     for (const Option& option : options) {
@@ -165,7 +165,7 @@ std::vector<Given> given_by(const Arguments& arguments) {
     return all;
 }
 
-// What a session starts from: the configuration, and where things are.
+// The configuration and the paths that a session starts with.
 Result<server::SessionSetup> set_up(const Wishes& wishes) {
     server::SessionSetup setup;
     setup.paths = config::Paths::from_environment();
@@ -176,12 +176,12 @@ Result<server::SessionSetup> set_up(const Wishes& wishes) {
                                                         : config::WhenMissing::use_defaults))
                        .config;
     if (!wishes.database.empty()) setup.config.database = wishes.database;
-    if (is_asked_for) // for those who have to keep programs away from it
+    if (is_asked_for) // the rules of the sandbox keep programs away from this file
         setup.paths.config_file = os::real_path(wishes.config).value_or(wishes.config);
     return setup;
 }
 
-// From here on nothing that writes to descriptor 1 can get between two messages.
+// From here on, nothing that writes to descriptor 1 can get between two messages.
 void move_stdio_away() {
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     (void)::dup2(nothing.get(), STDIN_FILENO);

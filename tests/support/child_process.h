@@ -1,4 +1,4 @@
-// Runs a function in a forked child: for what changes or ends a whole process.
+// Runs a function in a forked child, for functions that change or end a whole process.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -12,15 +12,15 @@
 
 namespace ew::test {
 
-constexpr unsigned longest_scene = 120; // seconds; then a child that hangs is ended
+constexpr unsigned longest_scene = 120; // seconds; then a child that hangs is killed
 
 struct ChildOutcome {
     bool is_true = false; // the function returned true
-    int signal = 0;       // that ended the child
-    std::string errors;   // what it wrote to stderr
+    int signal = 0;       // the signal that ended the child
+    std::string errors;   // the child's stderr
 };
 
-// In a child. A REQUIRE that fails there must not go on with the tests of its parent.
+// Runs in the child. A REQUIRE that fails there must not continue with the tests of the parent.
 template <class Function>
 bool returns_true(Function function) {
     try {
@@ -39,7 +39,7 @@ ChildOutcome in_child(Function function) {
     const pid_t pid = ::fork();
     if (pid == 0) {
         for (const int fatal : {SIGABRT, SIGSEGV, SIGALRM})
-            ::signal(fatal, SIG_DFL); // doctest's handlers would report on behalf of the parent
+            ::signal(fatal, SIG_DFL); // doctest's handlers would report in the name of the parent
         ::dup2(write_end.get(), STDERR_FILENO);
         read_end.reset();
         write_end.reset();

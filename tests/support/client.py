@@ -1,9 +1,9 @@
-"""A client of the process server for black-box tests that holds the server to its rules.
+"""A client of the process server for black-box tests that checks the rules of the protocol.
 
 Every line that arrives is checked on every run: strict JSON, the envelope, the schema (when
 scripts/check/schema_lib.py can be loaded), sequence numbers without gaps, one exited and one closed per
-process, nothing before the start reply or after closed. What breaks a rule is collected in
-`violations` and fails the test when its server ends.
+process, nothing before the start reply or after closed. Violations are collected in
+`violations` and fail the test when its server ends.
 """
 
 import base64
@@ -25,14 +25,14 @@ PATH = "/usr/bin:/bin"
 PROGRAM_MARK = "BLACKBOX_PROGRAM"  # in the environment of every program that a test starts
 SERVER_MARK = "BLACKBOX_SERVER"  # in the environment of every server that a test starts
 SLACK = float(os.environ.get("EXECWARD_TEST_SLACK", "1"))
-PATIENCE = 60 * SLACK  # how long anything that must happen may take
-KEPT_BYTES = 32 << 20  # a process's output beyond this is only counted and hashed
-VALIDATED_LINES = 5000  # per server; floods are alike
+PATIENCE = 60 * SLACK  # seconds that anything which must happen may take
+KEPT_BYTES = 32 << 20  # beyond this the output of a process is only counted and hashed
+VALIDATED_LINES = 5000  # per server; the messages of a flood are alike
 VALIDATED_BYTES = 1 << 18
 
 
 class Failure(Exception):
-    """A promise was not kept."""
+    """A test has failed: the server did not keep a promise."""
 
 
 def check(condition, why):
@@ -51,12 +51,12 @@ def brief(value, length=200):
 
 
 def within(seconds):
-    """A bound that is itself the promise, stretched for slow builds and busy machines."""
+    """A bound that is itself the promise of a test, stretched for slow builds and busy machines."""
     return seconds * SLACK
 
 
 def wait_stalled(measure, what, quiet=1.0):
-    """Waits until a growing number stays the same for a while; returns it."""
+    """Waits until a growing number stays the same for a while. Returns it."""
     end, last, since = time.monotonic() + PATIENCE, measure(), time.monotonic()
     while time.monotonic() - since < quiet:
         check(time.monotonic() < end, "no standstill: " + what)
@@ -67,7 +67,7 @@ def wait_stalled(measure, what, quiet=1.0):
 
 
 def wait_at_rest(pid, what, seconds=0.5):
-    """Until a process that could go on has not used the processor for so long."""
+    """Waits until a process that could run has not used the processor for a while."""
     last, since = None, time.monotonic()
 
     def is_at_rest():
@@ -81,10 +81,10 @@ def wait_at_rest(pid, what, seconds=0.5):
 
 
 def eventually(condition, what, timeout=None):
-    """Waits for something that no message announces; returns its first true value."""
+    """Waits for something that no message announces. Returns its first true value."""
     end = time.monotonic() + (PATIENCE if timeout is None else timeout)
     while True:
-        is_late = time.monotonic() > end  # before the last look, which may take long
+        is_late = time.monotonic() > end  # before the last check, which may take long
         value = condition()
         if value:
             return value
@@ -111,11 +111,11 @@ def file_uri(path):
     return "file://" + urllib.parse.quote(path)
 
 
-# What /proc says
+# Readers of /proc
 
 
 def stat_of(pid):
-    """Fields of /proc/PID/stat after the name: [0] is the state, [1] the parent."""
+    """Returns the fields of /proc/PID/stat after the name: [0] is the state, [1] the parent."""
     try:
         with open("/proc/%d/stat" % pid) as file:
             return file.read().rsplit(")", 1)[1].split()
@@ -136,7 +136,7 @@ def children_of(pid):
 
 
 def carriers(mark, name=PROGRAM_MARK):
-    """Living processes with this mark in their environment."""
+    """Returns the living processes with this mark in their environment."""
     wanted = ("%s=%s" % (name, mark)).encode()
     found = []
     for pid in every_pid():
@@ -171,7 +171,7 @@ def kill_quietly(pid, number=signal.SIGKILL):
 
 
 def sweep(mark):
-    """Ends whatever carries the mark; for use after a failure."""
+    """Kills all processes that carry the mark; for use after a failure."""
     for _ in range(50):
         left = carriers(mark, SERVER_MARK) + carriers(mark)
         if not left:
@@ -182,7 +182,8 @@ def sweep(mark):
 
 
 def load_validator():
-    """The repository's check of a line against the schema, or None where it cannot be loaded."""
+    """Returns the repository's check of a line against the schema, or None if it cannot be loaded.
+    """
     sys.path.insert(0, os.path.join(REPOSITORY, "scripts", "check"))
     try:
         import schema_lib
@@ -202,7 +203,7 @@ def strict_json(line):
 
 
 class Process:
-    """What the server has announced about one process."""
+    """The events of one process so far."""
 
     def __init__(self):
         self.seq = 0  # of the latest event
@@ -262,7 +263,9 @@ class LineFraming:
 
     @staticmethod
     def take(buffer, scanned):
-        """The next message of the buffer, or None and how far it has been searched."""
+        """Returns the next message of the buffer, or None and the offset up to which it was
+        searched.
+        """
         end = buffer.find(b"\n", scanned)
         if end < 0:
             return None, len(buffer)
@@ -332,9 +335,9 @@ class Server:
         self.changed = threading.Condition()
         self.sending = threading.RLock()
         self.processes = {}
-        self.warnings = []  # (method, params) of notifications that are about no process
+        self.warnings = []  # (method, params) of notifications that concern no process
         self.replies = {}  # by the JSON text of the id
-        self.pending = {}  # likewise: (method, params)
+        self.pending = {}  # (method, params) by the JSON text of the id
         self.errors = []  # error replies with id null
         self.violations = []
         self.ended = False  # the server closed its stdout
@@ -473,7 +476,7 @@ class Server:
                 self.violations.append("%r was reused before it closed" % process_id)
 
     def stop_reading(self):
-        """Returns when no further byte is taken from the server."""
+        """Returns once no further byte is read from the server."""
         self._idle.clear()
         self._reading = False
         os.write(self._wake_write, b"x")
@@ -485,7 +488,7 @@ class Server:
             os.write(self._wake_write, b"x")
 
     def wait(self, condition, what, timeout=None):
-        """Waits until the condition holds after some message; returns its first true value."""
+        """Waits until the condition holds after some message. Returns its first true value."""
         end = time.monotonic() + (PATIENCE if timeout is None else timeout)
         with self.changed:
             while True:
@@ -539,13 +542,13 @@ class Server:
             return self._next_id
 
     def expect(self, message_id, method="environment/status", params=None):
-        """Announces that an id will be answered whose request is sent as raw bytes."""
+        """Announces an id whose request is sent as raw bytes, so that its answer is expected."""
         with self.changed:
             self.pending[json.dumps(message_id)] = (method, params or {})
         return message_id
 
     def request(self, method, params=None, message_id=None):
-        """Sends a request and returns its id; see reply()."""
+        """Sends a request. Returns its id; see reply()."""
         message_id = self.new_id() if message_id is None else message_id
         self.expect(message_id, method, params)
         self.send(
@@ -559,7 +562,7 @@ class Server:
         return message_id
 
     def request_at_once(self, requests):
-        """Sends requests (method, params) in a single write and returns their ids."""
+        """Sends requests (method, params) in a single write. Returns their ids."""
         ids, data = [], b""
         for method, params in requests:
             ids.append(self.expect(self.new_id(), method, params))
@@ -601,11 +604,12 @@ class Server:
         return self.result(self.request(method, params), timeout)
 
     def refused(self, method, params=None, code=None, kind=None):
-        """Calls and expects an error; returns it."""
+        """Calls and expects an error. Returns the error."""
         return self.error(self.request(method, params), code, kind)
 
     def next_error(self, count=1):
-        """Waits for that many errors with id null since the last call; returns the last."""
+        """Waits for this number of errors with id null since the last call. Returns the last one.
+        """
         taken = self.wait(
             lambda: len(self.errors) >= count and self.errors[:count], "an error with id null"
         )
@@ -614,7 +618,7 @@ class Server:
         return taken[-1]["error"]
 
     def answers(self):
-        """The server is alive and has read everything that was sent before."""
+        """Checks that the server is alive and has read everything that was sent before."""
         equal(self.call("environment/status"), {"status": "ready"}, "environment/status")
 
     # Calls by name
@@ -647,7 +651,7 @@ class Server:
         return self.start(process_id, [PYTHON, "-S", "-c", script, *arguments], **options)
 
     def run_shell(self, process_id, script, **options):
-        """Runs a script to its end; returns exit code and output."""
+        """Runs a script to its end. Returns exit code and output."""
         self.start_shell(process_id, script, **options)
         return self.finished(process_id)
 
@@ -675,7 +679,7 @@ class Server:
         return self.call("process/signal", {"processId": process_id, "signal": name, **options})
 
     def entry(self, process_id):
-        """The process's line in process/list, or None."""
+        """Returns the entry of the process in process/list, or None."""
         listed = self.call("process/list")["processes"]
         return next((info for info in listed if info["processId"] == process_id), None)
 
@@ -689,7 +693,7 @@ class Server:
             return self.process(process_id).output(stream)
 
     def wait_output(self, process_id, text, count=1):
-        """Waits until the output holds the text; returns all output so far."""
+        """Waits until the output contains the text. Returns all output so far."""
         self.wait(
             lambda: self.process(process_id).output().count(text) >= count,
             "%r in the output of %r" % (text, process_id),
@@ -709,10 +713,10 @@ class Server:
         process = self.wait_closed(process_id)
         return process.exited["exitCode"], process.output()
 
-    # The server's own processes
+    # Processes of the server itself
 
     def worker(self):
-        """The process below the keeper that does the work."""
+        """Returns the worker, which is the child of the keeper."""
         own = program_of(self.pid)
 
         def find():
@@ -736,7 +740,7 @@ class Server:
         return total
 
     def busy_seconds(self):
-        """CPU time that keeper and worker have used."""
+        """Returns the CPU time that keeper and worker have used."""
         total = 0
         for pid in self.own_pids():
             with open("/proc/%d/schedstat" % pid) as file:
@@ -744,7 +748,7 @@ class Server:
         return total / 1e9
 
     def wait_idle(self, quiet=0.5):
-        """Waits until the server has done nothing for a while."""
+        """Waits until the server has not used the processor for a while."""
         end, last, since = time.monotonic() + PATIENCE, self.busy_seconds(), time.monotonic()
         while time.monotonic() - since < quiet:
             check(time.monotonic() < end, "the server works on and on; " + self.story())
@@ -753,13 +757,15 @@ class Server:
                 last, since = self.busy_seconds(), time.monotonic()
 
     def zombies(self):
-        """Ended processes that the server has not collected."""
+        """Returns the ended processes that the server has not reaped."""
         return [
             pid for own in self.own_pids() for pid in children_of(own) if stat_of(pid)[0] == "Z"
         ]
 
     def is_sanitized(self):
-        """A sanitizer's allocator keeps freed memory: bounds on memory mean nothing then."""
+        """Returns True in sanitizer builds: their allocator keeps freed memory, so bounds on memory
+        mean nothing.
+        """
         if os.environ.get("EXECWARD_TEST_SANITIZED"):
             return True
         with open("/proc/%d/maps" % self.pid) as file:
@@ -777,7 +783,7 @@ class Server:
                 self.child.stdin.close()
 
     def exit_status(self, timeout=None):
-        """Waits for the server's end; 128+N for a signal."""
+        """Waits for the server's end. Returns the exit status; 128+N for signal N."""
         try:
             status = self.child.wait(PATIENCE if timeout is None else timeout)
         except subprocess.TimeoutExpired:
@@ -785,12 +791,12 @@ class Server:
         return status if status >= 0 else 128 - status
 
     def end(self):
-        """Closes the input and waits for the end; returns the exit status."""
+        """Closes the input and waits for the end. Returns the exit status."""
         self.close_input()
         return self.exit_status()
 
     def verify(self):
-        """Fails if the server broke a rule that holds for every run. It must have ended."""
+        """Fails if the server broke a rule of every run. The server must have ended."""
         self.resume_reading()
         self._thread.join(PATIENCE)
         with self.changed:
@@ -802,7 +808,7 @@ class Server:
         )
 
     def discard(self):
-        """Ends the server whatever its state, and releases what the client holds."""
+        """Ends the server in any state, and releases the resources of the client."""
         if self._is_discarded:
             return
         self._is_discarded = True

@@ -1,4 +1,4 @@
-"""Codex's exec-server as an environment, where Codex is on this machine."""
+"""Codex's exec-server as an environment, if this machine has Codex."""
 
 import os
 import pathlib
@@ -13,7 +13,9 @@ HOMES = "/var/tmp"
 
 
 def find_codex():
-    """The program itself, or None. A launcher of npm costs time, and stands between us and it."""
+    """Returns the program itself, or None. The npm launcher costs time, and stands between Codex
+    and us.
+    """
     named = os.environ.get(VARIABLE) or shutil.which("codex")
     return native(named) if named else None
 
@@ -30,7 +32,7 @@ def native(codex):
 
 
 class Codex:
-    """Ready to be configured. Its home is removed after the test."""
+    """A Codex that can be configured as an environment. Its home is removed after the test."""
 
     def __init__(self, scene, name="codex", relay=(), **settings):
         self.name, self.home = name, tempfile.mkdtemp(prefix="execward-codex-", dir=HOMES)
@@ -41,7 +43,7 @@ class Codex:
     def config(self, **settings):
         return entry(self.name, *self.command, **{**self.settings, **settings})
 
-    # What the runner does with everything in scene.servers
+    # The runner calls these on everything in scene.servers
 
     child = property(lambda self: self)
 

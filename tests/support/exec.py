@@ -1,9 +1,9 @@
-"""A client of the exec layer: it runs commands, answers questions, and holds the server to the
-order of its events.
+"""A client of the exec layer: it runs commands, answers questions, and checks the order of the
+events.
 
 For every process: one exec/begin, after an exec/attempt of its call; deltas between it and
-exec/end, with rising seqs; at most one exec/end, which shows what the deltas showed. What breaks
-that is a violation, as in client.py.
+exec/end, with rising seqs; at most one exec/end, with the same output as the deltas. Anything else
+is a violation, as in client.py.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from support.client import (
 )
 
 UNCONFINED = "danger-full-access"
-# The sandbox refuses it: an address that nobody has (RFC 5737).
+# The sandbox refuses this address, which no machine has (RFC 5737).
 NOWHERE = "(exec 3<>/dev/tcp/192.0.2.1/9) 2>/dev/null"
 SESSION = "approvedForSession"
 PREFIX = "approvedWithPrefixRule"
@@ -45,18 +45,18 @@ class Question:
         return self.params[name]
 
     def offers(self):
-        """What may be answered: {(decision, scope or None)}."""
+        """Returns the possible answers: {(decision, scope or None)}."""
         return {(choice["decision"], choice.get("scope")) for choice in self["availableDecisions"]}
 
 
 class Program:
-    """What was announced about one process of exec/command."""
+    """The events of one process of exec/command."""
 
     def __init__(self, begin):
         self.begin, self.end = begin, None
         self.deltas = []  # (seq, stream, text)
         self.interactions = []
-        self.kept = True  # the text of all deltas is still here
+        self.kept = True  # the text of all deltas is still kept
         self.size = 0
 
     def text(self, stream=None):
@@ -101,8 +101,8 @@ class ExecServer(Server):
         self.taken_questions = 0
         self.withdrawn = []  # ids of questions, in order
         self.events = []  # (method, params)
-        self.patch_events = []  # the same, of patches
-        self.attempts = {}  # by call: how many
+        self.patch_events = []  # likewise, of patches
+        self.attempts = {}  # number of attempts by call
         self.programs_by_id = {}
         super().__init__(*arguments, **options)
 
@@ -166,7 +166,7 @@ class ExecServer(Server):
         return self.questions[at]
 
     def question_about(self, message_id):
-        """Waits for the next question, or the answer to this call without one: then None."""
+        """Waits for the next question. Returns None if this call is answered without one."""
         at = self.taken_questions
         self.wait(
             lambda: len(self.questions) > at or self.is_answered(message_id),
@@ -190,8 +190,9 @@ class ExecServer(Server):
         return {"command" if isinstance(what, str) else "argv": what, **params}
 
     def exec_later(self, what, **params):
-        """Sends exec/command for a script or an argv; returns the id of the request. Whoever does not
-        say how long it waits lets it wait long; None: as long as the server thinks right."""
+        """Sends exec/command for a script or an argv. Returns the id of the request. The default
+        yield time is long; None leaves it to the server.
+        """
         params = {"yieldTimeMs": LONGEST_YIELD, **params}
         if params["yieldTimeMs"] is None:
             del params["yieldTimeMs"]
@@ -204,14 +205,15 @@ class ExecServer(Server):
         return self.error(self.exec_later(what, **params), code, kind)
 
     def output_of(self, what, **params):
-        """The output of a command that must succeed."""
+        """Returns the output of a command that must succeed."""
         result = self.exec(what, **params)
         equal((result["state"], result.get("exitCode")), ("completed", 0), brief(result, 500))
         return result["output"]
 
     def left_running(self, what, shows=None, **params):
-        """Starts something that goes on; returns its process id. With `shows` an answer has shown
-        this output by then, however long the machine takes."""
+        """Starts a command that goes on. Returns its process id. With `shows`, an answer has
+        contained this output by then, on a slow machine too.
+        """
         wait = {"yieldTimeMs": 250} if shows is None else {"quietMs": 20}
         result = self.exec(what, **{**wait, **params})
         check(result["state"] in ("running", "inputNeeded"), "it ended: %s" % brief(result, 500))
@@ -228,7 +230,7 @@ class ExecServer(Server):
         return self.result(self.stdin_later(process_id, chars, **params))
 
     def gather(self, process_id, text, output=""):
-        """Polls until what is new holds the text; returns all that the polls showed."""
+        """Polls until the new output contains the text. Returns the output of all polls."""
         while text not in output:
             result = self.stdin(process_id, quietMs=20)
             output += result["output"]
@@ -238,13 +240,13 @@ class ExecServer(Server):
         return output
 
     def last_answer(self, process_id, chars="", **params):
-        """Waits for the exit; returns the last answer."""
+        """Waits for the exit. Returns the last answer."""
         result = self.stdin(process_id, chars, noTimeout=True, **params)
         equal(result["state"], "completed", "state")
         return result
 
     def program(self, process_id):
-        """Waits for its exec/begin."""
+        """Waits for the exec/begin of the process."""
         self.wait(lambda: process_id in self.programs_by_id, "exec/begin of %s" % process_id)
         return self.programs_by_id[process_id]
 
@@ -270,7 +272,7 @@ class ExecServer(Server):
         return program
 
     def events_of(self, call_id):
-        """Names of the call's events, in order, equal neighbours once."""
+        """Returns the names of the call's events, in order, without repeated neighbours."""
         names = []
         with self.changed:
             for method, params in self.events:
@@ -279,7 +281,7 @@ class ExecServer(Server):
         return names
 
     def warning(self, kind):
-        """Waits for an execward/warning of this kind; returns its message."""
+        """Waits for an execward/warning of this kind. Returns its message."""
 
         def find():
             return next(
@@ -300,13 +302,13 @@ class ExecServer(Server):
         return self.call("approvals/list")["approvals"]
 
     def programs(self):
-        """Living programs of exec/command, which inherit the server's mark."""
+        """Returns the living programs of exec/command, which inherit the server's mark."""
         own = program_of(self.pid)
         return [pid for pid in carriers(self.mark, SERVER_MARK) if program_of(pid) != own]
 
 
 class Home:
-    """A person's home: configuration, rules, database, and a project to work in."""
+    """The home of a person: configuration, rules, database, and a project to work in."""
 
     def __init__(self, scene, name="home"):
         self.scene, self.path = scene, scene.path(name)
@@ -338,14 +340,14 @@ class Home:
         return self.file("config/execward/config.toml", text)
 
     def rules(self, text, name="own.toml"):
-        """Replaces a file of rules at once, as an editor does."""
+        """Replaces a file of rules in one step, as an editor does."""
         new = self.file("config/execward/rules.d/.new", text)
         path = os.path.join(self.rules_directory, name)
         os.rename(new, path)
         return path
 
     def cli(self, *arguments, cwd=None):
-        """Runs execward as the person would."""
+        """Runs a subcommand of execward as the person would."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("EXECWARD_")}
         environment.update(self.environment())
         return subprocess.run(
@@ -364,7 +366,7 @@ class Home:
         return done.stdout
 
     def audit(self):
-        """All rows of the audit, oldest first."""
+        """Returns all rows of the audit, oldest first."""
         return [
             json.loads(line)
             for line in self.good_cli("audit", "export", "--json").splitlines()
@@ -393,7 +395,7 @@ def exec_server(
     initialize=None,
     **options,
 ):
-    """A server in a home of its own (or of others), ready for exec/command."""
+    """Yields a server in a home of its own (or in a given one), ready for exec/command."""
     home = home or Home(scene)
     changes = {"sandbox": sandbox, "approvalPolicy": policy, **(settings or {})}
     server = ExecServer(
@@ -417,7 +419,7 @@ def exec_server(
 
 
 def always(decision, **members):
-    """An answer function that says the same each time."""
+    """Returns an answer function that always gives this answer."""
     return lambda question: {"decision": decision, **members}
 
 
@@ -426,12 +428,14 @@ def decided_by(server, call_id):
 
 
 def denied(server, message_id):
-    """The call must have been denied; returns the message."""
+    """Checks that the call was denied. Returns the message."""
     return server.error(message_id, kind="denied")["message"]
 
 
 def is_asked(server, what, **params):
-    """Whether there is a question about this. It is denied; without a question it must run."""
+    """Returns True if there is a question about this call, and denies it. Without a question the
+    call must run.
+    """
     message_id = server.exec_later(what, **params)
     question = server.question_about(message_id)
     if not question:
@@ -443,7 +447,7 @@ def is_asked(server, what, **params):
 
 
 def ran(server, message_id):
-    """The call must have run to its end with code 0; returns the output."""
+    """Checks that the call ran to its end with code 0. Returns the output."""
     result = server.result(message_id)
     if (result["state"], result.get("exitCode")) != ("completed", 0):
         raise Failure("it did not run: %s" % brief(result, 500))
@@ -452,7 +456,9 @@ def ran(server, message_id):
 
 @contextlib.contextmanager
 def elsewhere():
-    """A directory that is no workspace, and not in /tmp, of which a sandbox has its own."""
+    """Yields a directory outside of every workspace, and not in /tmp, since a sandbox has its own
+    /tmp.
+    """
     path = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
     try:
         yield path
@@ -464,7 +470,7 @@ def elsewhere():
 
 
 def untrusting(scene, *flags, **options):
-    """A server that asks about everything that is not known to be harmless."""
+    """Yields a server that asks a question for everything that is not known to be harmless."""
     return exec_server(scene, *flags, policy="untrusted", **options)
 
 
@@ -473,7 +479,7 @@ def exists(server, name):
 
 
 def asks(server, what, **params):
-    """The call must be asked about; it is denied. Returns the question."""
+    """Checks that the call is a question, and denies it. Returns the question."""
     message_id = server.exec_later(what, **params)
     question = server.question("a question about %s" % brief(what))
     server.answer(question, "denied")
@@ -482,7 +488,7 @@ def asks(server, what, **params):
 
 
 def runs_unasked(server, what, **params):
-    """The call must run without a question; returns its result."""
+    """Checks that the call runs without a question. Returns its result."""
     before = len(server.questions)
     result = server.exec(what, **params)
     equal(len(server.questions), before, "questions about %s" % brief(what))
@@ -491,7 +497,7 @@ def runs_unasked(server, what, **params):
 
 
 def approve(server, what, decision=SESSION, answer=None, **params):
-    """The call must be asked about, and runs with this answer. Returns the question."""
+    """Checks that the call is a question and runs with this answer. Returns the question."""
     message_id = server.exec_later(what, **params)
     question = server.question("a question about %s" % brief(what))
     server.answer(question, decision, **(answer or {}))
@@ -504,7 +510,7 @@ def decision(server, what, **params):
 
 
 def trusted_ban(scene, name="home"):
-    """A home with a trusted project that forbids touch."""
+    """Returns a home with a trusted project that forbids touch."""
     home = Home(scene, name)
     home.file("project/.execward/rules.d/own.toml", BAN)
     home.good_cli("project", "trust", ".")

@@ -1,4 +1,4 @@
-"""The methods fs/* for black-box tests: calls by name, and files that cannot be opened for now."""
+"""The methods fs/* for black-box tests: calls by name, and files whose opening can be delayed."""
 
 import ctypes
 import os
@@ -21,11 +21,11 @@ LARGEST_CONTENT = 48 << 20
 LARGEST_BLOCK = 1 << 20
 MOST_HANDLES = 512
 MOST_WATCHES = 256
-MOST_REQUESTS = 1024  # that wait, or are worked on
-MOST_AT_ONCE = 16  # requests that are worked on side by side
-TEMPORARY = ".execward-"  # how the names of files begin that are not yet in place
+MOST_REQUESTS = 1024  # requests that wait or run
+MOST_AT_ONCE = 16  # requests that run in parallel
+TEMPORARY = ".execward-"  # the beginning of the names of files that are not in place yet
 
-# The codes of errors by kind
+# Error codes by kind
 CODES = {
     "notFound": -32004,
     "unknownHandle": -32004,
@@ -44,7 +44,7 @@ CODES = {
 
 
 def on(path, **more):
-    """The params of a method that takes one path."""
+    """Returns the params of a method that takes one path."""
     return {"path": file_uri(path), **more}
 
 
@@ -91,17 +91,17 @@ class Files:
         return self.server.call("fs/" + method, {**params, **self.more})
 
     def send(self, method, params):
-        """Returns the id of the request."""
+        """Sends a request. Returns its id."""
         return self.server.request("fs/" + method, {**params, **self.more})
 
     def send_all(self, requests):
-        """Sends (method, params) in a single write; returns the ids."""
+        """Sends (method, params) in a single write. Returns the ids."""
         return self.server.request_at_once(
             [("fs/" + method, {**params, **self.more}) for method, params in requests]
         )
 
     def fails(self, kind, method, params):
-        """Expects an error of this kind; returns it."""
+        """Expects an error of this kind. Returns the error."""
         return self.failed(kind, self.send(method, params))
 
     def failed(self, kind, message_id):
@@ -119,7 +119,7 @@ class Files:
         check(result == {"handleId": handle}, "result of fs/open: %s" % result)
 
     def read_block(self, handle, offset=0, length=LARGEST_BLOCK):
-        """The bytes, and whether the file ends there."""
+        """Returns the bytes, and whether the file ends there."""
         result = self.call("readBlock", block(handle, offset, length))
         return decoded(result["chunk"]), result["eof"]
 
@@ -133,12 +133,12 @@ class Files:
         return self.call("walk", walking(path, **options))
 
     def watch(self, number, *paths):
-        """Whether it watches."""
+        """Returns the answer of fs/watchMissing: True if the server watches."""
         missing = [file_uri(path) for path in paths]
         return self.call("watchMissing", {"watchId": number, "missing": missing})["watching"]
 
     def news(self):
-        """The watchId of every notification so far."""
+        """Returns the watchId of every notification so far."""
         with self.server.changed:
             return [
                 params["watchId"]
@@ -153,18 +153,19 @@ class Files:
         )
 
 
-# Files of the test's own
+# Files of the test
 
 
 def put(path, data=b""):
-    """A file with this content, made at once; returns its path."""
+    """Creates a file with this content in one step. Returns its path."""
     with open(path, "wb") as file:
         file.write(data)
     return path
 
 
 def make_deep(root, levels, link=None):
-    """Directories in one another, more than a path can name, and in each a link if one is wanted."""
+    """Creates nested directories, deeper than a path can name, each with a link if one is wanted.
+    """
     os.mkdir(root)
     at = os.open(root, os.O_RDONLY)
     for _ in range(levels):
@@ -183,7 +184,7 @@ def content(path):
 
 
 def picture(root):
-    """All that is below a directory: kind, mode and content, or target, by path."""
+    """Returns everything below a directory: kind, mode and content, or target, by path."""
     seen = {}
     for directory, names, files in os.walk(root):
         for name in [*names, *files]:
@@ -198,12 +199,12 @@ def picture(root):
 
 
 def temporaries(root):
-    """Names in a tree of files that are not yet in place."""
+    """Returns the names in a tree of files that are not in place yet."""
     return [path for path in picture(root) if os.path.basename(path).startswith(TEMPORARY)]
 
 
 def file_processes(server):
-    """The pids of the server's file processes that are in no sandbox."""
+    """Returns the pids of the server's file processes outside of a sandbox."""
     found = []
     for pid in children_of(server.worker()):
         program = program_of(pid) or ""
@@ -216,8 +217,9 @@ def file_processes(server):
 
 
 class Held:
-    """Holds whoever opens a file, reads it or executes it, as a dead network mount would; needs
-    privileges."""
+    """Stops every process that opens, reads or executes a file, as a dead network mount would.
+    Needs privileges.
+    """
 
     CLASS_CONTENT, CLOEXEC, NONBLOCK, ADD = 4, 1, 2, 1
     AT_FDCWD, ALLOW = -100, 1
@@ -246,21 +248,21 @@ class Held:
         return bool(select.select([self.group], [], [], timeout)[0])
 
     def wait(self):
-        """Waits until one more is held; returns its pid."""
+        """Waits until one more process is held. Returns its pid."""
         check(self.is_asked(), "nobody opens the file")
         event = self.EVENT.unpack(os.read(self.group, self.EVENT.size))
         self.held.append(event[5])
         return event[6]
 
     def release(self):
-        """Lets go who is held now."""
+        """Lets the held processes go."""
         for descriptor in self.held:
             os.write(self.group, struct.pack("=iI", descriptor, self.ALLOW))
             os.close(descriptor)
         self.held.clear()
 
     def close(self):
-        """Lets go everybody, also whoever comes later."""
+        """Lets all processes go, including later ones."""
         for descriptor in self.held:
             os.close(descriptor)
         self.held.clear()

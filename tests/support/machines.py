@@ -1,8 +1,8 @@
-"""Machines that lack something a sandbox is built with: each is this one, made worse for the
+"""Machines without some part that a sandbox needs: each is this machine, restricted for the
 processes that are started with it.
 
-A lack is a function without arguments for `preexec_fn`: it runs in the child, before exec. What it
-mounts is in a mount namespace of the child's own; what it filters, no descendant gets back.
+A restriction is a function without arguments for `preexec_fn`: it runs in the child, before exec. Its
+mounts are in a mount namespace of the child; its filters hold for all descendants.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 BPF_LOAD, BPF_EQUAL, BPF_ANY_BIT, BPF_RETURN = 0x20, 0x15, 0x45, 0x06
 RET_ALLOW, RET_ERRNO = 0x7FFF0000, 0x00050000
-NUMBER, FIRST_ARGUMENT = 0, 16  # places in struct seccomp_data; of the argument its low half
+NUMBER, FIRST_ARGUMENT = 0, 16  # offsets in struct seccomp_data; of the argument, the low half
 
 IS_X86 = platform.machine() == "x86_64"
 CLONE, UNSHARE = (56, 272) if IS_X86 else (220, 97)
@@ -33,7 +33,7 @@ def must(result, what):
 
 
 def install_filter(rules):
-    """`rules`: (number of a call, bits of its first argument or None for any, errno)."""
+    """`rules`: (number of a system call, bits of its first argument or None for any, errno)."""
     program = []
     for number, bits, error in rules:
         refuse = (BPF_RETURN, 0, 0, RET_ERRNO | error)
@@ -91,13 +91,13 @@ def without_both():
 
 
 def with_masked_proc():
-    """As in a container: part of /proc is covered, so that no new one may be mounted."""
+    """Covers a part of /proc, as in a container, so that no new /proc may be mounted."""
     own_mounts()
     cover("/proc/version", "/dev/null")
 
 
 def without_bubblewrap(empty):
-    """`empty`: an empty file, which nothing can be executed from."""
+    """`empty`: an empty file, which cannot be executed."""
 
     def lack():
         own_mounts()
@@ -109,7 +109,7 @@ def without_bubblewrap(empty):
 
 
 def with_other_file(place, other):
-    """Another file is where execward-init was."""
+    """Puts another file in the place of execward-init."""
 
     def lack():
         own_mounts()

@@ -1,4 +1,4 @@
-// An outbox whose client is at hand: it reads when the test says so.
+// An outbox with a client that reads only when the test tells it to.
 #pragma once
 
 #include "os/io.h"
@@ -29,14 +29,14 @@ public:
         outbox_.end();
     }
 
-    // What the client reads when it reads once.
+    // Returns what one read of the client returns.
     std::string read() {
         std::string bytes(pipe_size, '\0');
         bytes.resize(os::read_some(pipe_.read.get(), bytes.data(), bytes.size()).count);
         return bytes;
     }
 
-    // What the client gets when it reads until nothing comes any more.
+    // Reads as the client until nothing arrives any more.
     std::string read_all() {
         std::string all;
         do {

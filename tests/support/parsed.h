@@ -1,4 +1,4 @@
-// A JSON text, parsed and kept as long as this lives.
+// A JSON text, parsed. The values live as long as this object.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -23,7 +23,7 @@ public:
 
     simdjson::dom::element element() { return value()->element; }
 
-    // The text itself, if it is a string.
+    // Returns the value of a JSON string.
     std::string string() {
         std::string_view text;
         return element().get(text) == simdjson::SUCCESS ? std::string(text) : "(no string)";
@@ -32,7 +32,7 @@ public:
 private:
     Result<const json::Value*> parse(std::string_view json) {
         text_.append(json);
-        (void)text_.reserve(0); // the parser looks at the padding
+        (void)text_.reserve(0); // the parser reads the padding
         return parser_.parse(text_.view());
     }
 

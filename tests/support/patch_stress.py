@@ -1,7 +1,7 @@
-"""Patches that are killed on their way, and the next `execward patch`, which has to put that right.
+"""Patches that are killed while they are applied, and the next `execward patch`, which must recover them.
 
 A round: a tree, a patch that adds, changes, moves and removes files in several directories, SIGKILL at
-some moment, at times a recovery that is killed too, and one that is not. The tree must then be the old
+some moment, sometimes a recovery that is killed too, and a last recovery. The tree must then be the old
 or the new one, with nothing beside it and no journal left.
 """
 
@@ -13,11 +13,11 @@ import subprocess
 import time
 
 DIRECTORIES = ["", "src", "src/deep/er", "docs"]
-LONGEST_DELAY = 0.004  # behind the first sign of a change
+LONGEST_DELAY = 0.004  # after the first sign of a change
 
 
 class Wrong(Exception):
-    """What a round has found."""
+    """The mistake that a round has found."""
 
 
 def text_of(number, changed):
@@ -34,7 +34,7 @@ def update(number, path, destination=None):
 
 
 def scene():
-    """Files before, files after, and the patch in between."""
+    """Returns the files before, the files after, and the patch in between."""
     before, after, changes = {}, {}, []
     for number in range(24):
         path = os.path.join(DIRECTORIES[number % len(DIRECTORIES)], "file%d" % number)
@@ -94,7 +94,7 @@ class Stress:
         return self.start("apply", "--directory", self.root, self.patch)
 
     def measured(self):
-        """How long it takes if nobody interrupts it."""
+        """Returns how long the patch takes if it is not interrupted."""
         write_tree(self.root, self.before)
         began = time.monotonic()
         child = self.apply()
@@ -110,7 +110,7 @@ class Stress:
         return os.stat(os.path.join(self.root, "file0")).st_size != len(self.before["file0"])
 
     def wait(self, child, is_near):
-        """Until a moment that is worth a kill, or any."""
+        """Waits until a moment that is worth a kill, or any moment."""
         if is_near is None:
             return time.sleep(self.random.uniform(0, self.usual * 1.1))
         while child.poll() is None and not is_near():
@@ -118,7 +118,7 @@ class Stress:
         return time.sleep(self.random.uniform(0, LONGEST_DELAY))
 
     def kill_near(self, is_near, number=signal.SIGKILL):
-        """A patch from the beginning, up to then."""
+        """Starts the patch from the beginning, and kills it at such a moment."""
         write_tree(self.root, self.before)
         child = self.apply()
         self.wait(child, is_near)
@@ -126,7 +126,7 @@ class Stress:
         child.communicate()
 
     def interrupt(self):
-        """The recovery of a patch ends half-way as well, at times more than once."""
+        """Kills the recovery of a patch half-way as well, sometimes more than once."""
         while os.listdir(self.journals) and self.random.random() < 0.4:
             child = self.start("recover")
             time.sleep(self.random.uniform(0, self.usual * 0.7))

@@ -1,4 +1,4 @@
-// Files in memory, and patches applied to them: as the server does on disk, but all in one step.
+// Files in memory, and patches applied to them as the server does it on disk, but in one step.
 #pragma once
 
 #include "patch/apply.h"
@@ -12,11 +12,11 @@
 
 namespace ew::test {
 
-using Tree = std::map<std::string, std::string>; // bytes by path
+using Tree = std::map<std::string, std::string>; // content by path
 
 struct Patched {
     Tree tree;
-    std::map<std::string, std::vector<patch::ChunkMatch>> matches; // by path before
+    std::map<std::string, std::vector<patch::ChunkMatch>> matches; // by the old path
 };
 
 inline Result<void> carry_out(const patch::FileChange& change, const Tree& before,

@@ -20,7 +20,7 @@ def replacing(path, old, new):
 
 
 def cases():
-    """All of them by name, with bytes as contents."""
+    """Returns all cases by name, with bytes as contents."""
     found = {}
     for name in sorted(os.listdir(CASES)):
         if not name.endswith(".json"):
@@ -51,7 +51,7 @@ def write_tree(root, files):
 
 
 def read_tree(root):
-    """All files below a directory, by path."""
+    """Returns all files below a directory, by path."""
     files = {}
     for directory, _, names in os.walk(root):
         for name in names:

@@ -1,33 +1,33 @@
-"""An environment whose exec-server is played by peer_server.py: what it is told, and what it saw.
+"""An environment whose exec-server is played by peer_server.py: its script, and its log.
 
 A script has these members, all optional:
 
     dialect          "codex" (as Codex's exec-server now), "codex-old" (as its first versions) or
                      "execward"
-    cwd, shell       what it says about itself; the directory is the test's own unless given
-    told_cwd         what it says instead of a URI of that directory
+    cwd, shell       reported in environment/info; the default directory is the test's
+    told_cwd         reported instead of a URI of that directory
     play             events in place of a program, for each start: ["stdout", "text"], ["exited", 3],
-                     ["closed"], also without an exit as ["closed alone"]; members that the exit has
-                     besides may follow its status
+                     ["closed"], also without an exit as ["closed alone"]; further members of the
+                     exit may follow its status
     disorder         a list of: "output before reply", "closed first", "shuffled", "twice",
                      "backwards", "strangers", "no exit code", "bad base64"
-    withheld         seqs that only process/read gives back
-    evicted          process/read has nothing up to this seq
-    sandbox_type     what each start is answered with; None: the member is absent
-    missing          what the sandbox lacks, as execward says it
-    starts_at_once   starts are answered when there are so many, the last one first
+    withheld         seqs that only process/read returns
+    evicted          process/read returns nothing up to this seq
+    sandbox_type     the member of each start reply; None leaves it out
+    missing          the guarantees that the sandbox lacks, as execward reports them
+    starts_at_once   starts are answered once this number has arrived, the last one first
     ignores_signals  only the end of its input and SIGKILL end it
-    fates            what happens at which point, see below
+    fates            actions at certain points, see below
 
-A fate is {"at": POINT, "do": WHAT, "from": N, "to": M}: from the Nth time to the Mth, else from the first
-and to the last. Points: "begin", a method that it is sent, "started" (a start has been answered),
-"output" (some has been sent). What:
+A fate is {"at": POINT, "do": ACTION, "from": N, "to": M}: from the Nth time to the Mth; the defaults are
+the first and the last. Points: "begin", a method that it receives, "started" (a start has been answered),
+"output" (some has been sent). Actions:
 
     exit (status, stderr, last: the end of its stdout)     close (its stdout)
     hang (no answer)      hold (no answer until the file `until` exists)      error (error)
     result (result, in place of its own)
     block (it reads no more)      freeze (it neither reads nor writes)      do it silently
-    say (text)      long (mib: a line of so many)
+    say (text)      long (a line of `mib` mebibytes)
     deafen (close its stdin and do nothing more)
     ask (requests for ever, whose ids have the given size; it reads no more)
 """
@@ -50,8 +50,8 @@ from support.client import (
 )
 from support.exec import Home, exec_server
 
-# Says so, and does nothing until it is ended. One process: what a fake leaves behind when it is
-# killed is its programs' children.
+# Prints "up" and does nothing until it is ended. It is a single process: when a fake is killed,
+# only the children of its programs stay behind.
 RESTS = """
 import os, time
 os.write(1, b"up\\n")
@@ -68,15 +68,16 @@ def toml(value):
 
 
 def entry(name, program, *arguments, **settings):
-    """One of the environments in config.toml."""
+    """Returns one of the environments in config.toml."""
     settings = {"id": name, "program": program, "args": list(arguments), **settings}
     lines = ["%s = %s" % (key, toml(value)) for key, value in settings.items()]
     return "\n".join(["[[environments]]", *lines, ""])
 
 
 class Peer:
-    """A fake that is ready to be configured. The runner checks after the test that it was never sent
-    anything that its like would refuse."""
+    """A fake that can be configured as an environment. The runner checks after the test that the
+    fake never received anything that the real server would refuse.
+    """
 
     def __init__(self, scene, name="box", settings=None, relay=(), **script):
         self.name, self.settings, self.mark = name, settings or {}, scene.mark
@@ -91,7 +92,7 @@ class Peer:
         scene.servers.append(self)
 
     def tell(self, **script):
-        """What it does from its next start on."""
+        """Changes its script from its next start on."""
         script = {"log": self.log_path, "cwd": self.directory, **script}
         new = self.script_path + ".new"
         with open(new, "w") as file:
@@ -101,7 +102,7 @@ class Peer:
     def config(self, **settings):
         return entry(self.name, *self.command, **{**self.settings, **settings})
 
-    # What it saw
+    # Readers of its log
 
     def log(self):
         if not os.path.exists(self.log_path):
@@ -113,11 +114,11 @@ class Peer:
         return [note[kind] for note in self.log() if kind in note]
 
     def sent(self, method):
-        """Params of what the server has sent it, by method."""
+        """Returns the params of the messages that it received, by method."""
         return [m.get("params") for m in self.notes("in") if m.get("method") == method]
 
     def begun(self):
-        """Its pids, one for each time that it was started."""
+        """Returns its pids, one for each time that it was started."""
         return self.notes("begun")
 
     def wait_sent(self, method, count=1):
@@ -128,7 +129,7 @@ class Peer:
         eventually(lambda: self.notes("fate"), "the fate of %s" % self.name)
 
     def program(self, count=1):
-        """Waits for a program that it has started; returns the pid."""
+        """Waits for a program that it has started. Returns the pid."""
         return eventually(
             lambda: [note["pid"] for note in self.log() if "spawned" in note][count - 1 : count],
             "a program of %s" % self.name,
@@ -137,7 +138,7 @@ class Peer:
     def kill(self):
         kill_quietly(self.begun()[-1])
 
-    # What the runner does with everything in scene.servers
+    # The runner calls these on everything in scene.servers
 
     child = property(lambda self: self)
 
@@ -168,7 +169,7 @@ class Execward:
 
 
 def server_with(scene, *environments, config="", **options):
-    """A server that knows these environments."""
+    """Yields a server that knows these environments."""
     home = options.pop("home", None) or Home(scene)
     home.config(config + "\n".join(environment.config() for environment in environments))
     return exec_server(scene, home=home, **options)
@@ -194,17 +195,17 @@ def wait_state(server, name, state):
 
 
 def token(scene, name):
-    """A word for command lines that no other process has."""
+    """Returns a word for command lines that no other process has."""
     return "%s-%s" % (name, scene.mark[:12])
 
 
 def rests(word):
-    """A program that says "up" and rests, with this word in its command line."""
+    """Returns a program that prints "up" and sleeps, with this word in its command line."""
     return [PYTHON, "-S", "-c", RESTS, word]
 
 
 def running(word):
-    """Living processes with this in their command line."""
+    """Returns the living processes with this word in their command line."""
     return [pid for pid in every_pid() if word in command_line(pid) and pid != os.getpid()]
 
 
@@ -213,7 +214,9 @@ def wait_gone(word):
 
 
 def failed(result, kind, *words):
-    """A call that failed so, with these words in its message; returns the message."""
+    """Checks that the call failed with this kind and with these words in its message. Returns the
+    message.
+    """
     failure = result.get("failure") or {}
     equal((result["state"], failure.get("kind")), ("failed", kind), "state, kind of %s" % result)
     equal(result["exitCode"], -1, "exit code")
@@ -229,15 +232,15 @@ def completed(result, code=0):
     return result["output"]
 
 
-LONG = 30000  # of yieldTimeMs
-ANSWER = 5  # seconds for which an answer is waited
+LONG = 30000  # yieldTimeMs
+ANSWER = 5  # seconds to wait for an answer
 LAST = [["exited", 3], ["closed"]]  # events
-# Long enough for what answers at all: a fake has to be started, and to start programs.
+# Long enough for every answer: a fake has to be started, and to start programs.
 QUICK = {"initialize_timeout_ms": 8000}
 
 
 def fake(scene, dialect="codex", **script):
-    """A server, and its environment "box", which does as the script says."""
+    """Yields a server, and its environment "box", which follows the script."""
     there = Peer(scene, dialect=dialect, **script)
     return server_with(scene, there), there
 
@@ -247,14 +250,16 @@ def fate(at, do, **members):
 
 
 def later(server, what, call="c", **params):
-    """Sends a call for the box that waits long; returns the id of the request."""
+    """Sends a call for the box with a long yield time. Returns the id of the request."""
     return server.exec_later(
         what, **{"environment": "box", "callId": call, "yieldTimeMs": LONG, **params}
     )
 
 
 def underway(server, scene, call="c"):
-    """A call whose program there has begun to talk: the ids of request and process."""
+    """Starts a call whose program in the box has begun to print. Returns the ids of request and
+    process.
+    """
     message_id = later(server, rests(token(scene, call)), call)
     process_id = server.program_of_call(call).begin["processId"]
     server.wait_delta(process_id, "up\n")
@@ -262,7 +267,9 @@ def underway(server, scene, call="c"):
 
 
 def answered_in_bounds(server, message_id, before):
-    """Waits for an answer, while the server takes little more memory than `before`, in bytes."""
+    """Waits for an answer, and checks that the server takes little more memory than `before`, in
+    bytes.
+    """
     bound = 4096 if server.is_sanitized() else 224
 
     def is_answered():
@@ -274,7 +281,7 @@ def answered_in_bounds(server, message_id, before):
 
 
 def names_the_box(value):
-    """As a word: directories of tests have it within one."""
+    """Returns True if "box" occurs as a word: the names of test directories may contain it."""
     return re.search(r"\bbox\b", json.dumps(value))
 
 
@@ -287,23 +294,25 @@ def works_here(server):
 
 
 def box(scene, kind, **options):
-    """A server, and its environment "box" of this kind."""
+    """Yields a server, and its environment "box" of this kind."""
     if kind == "real":
         there = Execward(scene, "box")
     else:
         there = Peer(scene, dialect="codex-old" if kind == "old" else kind)
-        if kind == "old":  # it says nothing about itself
+        if kind == "old":  # this kind reports nothing about itself
             there.settings["workspace_roots"] = [there.directory]
     return server_with(scene, there, **options), there
 
 
 def place(there):
-    """The directory in which commands run there."""
+    """Returns the directory in which commands run in the box."""
     return there.directory if isinstance(there, Peer) else there.home.project
 
 
 def trouble(server, message_id):
-    """The call must not have run, and failed as a result or as an error: its kind and message."""
+    """Checks that the call did not run and failed, as a result or as an error. Returns kind and
+    message.
+    """
     message = server.reply(message_id)
     if "error" in message:
         return message["error"]["data"]["kind"], message["error"]["message"]
@@ -313,13 +322,15 @@ def trouble(server, message_id):
 
 
 def confining(scene, there, **options):
-    """A server whose commands run in a sandbox there."""
+    """Yields a server whose commands run in a sandbox in the box."""
     options.setdefault("sandbox", "workspace-write")
     return server_with(scene, there, policy="on-failure", **options)
 
 
 def is_ended_and_failed(scene, *words, **script):
-    """A program there that runs without what was asked for is ended, and its call fails; what it says."""
+    """Checks that a program in the box which runs without what was asked for is ended and its call
+    fails. Returns the message.
+    """
     there = Peer(scene, **script)
     server = confining(scene, there)
     word = token(scene, "unconfined")

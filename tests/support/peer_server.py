@@ -1,9 +1,10 @@
-"""An exec-server that behaves as it is told: `python3 peer_server.py SCRIPT`.
+"""An exec-server that behaves as its script says: `python3 peer_server.py SCRIPT`.
 
-SCRIPT is a file of JSON, read anew at each start of this program; peer.py writes it and explains its
-members. It speaks over stdin and stdout as one of three servers do ("dialect"), refuses what that one
-would refuse, and runs real programs, or plays events from the script. What it hears, says and starts
-is in a log of JSON lines. Like Codex's exec-server it takes one request after the other.
+SCRIPT is a JSON file, read anew at each start of this program; peer.py writes it and explains its
+members. The program speaks over stdin and stdout like one of three servers ("dialect"), refuses what
+that server would refuse, and runs real programs or plays events from the script. A log of JSON lines
+holds everything that it receives, sends and starts. Like Codex's exec-server it takes one request
+after the other.
 """
 
 import base64
@@ -26,7 +27,7 @@ import threading
 import time
 import urllib.parse
 
-MARK = "BLACKBOX_SERVER"  # as in client.py: what is left over is found by it
+MARK = "BLACKBOX_SERVER"  # as in client.py: leftovers are found by it
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 LOGGED_BYTES = 16384
@@ -61,7 +62,7 @@ METHODS["execward"] = METHODS["codex"] | {
     "process/list",
     "shutdown",
 }
-HANDLERS = {  # where it is not the last part of the name
+HANDLERS = {  # methods whose handler is not named for the last part of the name
     "environment/info": "environment_info",
     "environment/status": "environment_status",
     "process/closeStdin": "close_stdin",
@@ -94,7 +95,7 @@ class Log:
 
 
 class Wire:
-    """stdout. Whoever sends holds the lock, so one that is stuck stops all."""
+    """stdout. A sender holds the lock, so a sender that is stuck stops all others."""
 
     def __init__(self, dialect, log):
         self.log, self.lock = log, threading.RLock()
@@ -120,8 +121,7 @@ class Wire:
 
 
 class Fates:
-    """What happens at which point. A fate counts from its `from`th time (1 unless it says so) to its
-    `to`th."""
+    """Actions at certain points. A fate counts from its `from`th time (default 1) to its `to`th."""
 
     def __init__(self, script, wire, log):
         self.fates, self.wire, self.log = script.get("fates", []), wire, log
@@ -129,7 +129,9 @@ class Fates:
         self.lock = threading.Lock()
 
     def at(self, point):
-        """The fate that counts now, or None; those that need no request are done at once."""
+        """Returns the fate that counts now, or None. Fates that need no request are carried out
+        immediately.
+        """
         with self.lock:
             self.times[point] += 1
             time_of_it = self.times[point]
@@ -176,7 +178,7 @@ def rest_for_ever():
         time.sleep(3600)
 
 
-# What is refused
+# Refusals
 
 
 def want(condition, what):
@@ -193,7 +195,8 @@ def are_strings(value):
 
 
 def checked_path(text, dialect, what):
-    """The native path. New servers of Codex want file URIs, old ones did not know them."""
+    """Returns the native path. New versions of Codex require file URIs, old ones did not know them.
+    """
     want(isinstance(text, str), what + " is no string")
     is_uri = text.startswith("file:")
     want(dialect != "codex" or is_uri, what + " is no file URI")
@@ -296,8 +299,9 @@ def environment_of(params):
 
 
 class Order:
-    """Lets the events of one process out as the script wants them. One that is kept back is not lost
-    to process/read."""
+    """Releases the events of one process in the order of the script. process/read returns a
+    withheld event.
+    """
 
     def __init__(self, script, fates, wire):
         self.fates, self.wire = fates, wire
@@ -386,7 +390,7 @@ class Program:
     def exited(self, status, said=None):
         code, name = (status, None) if status >= 0 else (128 - status, signal.Signals(-status).name)
         if self.dialect != "execward" and self.tty and name:
-            code = 1  # as Codex's has it
+            code = 1  # Codex reports it so
         with self.changed:
             self.exit = code
             more = {} if self.dialect == "codex-old" else {"sandboxDenied": False}
@@ -416,7 +420,7 @@ class Program:
             self.order.may_send = True
             self.order.release()
 
-    # What is asked
+    # Requests about a program
 
     def read(self, params, evicted):
         after, most = params.get("afterSeq") or 0, params.get("maxBytes")
@@ -474,7 +478,7 @@ class Program:
             self.exited(-signal.SIGKILL)
         return was_running
 
-    # A program that is real
+    # A real program
 
     def run(self, params, path):
         argv = [params.get("arg0") or params["argv"][0], *params["argv"][1:]]
@@ -549,7 +553,7 @@ class Program:
             self.streams.discard(stream)
             self.close_if_over()
 
-    # A program that is played
+    # A played program
 
     def play(self, events):
         self.streams.add("played")
@@ -579,7 +583,7 @@ class Peer:
         self.fates = Fates(script, self.wire, self.log)
         self.is_initialized = self.is_ready = self.serves_no_more = False
         self.ids, self.programs, self.held_replies = set(), {}, []
-        self.opened = collections.deque()  # requests that were held, and need not wait any more
+        self.opened = collections.deque()  # held requests that need not wait any more
         self.wake_read, self.wake_write = os.pipe()
 
     def serve(self):
@@ -632,7 +636,7 @@ class Peer:
         return self.answer(message, self.fates.at(message["method"]))
 
     def stop_serving(self, why):
-        """As Codex's does."""
+        """Stops as Codex's server does."""
         self.problem(why)
         self.serves_no_more = self.dialect != "execward"
 
@@ -668,7 +672,7 @@ class Peer:
             self.wire.send({"id": message["id"], "error": refusal.error})
 
     def hold(self, message, path):
-        """Goes on when there is a file of that name."""
+        """Waits until a file of that name exists."""
 
         def wait():
             while not os.path.exists(path):
@@ -766,7 +770,9 @@ class Peer:
         self.log.note(spawned=params["processId"], pid=program.child.pid)
 
     def reply_start(self, message, params, afterwards=lambda: None):
-        """Holds replies back until there are so many as the script wants, and then turns them round."""
+        """Holds replies until the script's number has arrived, and then sends them in reverse
+        order.
+        """
         result = {"processId": params["processId"]}
         kind = self.script.get("sandbox_type", "linuxSeccomp" if params.get("sandbox") else "none")
         if kind is not None and self.dialect != "codex-old":

@@ -1,6 +1,6 @@
 // Prints the arguments that bubblewrap gets for a workspace-write sandbox of a directory, each
-// ended by NUL: for scripts/bench/sandbox.py, which starts bubblewrap with nothing else. usage:
-// plan_cli BUBBLEWRAP EXECWARD_INIT DIRECTORY
+// ended by NUL. scripts/bench/sandbox.py starts bubblewrap with exactly these. usage: plan_cli
+// BUBBLEWRAP EXECWARD_INIT DIRECTORY
 #include "sandbox/launch/bubblewrap.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"

@@ -1,8 +1,8 @@
-"""Python programs that tests start, and what they print."""
+"""Python programs that tests start, and their output."""
 
 import hashlib
 
-# argv: blocks, bytes per block, [a file that is told how many blocks are out]
+# argv: blocks, bytes per block, [a file that records how many blocks were written]
 FLOOD = """
 import os, sys
 blocks, size = int(sys.argv[1]), int(sys.argv[2])
@@ -24,7 +24,7 @@ def flood_md5(blocks, size):
     return digest.hexdigest()
 
 
-# argv: descriptor, repetitions of all 256 byte values; a terminal is made raw
+# argv: descriptor, repetitions of all 256 byte values; a terminal becomes raw
 ALL_BYTES = """
 import os, sys
 if os.isatty(1):
@@ -41,7 +41,7 @@ for byte in bytes.fromhex(sys.argv[1]):
     time.sleep(0.02)
 """
 
-# argv: bytes in hexadecimal, repetitions, bytes a write
+# argv: bytes in hexadecimal, repetitions, bytes per write
 REPEATED = """
 import os, sys
 data = bytes.fromhex(sys.argv[1]) * int(sys.argv[2])
@@ -56,8 +56,8 @@ for number in range(60):
     time.sleep(0.002)
 """
 
-# These wait for blocked signals: a handler in Python is not run when its signal comes just before
-# a system call begins.
+# These wait for blocked signals: Python does not run a handler if its signal arrives just before a
+# system call begins.
 SAYS_ITS_SIZE = """
 import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})
@@ -68,7 +68,7 @@ while True:
     os.write(1, b"%d %d\\n" % (size.lines, size.columns))
 """
 
-# Signals as the protocol names them, and as programs do.
+# Names of signals in the protocol, and in programs.
 SIGNAL_NAMES = {
     "interrupt": "INT",
     "terminate": "TERM",
@@ -90,7 +90,8 @@ while True:
     os.write(1, b"got %s\\n" % signal.sigwait(numbers).name.encode())
 """
 
-# A leader, a member of its group, a daemon, and one in a group of its own; each says what it gets.
+# A leader, a member of its group, a daemon, and a member of another group; each prints the signals
+# that it gets.
 FAMILY = """
 import os, signal
 numbers = {2, 10, 15}
@@ -114,7 +115,8 @@ say(b"leader")
 """
 FAMILY_NAMES = (b"leader", b"member", b"daemon", b"group")
 
-# Six that hear no signal: a leader, its child, a session, two kinds of daemons, a foreground group.
+# Six programs that ignore signals: a leader, its child, one in another session, two kinds of
+# daemons, and a foreground group.
 ESCAPEES = """
 import os, signal, sys, time
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -149,7 +151,7 @@ rest()
 """
 ESCAPEE_COUNT = 6
 
-# Two that hear no signal, one of them in a session of its own.
+# Two programs that ignore signals, one of them in a session of its own.
 STUBBORN = """
 import os, signal, time
 for number in (1, 2, 3, 13, 15):
@@ -161,7 +163,7 @@ while True:
     time.sleep(60)
 """
 
-# argv: a fifo that is opened and closed when reading may begin, bytes to read
+# argv: a fifo that is opened and closed before reading begins, bytes to read
 READS_WHEN_TOLD = """
 import hashlib, os, sys
 if os.isatty(0):
@@ -179,7 +181,7 @@ while size < int(sys.argv[2]):
 os.write(1, b"%d %s\\r\\n" % (size, digest.hexdigest().encode()))
 """
 
-# Reads a million bytes from a raw terminal and talks meanwhile.
+# Reads a million bytes from a raw terminal and prints meanwhile.
 READS_AND_TALKS = """
 import hashlib, os, tty
 tty.setraw(0)
@@ -193,8 +195,8 @@ while size < 1000000:
 os.write(1, digest.hexdigest().encode())
 """
 
-# Prints until nothing more is taken, notes how much that was, and ends.
-# argv: a file for the number, how long to pause after 16000 bytes
+# Prints until the pipe takes no more, records how many bytes it took, and ends. argv: a file for
+# the number, the pause after 16000 bytes
 PRINTS_ALL_IT_CAN = """
 import os, sys, time
 if os.isatty(1):
@@ -214,7 +216,7 @@ with open(sys.argv[1], "w") as file:
     file.write(str(total))
 """
 
-# Can print a mebibyte and end though nobody reads. argv: bytes
+# Can print a mebibyte and end without a reader. argv: bytes
 FILLS_A_WIDE_PIPE = """
 import fcntl, os, sys
 fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20)
@@ -223,7 +225,7 @@ while data:
     data = data[os.write(1, data):]
 """
 
-# Leaves a daemon that says which signals it gets, and ends once that is ready.
+# Leaves a daemon that prints the signals it gets, and ends once the daemon is ready.
 LEAVES_A_DAEMON = """
 import os
 ready, told = os.pipe()
@@ -234,7 +236,7 @@ os.setsid()
 os.write(told, b"x")
 """ + SAYS_SIGNALS
 
-# A daemon that the kernel ends by itself only if it computes for a second without a pause.
+# A daemon that the kernel ends only if it computes for a second without a pause.
 CHANGES_A_DAEMONS_LIMIT = """
 import os, resource, time
 if os.fork() == 0:
@@ -245,7 +247,7 @@ while True:
     time.sleep(60)
 """
 
-# Closes its terminal and opens it again. argv: a file to create meanwhile, a fifo to wait for
+# Closes its terminal and opens it again. argv: a file to create in between, a fifo to wait for
 LEAVES_ITS_TERMINAL = """
 import os, sys, time, tty
 tty.setraw(0)
@@ -259,7 +261,7 @@ while True:
     time.sleep(60)
 """
 
-# One line of JSON: what a program finds when it begins.
+# Prints one line of JSON: the state of a program when it begins.
 SURROUNDINGS = """
 import json, os, resource
 with open("/proc/self/status") as file:
@@ -285,7 +287,7 @@ print(json.dumps({
 
 
 def progress(path):
-    """How far a flood has told the file that it is."""
+    """Returns how many blocks a flood has recorded in the file."""
     try:
         with open(path) as file:
             return int(file.read() or 0)

@@ -35,7 +35,7 @@ TESTS = []
 
 
 def test(function=None, *, alone=False):
-    """Marks a test. One that measures time, memory or work runs alone, after the others."""
+    """Marks a test. A test that measures time, memory or work runs alone, after the others."""
     if function is None:
         return lambda real: test(real, alone=alone)
     TESTS.append((function.__name__, function, alone))
@@ -43,7 +43,8 @@ def test(function=None, *, alone=False):
 
 
 class Scene:
-    """What a test gets: a directory, and servers that are ended and checked after it."""
+    """The resources of a test: a directory, and servers that are ended and checked after the test.
+    """
 
     def __init__(self, command, directory, mark):
         self.command, self.directory, self.mark = command, directory, mark
@@ -66,7 +67,9 @@ class Scene:
         return path
 
     def finish(self):
-        """After every test: servers end on their own, no rule was broken, nothing is left."""
+        """Checks after every test that servers end by themselves, no rule was broken, and nothing
+        is left.
+        """
         for server in self.servers:
             if server.child.poll() is None:
                 server.resume_reading()
@@ -88,7 +91,7 @@ class Scene:
 
 
 def run_here(function, command, directory, mark):
-    """Runs one test; returns whether it passed and prints why not."""
+    """Runs one test. Returns whether it passed, and prints the reason of a failure."""
     scene = Scene(command, directory, mark)
     try:
         function(scene)
@@ -137,7 +140,7 @@ class Run:
         return time.monotonic() - self.began
 
     def outcome(self):
-        """None while it runs, then whether it passed and what it said."""
+        """Returns None while the test runs, then whether it passed and its output."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == 0 and self.seconds() < LIMIT:
             return None
@@ -164,7 +167,7 @@ def report(run, passed, said, options):
 
 
 def run_some(tests, jobs, options, command, root):
-    """Runs tests, so many at a time; returns how many failed."""
+    """Runs tests, up to a number in parallel. Returns how many failed."""
     waiting, running, failed = list(tests), [], 0
     while waiting or running:
         while waiting and len(running) < jobs:

@@ -1,7 +1,7 @@
-"""Confined programs for black-box tests: what a request for a sandbox says, and a place to try it.
+"""Confined programs for black-box tests: requests for a sandbox, and directories to try it in.
 
-A test that takes a Site has a server, a workspace that programs may change, and a directory outside
-that they may not. The latter is in /var/tmp, since a sandbox has a /tmp of its own.
+A test with a Site has a server, a workspace that programs may change, and a directory outside of it
+that they may not change. The latter is in /var/tmp, since a sandbox has a /tmp of its own.
 """
 
 import collections
@@ -22,12 +22,12 @@ SANDBOXED = "linuxSeccomp"
 WORKSPACE_WRITE = "workspace-write"
 READ_ONLY = "read-only"
 PLACEHOLDERS = (".git", ".agents", ".codex", ".execward")
-NOWHERE = "192.0.2.1"  # an address that nobody has (RFC 5737)
+NOWHERE = "192.0.2.1"  # an address that no machine has (RFC 5737)
 
 Ended = collections.namedtuple("Ended", "code signal text exited started")
 
 
-# What a request says
+# Requests
 
 
 def special(kind, access, subpath=None, **more):
@@ -48,7 +48,7 @@ WRITES_WORKSPACE = special("project_roots", "write")
 
 
 def permissions(entries, network="restricted", roots=(), cwd=None, **more):
-    """The form of Codex's protocol. `roots`: the workspace."""
+    """Returns the form of Codex's protocol. `roots`: the workspace."""
     context = {"workspaceRoots": [file_uri(root) for root in roots]}
     if cwd:
         context["cwd"] = file_uri(cwd)
@@ -65,7 +65,7 @@ def permissions(entries, network="restricted", roots=(), cwd=None, **more):
 
 
 def mode(policy=WORKSPACE_WRITE, **more):
-    """The form with a mode. An option of the policy makes it an object."""
+    """Returns the form with a mode. An option of the policy makes it an object."""
     own = ("policyCwd", "networkPolicy", "fileSystemPolicy", "enforcement", "reportWrites")
     options = {name: value for name, value in more.items() if name not in own}
     return {
@@ -76,7 +76,9 @@ def mode(policy=WORKSPACE_WRITE, **more):
 
 
 def both_forms(workspace, network=False):
-    """The same confinement to a workspace, said in both ways; the one with a mode in two."""
+    """Returns the same confinement to a workspace in both forms; the form with a mode has two
+    variants.
+    """
     entries = [READS_ALL, WRITES_WORKSPACE]
     word = "enabled" if network else "restricted"
     return {
@@ -91,7 +93,7 @@ def both_forms(workspace, network=False):
     }
 
 
-# Where it is tried
+# Directories and servers
 
 
 class Site:
@@ -118,7 +120,7 @@ class Site:
         return self._server
 
     def new_server(self, *flags, **options):
-        """Another server with the same state, which from now on is the one of the site."""
+        """Starts another server with the same state, and makes it the server of the site."""
         env = {
             "HOME": self.scene.directory,
             "XDG_STATE_HOME": self.scene.path("state"),
@@ -137,7 +139,7 @@ class Site:
         return os.path.join(self.outside, *names)
 
     def file(self, path, content="", file_mode=0o644):
-        """A file at an absolute path, or below the workspace."""
+        """Creates a file at an absolute path, or below the workspace."""
         path = self.inside(path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
@@ -146,7 +148,7 @@ class Site:
         return path
 
     def repository(self, path="."):
-        """A repository with one commit; returns its path."""
+        """Creates a repository with one commit. Returns its path."""
         path = os.path.normpath(self.inside(path))
         os.makedirs(path, exist_ok=True)
         self.git(path, "init", "-q", "-b", "main")
@@ -156,7 +158,7 @@ class Site:
         return path
 
     def git(self, path, *arguments):
-        """git, outside of all sandboxes; returns its output."""
+        """Runs git outside of all sandboxes. Returns its output."""
         done = subprocess.run(
             ["git", *arguments],
             cwd=path,
@@ -186,7 +188,7 @@ class Site:
         return "p%d" % self._next
 
     def start(self, argv, sandbox=None, name=None, **options):
-        """Starts a confined program; returns its name. `argv`: a script, or a list."""
+        """Starts a confined program. Returns its name. `argv`: a script, or a list."""
         return self.started(argv, sandbox, name, **options)["processId"]
 
     def started(self, argv, sandbox=None, name=None, **options):
@@ -212,26 +214,26 @@ class Site:
         return Ended(exited["exitCode"], exited.get("signal"), text, exited, started)
 
     def works(self, argv, sandbox=None, **options):
-        """Runs it and expects exit 0; returns what it printed."""
+        """Runs a program and expects exit code 0. Returns its output."""
         ended = self.run(argv, sandbox, **options)
         shown = "%s: %s" % (argv, ended.text[-600:])
         equal((ended.code, ended.signal), (0, None), "end of %s" % shown)
         return ended.text
 
     def fails(self, argv, sandbox=None, **options):
-        """Runs it and expects another exit than 0; returns what it printed."""
+        """Runs a program and expects another exit code than 0. Returns its output."""
         ended = self.run(argv, sandbox, **options)
         check(ended.code != 0, "it worked: %s: %s" % (argv, ended.text[-600:]))
         return ended.text
 
     def litter(self, path=None):
-        """What a sandbox put into a directory and did not take away."""
+        """Returns what a sandbox created in a directory and did not remove."""
         path = path or self.workspace
         return [name for name in PLACEHOLDERS if os.path.lexists(os.path.join(path, name))]
 
 
 def sandbox_test(function=None, *, alone=False, needs=()):
-    """A test that gets a Site. Where a program that it needs is missing, it is skipped."""
+    """Marks a test that gets a Site. It is skipped where a program that it needs is missing."""
     if function is None:
         return lambda real: sandbox_test(real, alone=alone, needs=needs)
     missing = [name for name in needs if not shutil.which(name, path=PATH + ":/usr/sbin:/sbin")]
@@ -247,11 +249,11 @@ def sandbox_test(function=None, *, alone=False, needs=()):
     return test(in_site, alone=alone)
 
 
-# Others, outside of the sandbox
+# Programs outside of the sandbox
 
 
 class Listener:
-    """Somebody of this machine who answers "hello", and counts who came."""
+    """A server on this machine that answers "hello" and counts its connections."""
 
     def __init__(self, family, address, kind=socket.SOCK_STREAM):
         self.socket = socket.socket(family, kind)
@@ -285,7 +287,7 @@ class Listener:
 
 @contextlib.contextmanager
 def listening(path=None, *, abstract=None, kind=socket.SOCK_STREAM):
-    """A listener on a port of the loopback, on a socket file, or under an abstract name."""
+    """Yields a listener on a port of the loopback, on a socket file, or under an abstract name."""
     if abstract is not None:
         listener = Listener(socket.AF_UNIX, "\0" + abstract, kind)
     elif path is not None:
@@ -300,7 +302,7 @@ def listening(path=None, *, abstract=None, kind=socket.SOCK_STREAM):
 
 @contextlib.contextmanager
 def bystander(*argv):
-    """A process of the machine that no sandbox should reach; fails if it was ended or stopped."""
+    """Yields a process that no sandbox should reach. Fails if it was ended or stopped."""
     process = subprocess.Popen(
         list(argv) or ["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
@@ -318,7 +320,7 @@ def bystander(*argv):
 
 
 def connect_to(port, address="127.0.0.1"):
-    """A Python program that prints what is said at a port."""
+    """Returns a Python program that connects to a port and prints the answer."""
     return "import socket\ns = socket.create_connection((%r, %d), 60)\nprint(s.recv(9).decode())" % (
         address,
         port,

@@ -1,5 +1,5 @@
-// What a struct looks like on the wire, as its fields() tell: the third visitor beside FieldReader
-// and FieldWriter. Only for comparing with schema/types.json.
+// The wire format of a struct, taken from its fields(): the third visitor beside FieldReader and
+// FieldWriter. Used only to compare with schema/types.json.
 #pragma once
 
 #include "json/types.h"
@@ -18,7 +18,7 @@ struct Member;
 struct Shape {
     std::string name = {};
     std::vector<std::string> choices = {}; // of an enum
-    std::vector<Shape> element = {};       // of an array or a map: one
+    std::vector<Shape> element = {};       // of an array or a map: exactly one
     bool has_value_or_none = false;        // std::optional
 };
 
@@ -30,7 +30,7 @@ struct Member {
     json::Bounds bounds = {};
 };
 
-// Names of structs are given by whoever compares: C++ cannot tell them.
+// The user specializes this for each struct: C++ cannot name a type.
 template <class Struct>
 struct StructName;
 

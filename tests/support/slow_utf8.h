@@ -1,4 +1,5 @@
-// Another way to tell where UTF-8 may be cut: by looking up every beginning of every character.
+// A second, slow way to find where UTF-8 may be cut: it looks up every beginning of every
+// character.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ inline bool is_surrogate(std::uint32_t code_point) {
 class SlowUtf8 {
 public:
     SlowUtf8() {
-        constexpr std::uint32_t step = 64; // the last byte makes no difference to a beginning
+        constexpr std::uint32_t step = 64; // the last byte is never part of a beginning
         for (std::uint32_t at = 0x80; at <= 0x10ffff; at += step) {
             if (is_surrogate(at)) continue;
             const std::string character = encoded(at);
@@ -42,7 +43,7 @@ public:
         return 0;
     }
 
-    // Is there a whole character around this place, neither ending nor beginning there?
+    // Returns true if a whole character lies across this place and neither begins nor ends there.
     bool is_inside_character(std::string_view bytes, std::size_t place) const {
         const std::size_t before = unfinished_tail(bytes.substr(0, place));
         if (before == 0) return false;

@@ -1,4 +1,4 @@
-// A directory of the test's own, gone with everything in it at the end.
+// A temporary directory of one test. The destructor removes it with everything in it.
 #pragma once
 
 #include "support/testing.h"
@@ -29,7 +29,7 @@ public:
 
     std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-    // Makes directories that are missing, for this user only. Returns the path.
+    // Creates the missing directories with access for this user only. Returns the path.
     std::string make(std::string_view name) const {
         std::string made = path(name);
         if (std::filesystem::create_directories(made))
@@ -37,7 +37,7 @@ public:
         return made;
     }
 
-    // Writes a file of this user only, below directories that are made if need be.
+    // Writes a file with access for this user only, and creates its missing directories.
     std::string write(std::string_view name, std::string_view text) const {
         std::string written = path(name);
         make(std::filesystem::path(name).parent_path().string());

@@ -1,6 +1,6 @@
-// Prints how scripts are taken apart, for scripts/check/words.py. Scripts come on stdin, each
-// ended by NUL. One line each: "!" for an obstacle, or the commands with " ; " between them; a word
-// is "x" and its bytes in hexadecimal.
+// Splits scripts into commands and words, for scripts/check/words.py. Reads scripts from stdin,
+// each ended by NUL, and prints one line for each: "!" if the script is not understood, or else its
+// commands with " ; " between them. A word is "x" and its bytes in hexadecimal.
 #include "core/judgement/shell_words.h"
 
 #include <cstdio>

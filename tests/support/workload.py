@@ -1,4 +1,4 @@
-"""Short programs of many kinds, many at a time on one server, every byte and event accounted for.
+"""Short programs of many kinds, many in parallel on one server; every byte and event is checked.
 
 Each kind is a generator: it sends requests through its job and yields conditions; the crew resumes
 it when the last one holds.
@@ -28,14 +28,14 @@ from support.client import (
 
 PATTERN = b"".join(
     b"%07d-" % number for number in range(1 << 15)
-)  # no newline, so a terminal changes nothing
+)  # without a newline, so that a terminal changes nothing
 DAEMON = "(setsid sleep 300 >/dev/null 2>&1 &) ; "
-ALLOWED_GROWTH = 1 << 20  # of memory, over a whole run: noise of the allocator
+ALLOWED_GROWTH = 1 << 20  # of memory over a whole run: noise of the allocator
 HOLDER = "(setsid sleep 300 &) ; "
 
 
 class Job:
-    """One program and what was asked about it."""
+    """One program and the requests about it."""
 
     def __init__(self, crew, name):
         self.server, self.name, self.chance, self.pattern_path = (
@@ -75,7 +75,7 @@ class Job:
         return self.process()
 
     def called_off(self):
-        """A terminate overtook the start, which then failed."""
+        """Returns True if a terminate overtook the start, which then failed."""
         if not self.is_answered(self.first) or "error" not in self.reply(self.first):
             return False
         equal(self.reply(self.first)["error"]["data"]["kind"], "cancelled", "kind of error")
@@ -99,7 +99,7 @@ class Job:
     def answer(self, message_id):
         return lambda: self.is_answered(message_id)
 
-    # What came of it
+    # Results
 
     def reply(self, message_id):
         return self.server.replies["%d" % message_id]
@@ -256,7 +256,7 @@ def is_polled(job):
     while True:
         polling = job.ask("process/read", afterSeq=after, waitMs=60000)
         yield job.answer(polling)
-        if "error" in job.reply(polling):  # the table is full: who has ended is soon forgotten
+        if "error" in job.reply(polling):  # the table is full: an ended process is soon forgotten
             equal(job.reply(polling)["error"]["data"]["kind"], "prunedProcess", "kind of error")
             check(job.closed(), "it was pruned before it closed")
             check(b"onetwo".startswith(seen), "what the polls saw: %r" % seen)
@@ -299,7 +299,7 @@ def runs_out_of_time(job):
     yield job.closed
     job.expect([137], b"")
     equal(job.process().exited.get("timedOut"), True, "timedOut")
-    ending = job.ask("process/terminate")  # its answer says that the whole tree is gone
+    ending = job.ask("process/terminate")  # its answer confirms that the whole tree has ended
     yield job.answer(ending)
     equal(job.result(ending), {"running": False}, "result of terminate")
 
@@ -323,7 +323,7 @@ KINDS = {
 
 
 class Crew:
-    """Runs jobs on a server, so many at a time."""
+    """Runs jobs on a server, up to a number in parallel."""
 
     def __init__(self, server, events, pattern_path, seed):
         self.server, self.events, self.pattern_path = server, events, pattern_path
@@ -336,7 +336,7 @@ class Crew:
 
     @staticmethod
     def listener(events):
-        """For Server(listener=…): names what each message is about."""
+        """For Server(listener=…): notes the process that each message is about."""
 
         def listen(message):
             params = message.get("params")
@@ -364,7 +364,7 @@ class Crew:
             yield job.answer(message_id)
 
     def turn(self):
-        """Waits for an event and resumes whom it concerns."""
+        """Waits for an event and resumes the jobs that it concerns."""
         try:
             name, message_id = self.events.get(timeout=PATIENCE)
         except queue.Empty:
@@ -424,7 +424,7 @@ class Crew:
 
 
 class Health:
-    """Samples of the server at rest, and whether they grow."""
+    """Samples of the server at rest, and a check that they do not grow."""
 
     def __init__(self, server):
         self.server, self.samples = server, []
@@ -444,7 +444,9 @@ class Health:
         return self.samples[-1]
 
     def growth(self, index):
-        """The fitted growth of a column over the samples, the first fifth left out as warm-up."""
+        """Returns the fitted growth of a column over the samples, without the first fifth, which is
+        the warm-up.
+        """
         rows = self.samples[len(self.samples) // 5 :]
         if len(rows) < 3:
             return 0.0
@@ -473,7 +475,9 @@ class Health:
 
 
 def rest(crew, health):
-    """Lets all end, makes the table forget large outputs, and samples; returns that as text."""
+    """Lets all jobs end, makes the table forget large outputs, and samples. Returns the sample as
+    text.
+    """
     crew.drain()
     for _ in range(64):
         crew.launch(ends_at_once)
@@ -490,7 +494,7 @@ def rest(crew, health):
 
 
 def final_checks(server, health):
-    """Each promise about the whole run: its name and why it was broken, if it was."""
+    """Yields the name of each promise about the whole run, and why it was broken, or None."""
     yield "descriptors, memory and zombies do not grow", "; ".join(
         health.problems(ALLOWED_GROWTH)
     ) or None
@@ -510,7 +514,7 @@ def final_checks(server, health):
 
 
 def drive(command, seed, work):
-    """Starts a server, does the work (crew, health) on it, and reports; returns the exit status."""
+    """Starts a server, does the work (crew, health) on it, and reports. Returns the exit status."""
     if os.path.exists(command[0]):
         command[0] = os.path.abspath(command[0])
     directory, mark, events = (
@@ -539,7 +543,7 @@ def drive(command, seed, work):
 
 
 def parse(parser):
-    """Options before --, the server's command after it."""
+    """Parses options before --, and the server's command after it."""
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options, command = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     if not command:

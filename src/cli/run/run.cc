@@ -1,4 +1,4 @@
-// execward run: one command, confined, and gone with it.
+// execward run: runs one command in a sandbox, and ends everything that the command started.
 #include "cli/run/run.h"
 
 #include "cli/run/run_report.h"
@@ -114,8 +114,8 @@ Result<std::string> path_of(std::string_view what, const std::string& path) {
     return std::move(*real);
 }
 
-// Links stay, for the policy to judge: who works in the sandbox may have made them. Only what goes
-// back behind one has no telling.
+// Keeps symbolic links in the path, so that the policy can judge them: a program in the sandbox may
+// have made them. Fails if the path goes back ("..") behind a link.
 Result<std::string> unresolved(std::string_view what, const std::string& path) {
     const std::string real = TRY(path_of(what, path));
     std::error_code error;
@@ -128,7 +128,7 @@ Result<std::string> unresolved(std::string_view what, const std::string& path) {
     return absolute;
 }
 
-// Without a change of what it means: it may not exist, or be a pattern.
+// Keeps the meaning of the path: it may not exist, or may be a pattern.
 Result<std::string> denied_at(const std::string& path) {
     if (std::optional<std::string> real = os::real_path(path)) return std::move(*real);
     std::error_code error;
@@ -137,8 +137,8 @@ Result<std::string> denied_at(const std::string& path) {
     return absolute.lexically_normal().string();
 }
 
-// Of the settings counts only what makes it stricter: what is denied, and which files are
-// execward's own.
+// `execward run` takes only those settings that make it stricter: the denied paths, and the files
+// of execward itself.
 struct Strictness {
     std::vector<std::string> deny_read;
     std::vector<std::string> hidden;
@@ -148,7 +148,8 @@ bool is_out_of_reach(const std::string& directory) {
     return ::access(directory.c_str(), X_OK) != 0 && errno == EACCES;
 }
 
-// In one of our sandboxes, whose filter allows no other in it and which hides our settings.
+// Returns true in a sandbox of execward. Its filter does not allow another sandbox inside, and it
+// hides our settings.
 bool is_in_sandbox() {
     return ::access(std::string(sandbox::init_path).c_str(), F_OK) == 0;
 }
@@ -169,7 +170,7 @@ Result<Strictness> configured(config::Paths paths) {
             .config;
     std::string database = variable("EXECWARD_DATABASE");
     if (database.empty()) database = config.database;
-    std::error_code error; // then it stays relative, and is nowhere
+    std::error_code error; // then the path stays relative and is not found
     if (!database.empty()) database = std::filesystem::absolute(database, error).string();
     return Strictness{config.confinement.deny_read, server::hidden_places(paths, database)};
 }
@@ -197,7 +198,8 @@ sandbox::Machine this_machine(const std::string& state_directory) {
     return machine;
 }
 
-// No policy says who may have made a link that leads to the workspace itself.
+// Reports that --directory leads through a link which a program may have made. The policy does not
+// judge links that lead to the workspace itself.
 void tell_if_elsewhere(const std::string& given, const std::string& directory) {
     std::error_code error;
     const std::vector<sandbox::Link> links =
@@ -237,14 +239,14 @@ Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
     launch.machine = this_machine(state_directory);
     launch.request.argv = arguments.operands();
     launch.request.environment = server::own_environment();
-    // What has no name is no variable, and no command is given it.
+    // An entry without a name is not a variable; no command gets it.
     std::erase_if(launch.request.environment,
                   [](const auto& entry) { return entry.first.empty(); });
     launch.request.directory = directory;
     return order;
 }
 
-// Returns only if it cannot be executed.
+// Returns only if the command cannot be executed.
 int run_unconfined(const Arguments& arguments) {
     const std::string directory = directory_of(arguments);
     if (::chdir(directory.c_str()) != 0) {

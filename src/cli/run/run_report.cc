@@ -11,12 +11,12 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::size_t most_lines = 16; // of denials; how many more there were is told
+constexpr std::size_t most_lines = 16; // for denials; one more line counts the rest
 
-// Not fmt::print(), which throws when the disk is full or nobody reads.
+// Does not use fmt::print(), which throws when the disk is full or the reader has gone.
 void say(std::string_view line) {
     const std::string text = fmt::format("execward: {}\n", line);
-    (void)std::fwrite(text.data(), 1, text.size(), stderr); // there is nobody else to tell
+    (void)std::fwrite(text.data(), 1, text.size(), stderr); // a failure cannot be reported anywhere
 }
 
 std::string way_out(const sandbox::Denial& denial) {
@@ -27,8 +27,8 @@ std::string way_out(const sandbox::Denial& denial) {
                        core::shell_quoted({directory.empty() ? "/" : directory}));
 }
 
-// A path is the program's choice, and may read like a sentence of ours: quoted, it is seen where it
-// ends. Addresses are written by us.
+// The program chooses the path, which may read like a sentence of ours: quotes show where it ends.
+// Addresses are written by us.
 std::string target_of(const sandbox::Denial& denial) {
     if (denial.kind == sandbox::DenialKind::network) return denial.target;
     return core::shell_quoted({denial.target});

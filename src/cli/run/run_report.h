@@ -1,4 +1,4 @@
-// What `execward run` says for itself: on stderr, each line beginning with "execward: ".
+// The messages of `execward run` itself: lines on stderr that begin with "execward: ".
 #pragma once
 
 #include "base/error.h"
@@ -10,13 +10,13 @@
 
 namespace ew::cli {
 
-// The error, and the way out on another line.
+// Prints the error, and its hint on a second line.
 void report_error(const Error& error);
 
-// What the sandbox of this command does not keep, and what its plan left out.
+// Prints the guarantees that the sandbox of this command does not keep, and the notes of its plan.
 void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes);
 
-// What was refused, a line for each, with the option that would have allowed it.
+// Prints a line for each denial, with the option that would have allowed it.
 void report_denials(const sandbox::DenialLog& denials);
 
 } // namespace ew::cli

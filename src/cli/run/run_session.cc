@@ -28,19 +28,19 @@ namespace ew::cli {
 
 namespace {
 
-// From a signal that asks it to end until the command is killed.
+// How long a command may run on after a signal that asks it to end; then it is killed.
 constexpr Millis grace{2000};
-// After the command's end its output is read until nobody holds the other side any more, or until
-// nothing has moved for so long: only what has left the sandbox can still hold it.
+// After the command has ended, its output is read until no process holds the other end, or until
+// nothing has arrived for this long. Only a process that has left the sandbox can still hold it.
 constexpr Millis patience{2000};
-constexpr Millis patience_when_ended{200}; // if we were asked to end
-constexpr Millis background_pause{100};    // until we look again who may read the terminal
+constexpr Millis patience_when_ended{200}; // if a signal asked us to end
+constexpr Millis background_pause{100};    // between two checks of who may read the terminal
 
 int status_of(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-// Of a command that has not run.
+// Returns the exit status for a command that has not run.
 int status_of_failure(const Error& failure) {
     if (failure.path == "cwd") return status_not_confined; // see os::describe()
     if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
@@ -87,26 +87,26 @@ private:
     void release_placeholders();
     int conclude();
 
-    // The order matters: what is declared first goes last, the terminal's settings among them.
+    // Destroyed in reverse order: the terminal's settings are restored before stdio.
     StdioGuard stdio_;
-    std::unique_ptr<CallerTerminal> terminal_; // absent: stdin is none
+    std::unique_ptr<CallerTerminal> terminal_; // nullptr if stdin is not a terminal
     RunSignals signals_;
     CallerStreams streams_;
     std::optional<sandbox::ConfinedRun> run_;
-    std::string journal_; // of placeholders
-    UniqueFd master_;     // of the command's terminal; absent: it has pipes
+    std::string journal_; // names the journal of placeholders
+    UniqueFd master_;     // of the command's terminal; empty if the command has pipes
     Flow input_;
     Flow output_;
     Flow errors_;
 
     bool is_quiet_;
-    bool has_terminal_ = false; // the command gets one
+    bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
-    std::optional<Error> failure_;      // the command has not run
-    std::optional<int> sandbox_status_; // of the process that we have started
-    int ended_by_ = 0;                  // the signal that has asked us to end
+    std::optional<Error> failure_;      // why the command has not run
+    std::optional<int> sandbox_status_; // of the process that we started
+    int ended_by_ = 0;                  // the signal that asked us to end
     std::optional<TimePoint> kill_at_;
-    std::optional<TimePoint> give_up_at_; // after the command's end: see `patience`
+    std::optional<TimePoint> give_up_at_; // after the command has ended: see `patience`
     std::optional<TimePoint> input_paused_until_;
 };
 
@@ -125,10 +125,10 @@ Result<void> Session::begin(sandbox::LaunchOrder order) {
     TRY(take_stdio(order.request));
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
     if (!has_terminal_) return {};
-    // The command's terminal works like the caller's: the same keys erase and interrupt.
+    // The command's terminal gets the settings of the caller's: the same keys erase and interrupt.
     master_ = UniqueFd(::fcntl(run_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
     if (!master_) return os::system_error("dup", errno);
-    if (terminal_->settings()) // else, and if it does not take them, it has the usual ones
+    if (terminal_->settings()) // otherwise, or if it refuses them, it keeps its own
         (void)::tcsetattr(master_.get(), TCSANOW, &*terminal_->settings());
     pass_size();
     return {};
@@ -151,7 +151,7 @@ void Session::loop() {
         Polled polled = this->polled(now);
         const int count = ::poll(polled.data(), polled.size(), wait_millis(now));
         now = clock_now();
-        if (count < 0) continue; // EINTR: we were stopped
+        if (count < 0) continue; // EINTR: a signal stopped us
         handle(polled, now);
     }
 }
@@ -161,7 +161,7 @@ bool Session::is_over(TimePoint now) const {
     return (!output_.is_open() && !errors_.is_open()) || is_due(end_of_patience(), now);
 }
 
-// Who does not read what the command has written makes us wait, unless we were asked to end.
+// Returns nullopt while the reader holds us up: we wait for it, unless a signal asked us to end.
 std::optional<TimePoint> Session::end_of_patience() const {
     const bool is_held_up = output_.is_held_up() || errors_.is_held_up();
     return is_held_up && ended_by_ == 0 ? std::nullopt : give_up_at_;
@@ -205,7 +205,7 @@ void Session::handle(Polled& polled, TimePoint now) {
     }
     if (is_due(input_paused_until_, now)) {
         input_paused_until_.reset();
-        come_forward(); // a shell that puts us in front need not tell us
+        come_forward(); // a shell that puts us into the foreground need not send SIGCONT
     }
     if (polled[input].revents != 0 && !may_read_input(now)) polled[input].revents = 0;
     relay(polled, now);
@@ -221,13 +221,13 @@ void Session::on_signals(TimePoint now) {
     }
 }
 
-// A hang-up never counts as being asked again, nor what comes after it: closing a terminal is told
-// by the kernel, by a shell, as the end of its input, and as SIGTERM by a manager of sessions.
+// A hang-up, and any signal after it, never counts as a second request: when a terminal closes, the
+// kernel and the shell send SIGHUP, the input ends, and a session manager sends SIGTERM.
 void Session::on_ending(int signal, TimePoint now) {
     if (signal == SIGHUP && ended_by_ != 0) return;
     const bool is_first = ended_by_ == 0 || ended_by_ == SIGHUP;
     ended_by_ = signal;
-    if (sandbox_status_) { // only its output is on its way still
+    if (sandbox_status_) { // the command has ended; only its output still arrives
         give_up_at_ = is_first ? now + patience_when_ended : now;
         return;
     }
@@ -235,16 +235,16 @@ void Session::on_ending(int signal, TimePoint now) {
         kill_sandbox();
         return;
     }
-    signal_command(signal); // if it does not run yet, as soon as it does
+    signal_command(signal); // if the command does not run yet, it gets the signal when it does
     if (!kill_at_) kill_at_ = now + grace;
 }
 
 void Session::reap() {
-    on_outcome(); // else a leader that has ended already would not be known
+    on_outcome(); // otherwise a leader that has already ended would be unknown
     end_group();
     int wait_status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-        if (pid != run_->spawned().pid) continue; // an errand's
+        if (pid != run_->spawned().pid) continue; // an errand
         sandbox_status_ = status_of(wait_status);
         kill_at_.reset();
         give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
@@ -253,18 +253,18 @@ void Session::reap() {
     }
 }
 
-// On a machine without namespaces the command is the process that we have started, and what it
-// leaves in its group has to be ended. Until it is reaped, the group's number cannot be another's.
+// Without namespaces the command is the process that we started, and the rest of its group has to
+// be ended. The group's number cannot be reused before the command is reaped.
 void Session::end_group() {
     const pid_t command = run_->spawned().pid;
     siginfo_t info = {};
     if (sandbox_status_ || run_->leader() != command) return;
     if (::waitid(P_PID, static_cast<id_t>(command), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    if (info.si_pid == command) (void)::kill(-command, SIGKILL); // nobody may be left in it
+    if (info.si_pid == command) (void)::kill(-command, SIGKILL); // the group may be empty
 }
 
-// As the terminal's driver would do it for the command, which is in a session of its own.
+// Stops the command and us, as the terminal's driver would if the command were in our session.
 void Session::suspend() {
     if (terminal_) terminal_->restore();
     if (runs_) signal_command(SIGSTOP);
@@ -273,33 +273,33 @@ void Session::suspend() {
     come_forward();
 }
 
-// Whenever we may have been put in front: somebody may have changed the terminal, and its size.
-// From the background it is looked again, as the first keys are to find it raw.
+// The shell may have put us into the foreground, and the terminal and its size may have changed. In
+// the background we check again soon, since the terminal must be raw before the first key.
 void Session::come_forward() {
     if (!has_terminal_ || !runs_) return;
     if (!terminal_->is_ours())
         input_paused_until_ = clock_now() + background_pause;
     else if (!terminal_->make_raw())
-        return; // it is gone: its end is read next
+        return; // the terminal is gone: the next read returns its end
     pass_size();
 }
 
-// The kernel tells the command, by SIGWINCH.
+// The kernel sends SIGWINCH to the command.
 void Session::pass_size() {
     if (!has_terminal_ || !master_) return;
     const winsize size = terminal_->size();
-    (void)::ioctl(master_.get(), TIOCSWINSZ, &size); // it may have ended
+    (void)::ioctl(master_.get(), TIOCSWINSZ, &size); // the command may have ended
 }
 
 void Session::on_outcome() {
-    if (runs_ || failure_) return; // the end of the process has brought us here before
+    if (runs_ || failure_) return; // the end of the process was handled here before
     const std::optional<sandbox::Launch::Outcome> outcome = run_->outcome();
     if (!outcome && !sandbox_status_) return;
     failure_ = outcome ? outcome->failure
                        : Error{ErrorKind::sandbox_unavailable,
                                "the command was not run: its sandbox ended"};
     if (failure_) {
-        kill_sandbox(); // which ends by itself, if nothing holds it up
+        kill_sandbox(); // the sandbox ends by itself, unless something blocks it
         return;
     }
     runs_ = true;
@@ -324,21 +324,21 @@ void Session::open_flows() {
     streams_ = {};
 }
 
-// With a terminal the bytes are the command's only while we are in the foreground.
+// With a terminal, the command gets the input only while we are in the foreground.
 bool Session::may_read_input(TimePoint now) {
     if (!terminal_) return true;
     if (!terminal_->is_ours()) {
         input_paused_until_ = now + background_pause;
         return false;
     }
-    if (has_terminal_) (void)terminal_->make_raw(); // it is gone: its end is read next
+    if (has_terminal_) (void)terminal_->make_raw(); // on a failure the next read returns the end
     return true;
 }
 
 void Session::relay(const Polled& polled, TimePoint now) {
     const bool was_reading = input_.is_reading();
-    (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // nobody waits for it
-    // A terminal in raw mode has no end but that it is gone.
+    (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // result not needed
+    // In raw mode, the input of a terminal ends only when the terminal is gone.
     if (has_terminal_ && was_reading && !input_.is_reading() && !sandbox_status_)
         on_ending(SIGHUP, now);
     const bool has_moved =
@@ -350,28 +350,28 @@ void Session::relay(const Polled& polled, TimePoint now) {
         give_up_at_ = now + (ended_by_ != 0 ? patience_when_ended : patience);
 }
 
-// To the command's process group and, in a terminal, to the one in its foreground.
+// Signals the command's process group and, in a terminal, its foreground group.
 void Session::signal_command(int signal) const {
     const pid_t leader = run_->leader();
     if (sandbox_status_ || leader <= 0) return;
-    (void)::kill(-leader, signal); // it may just have ended
+    (void)::kill(-leader, signal); // the group may just have ended
     if (master_) signal_foreground(master_.get(), leader, signal);
 }
 
-// The first process of the sandbox dies with the one that we started, and everything with it; but
-// not in its first moments, when it is in the group of that one still. On a machine without
-// namespaces there is the process group alone.
+// The first process of the sandbox, and everything in it, dies with the process that we started. In
+// its first moments it does not, but is still in the group of that process, so the group is killed
+// too. On a machine without namespaces only the process group exists.
 void Session::kill_sandbox() {
     if (sandbox_status_) return;
     signal_command(SIGKILL);
-    const pid_t started = run_->spawned().pid; // not reaped yet, so it is this process
-    (void)::kill(-started, SIGKILL);           // there may be no such group yet
+    const pid_t started = run_->spawned().pid; // not reaped yet, so the pid is still this process
+    (void)::kill(-started, SIGKILL);           // the group may not exist yet
     (void)::kill(started, SIGKILL);
 }
 
 void Session::release_placeholders() {
     sandbox::release_all(run_->end_with_placeholders(clock_now()), journal_);
-    // Who was killed while making them may not have told us of all.
+    // A process that was killed while it made placeholders may not have reported all of them.
     if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
 }
 

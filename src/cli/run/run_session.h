@@ -1,4 +1,4 @@
-// One confined command at the caller's stdin, stdout and stderr, from its start to its end.
+// Runs one confined command with the caller's stdin, stdout and stderr, from its start to its end.
 #pragma once
 
 #include "sandbox/launch/launch.h"
@@ -7,14 +7,15 @@
 
 namespace ew::cli {
 
-// Exit statuses of our own, as in env(1) and timeout(1): the command's may be equal.
+// Exit statuses of execward itself, as in env(1) and timeout(1). A command may return the same
+// ones.
 constexpr int status_not_confined = 125; // usage, or the command could not be confined
 constexpr int status_not_executable = 126;
 constexpr int status_not_found = 127;
 
 struct RunOrder {
-    sandbox::LaunchOrder launch; // stdin, stdout and stderr are decided here
-    bool is_quiet = false;       // no word about what was refused or is missing
+    sandbox::LaunchOrder launch; // run_session() sets stdin, stdout and stderr
+    bool is_quiet = false;       // denials and missing guarantees are not reported
 };
 
 // Waits for the command. Returns the exit status: the command's, 128+N if signal N ended it, or one

@@ -21,7 +21,8 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// The namespace that its number counts in, as pid_namespaces(7) tells it; 0: it has ended.
+// Returns the inode of the pid namespace of the process (pid_namespaces(7)), or 0 if the process
+// has ended.
 ino_t pid_namespace(const std::string& process) {
     struct stat info = {};
     return ::stat(("/proc/" + process + "/ns/pid").c_str(), &info) == 0 ? info.st_ino : 0;
@@ -30,7 +31,7 @@ ino_t pid_namespace(const std::string& process) {
 } // namespace
 
 RunSignals::RunSignals() {
-    // Where it is ignored, the kernel reaps children before we learn how they ended.
+    // If SIGCHLD is ignored, the kernel reaps children before we learn how they ended.
     CHECK(::signal(SIGCHLD, SIG_DFL) != SIG_ERR);
     sigset_t taken;
     sigemptyset(&taken);
@@ -49,7 +50,7 @@ std::vector<int> RunSignals::take() {
     signalfd_siginfo info = {};
     while (::read(fd_.get(), &info, sizeof info) == sizeof info)
         signals.push_back(static_cast<int>(info.ssi_signo));
-    // What has ended must not be signalled any more.
+    // SIGCHLD comes first: a process that has ended must not be signalled any more.
     std::stable_partition(signals.begin(), signals.end(),
                           [](int signal) { return signal == SIGCHLD; });
     return signals;
@@ -64,7 +65,7 @@ void RunSignals::stop_here() {
     sigemptyset(&only);
     sigaddset(&only, SIGTSTP);
     CHECK(::raise(SIGTSTP) == 0);
-    CHECK(::sigprocmask(SIG_UNBLOCK, &only, nullptr) == 0); // here it takes effect
+    CHECK(::sigprocmask(SIG_UNBLOCK, &only, nullptr) == 0); // the signal is delivered here
     CHECK(::sigprocmask(SIG_BLOCK, &only, nullptr) == 0);
 }
 

@@ -1,4 +1,4 @@
-// The signals that `execward run` takes on behalf of its command, as a descriptor.
+// The signals that `execward run` handles on behalf of its command, as a descriptor.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -9,31 +9,32 @@
 
 namespace ew::cli {
 
-// While it lives, they are taken: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGTSTP, unless they were
-// ignored before, as SIGHUP is by nohup(1), and SIGCHLD, SIGWINCH and SIGCONT. SIGPIPE is held
-// back: what is written to nobody is an error of write(2).
+// While this object lives, it takes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGTSTP, unless they were
+// ignored before (as nohup(1) ignores SIGHUP), and SIGCHLD, SIGWINCH and SIGCONT. SIGPIPE is
+// blocked: write(2) to a pipe without a reader fails with EPIPE.
 class RunSignals {
 public:
     RunSignals();
 
     int get() const { return fd_.get(); }
 
-    // Without waiting, SIGCHLD first.
+    // Returns the pending signals without waiting, SIGCHLD first.
     std::vector<int> take();
 
     static bool is_ending(int signal);
 
-    // Stops this process as SIGTSTP does one that does not take it; returns when it goes on.
+    // Stops this process as SIGTSTP stops a process that does not handle it. Returns when the
+    // process continues.
     static void stop_here();
 
 private:
     UniqueFd fd_;
 };
 
-// To the process group in the foreground of a terminal, whose other end is `master`, if it is not
-// the leader's own. A terminal goes on to name the number of a group that has ended, which may be
-// anybody's by then: only what is in the same sandbox as the leader, one that has processes of its
-// own, is signalled.
+// Signals the foreground process group of the terminal whose other end is `master`, unless it is
+// the leader's own. A terminal keeps the number of a group that has ended, and the number may have
+// been reused: only a group in the leader's sandbox is signalled, and only if the sandbox has a pid
+// namespace.
 void signal_foreground(int master, pid_t leader, int signal);
 
 } // namespace ew::cli

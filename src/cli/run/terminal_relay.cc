@@ -33,7 +33,7 @@ pollfd Flow::source() const {
     return {is_held_up() ? -1 : fd_of(source_), POLLIN, 0};
 }
 
-// Without an event to wait for, poll(2) still tells that nobody reads it any more.
+// Even without an event to wait for, poll(2) reports that the target has no reader any more.
 pollfd Flow::target() const {
     return {fd_of(target_), static_cast<short>(is_held_up() ? POLLOUT : 0), 0};
 }
@@ -110,7 +110,7 @@ CallerTerminal::~CallerTerminal() {
 
 bool CallerTerminal::is_ours() const {
     const pid_t foreground = ::tcgetpgrp(fd_.get());
-    // An error: it is no session's, or another's, and nobody stops us for it.
+    // On an error the terminal belongs to no session or to another one, and nothing stops us.
     return foreground < 0 || foreground == ::getpgrp();
 }
 
@@ -130,7 +130,7 @@ Result<void> CallerTerminal::make_raw() {
 
 void CallerTerminal::restore() {
     if (!raw_ || !is_ours()) return;
-    (void)::tcsetattr(fd_.get(), TCSADRAIN, &*settings_); // it may be gone
+    (void)::tcsetattr(fd_.get(), TCSADRAIN, &*settings_); // the terminal may be gone
     raw_.reset();
 }
 
@@ -142,7 +142,7 @@ winsize CallerTerminal::size() const {
 
 StdioGuard::~StdioGuard() {
     for (const Shared& shared : shared_)
-        if (shared.fd) (void)::fcntl(shared.fd.get(), F_SETFL, shared.flags); // it was so before
+        if (shared.fd) (void)::fcntl(shared.fd.get(), F_SETFL, shared.flags); // as before
 }
 
 Result<CallerStreams> StdioGuard::open() {
@@ -165,7 +165,8 @@ Result<CallerStreams> StdioGuard::open() {
     return streams;
 }
 
-// Only where opening it has changed what others see: see StdioEnd.
+// Remembers the flags only if opening the descriptor changed them for other processes: see
+// StdioEnd.
 void StdioGuard::remember(int fd, int flags) {
     if (flags < 0 || ::fcntl(fd, F_GETFL) == flags) return;
     shared_[fd] = {UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)), flags};
@@ -173,7 +174,7 @@ void StdioGuard::remember(int fd, int flags) {
 
 void StdioGuard::give_back(std::size_t count) {
     if (!file_ || count == 0) return;
-    (void)::lseek(file_.get(), -static_cast<off_t>(count), SEEK_CUR); // it was read from there
+    (void)::lseek(file_.get(), -static_cast<off_t>(count), SEEK_CUR); // stdin was read from there
 }
 
 bool is_one_terminal(int input, int output, int errors) {

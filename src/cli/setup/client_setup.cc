@@ -69,7 +69,7 @@ constexpr std::array<Action, 1> actions = {};
 
 constexpr std::string_view command_mark = "COMMAND";
 
-// What the pages of docs/integrations begin with.
+// The beginnings of the pages in docs/integrations.
 constexpr std::string_view vscode_snippet =
     R"(// npm install vscode-jsonrpc; a file .mjs
 import { spawn } from "node:child_process";
@@ -122,8 +122,8 @@ end))";
 
 struct Client {
     std::string_view name;
-    std::string_view snippet;   // empty: it is codex
-    std::string_view separator; // of the words of the command
+    std::string_view snippet;   // empty for codex
+    std::string_view separator; // between the words of the command
     std::string_view comment;
     std::string_view page;
 };
@@ -139,7 +139,7 @@ constexpr std::string_view usual_id = "execward";
 
 using Words = std::vector<std::string>;
 
-// Can it stand in a file, and after a program's own options?
+// Returns true if the text can stand in a file, and after a program's own options.
 bool is_name(std::string_view text) {
     const auto is_control = [](char byte) {
         return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
@@ -148,7 +148,7 @@ bool is_name(std::string_view text) {
            std::none_of(text.begin(), text.end(), is_control);
 }
 
-// What leads to a server elsewhere.
+// A program that leads to a server on another machine or in a container.
 struct Way {
     std::string_view option;
     std::string_view before; // words before the place
@@ -161,7 +161,7 @@ constexpr std::array<Way, 3> ways = {{
     {"kubectl", "kubectl exec -i", "--"},
 }};
 
-// What is wrong with the options, or nothing.
+// Returns the mistake in the options, or an empty text.
 std::string mistake_of(const Arguments& arguments) {
     int places = 0;
     for (const Way& way : ways) {
@@ -184,7 +184,7 @@ std::string mistake_of(const Arguments& arguments) {
     return {};
 }
 
-// The command line of the server.
+// Returns the command line of the server.
 Result<Words> command_of(const Arguments& arguments) {
     for (const Way& way : ways) {
         const std::optional<std::string> place = arguments.value(way.option);

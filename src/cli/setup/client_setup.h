@@ -1,4 +1,4 @@
-// `execward config init`: what to put where so that a client starts execward.
+// `execward config init`: prints the settings that make a client start execward, or writes them.
 #pragma once
 
 #include "cli/shared/options.h"

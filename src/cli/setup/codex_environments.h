@@ -1,5 +1,5 @@
-// The text of Codex's environments.toml, which a person edits too. Pure; what is changed is parsed
-// again and compared before it is given back, so that nothing else can have changed.
+// Edits the text of Codex's environments.toml, which a person edits too. Pure functions; an edited
+// text is parsed again and compared before it is returned, so that nothing else can have changed.
 #pragma once
 
 #include "base/result.h"
@@ -17,20 +17,21 @@ struct CodexEnvironment {
     std::vector<std::string> args;
 };
 
-// Letters, digits, - and _, at most 64 of them, and no name that Codex uses itself.
+// Returns true for 1 to 64 letters, digits, - and _, and no name that Codex uses itself.
 bool is_codex_id(std::string_view id);
 
-// A whole file with this environment as the default, and no local one beside it.
+// Returns a whole file with this environment as the default, and without a local one.
 std::string codex_snippet(const CodexEnvironment& environment);
 
-// `text` with this environment as the default one: values of a table that has the id are replaced,
-// a table that is missing is added at the end, and every other byte stays. Equal to `text`: nothing
-// has to change. Errors: `text` is no TOML, or is written so that this cannot be done. `file` is a
-// name for messages.
+// Returns `text` with this environment as the default: the values of a table with this id are
+// replaced, a missing table is added at the end, and every other byte stays. Returns `text` itself
+// if nothing has to change. Fails if `text` is not TOML, or is written in a way that cannot be
+// edited. `file` is a name for messages.
 Result<std::string> with_environment(const std::string& text, std::string_view file,
                                      const CodexEnvironment& environment);
 
-// Can Codex run commands itself, too, beside what the environments do? False if the text is wrong.
+// Returns true if Codex can also run commands itself, outside of its environments. Returns false if
+// the text is wrong.
 bool keeps_local_environment(std::string_view text);
 
 } // namespace ew::cli

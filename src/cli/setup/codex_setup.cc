@@ -31,7 +31,7 @@ constexpr int most_backups = 100;
 constexpr mode_t mode_bits = 07777;
 constexpr mode_t mode_of_new_file = 0600;
 
-// `path` is visible already, as everywhere below but where something is opened.
+// `path` has been through visible(), as all paths below have that are not opened.
 Error refusal(const std::string& path, std::string_view why, std::string hint = {}) {
     return {ErrorKind::config_invalid, fmt::format("{}: {}", path, why), std::move(hint)};
 }
@@ -48,19 +48,19 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
 
 struct Existing {
     std::string text;
-    std::optional<mode_t> mode; // absent: there is no file
+    std::optional<mode_t> mode; // nullopt if there is no file
 };
 
-// Codex's directory, open; without a descriptor if there is none yet.
+// Codex's directory, open. It has no descriptor if the directory does not exist.
 class Home {
 public:
     static Result<Home> open(const std::string& directory);
 
-    Result<void> make(); // the directory, if there is none
+    Result<void> make(); // creates the directory if it does not exist
     Result<Existing> read() const;
-    // Puts the text where the file is, whole or not at all.
+    // Replaces the file by this text, whole or not at all.
     Result<void> replace(std::string_view text, mode_t mode) const;
-    // Returns the name of the file that holds it now.
+    // Returns the name of the file that holds the old text.
     Result<std::string> back_up(const Existing& old) const;
 
     const std::string& path() const { return path_; }
@@ -69,7 +69,7 @@ private:
     explicit Home(std::string directory)
         : directory_(std::move(directory)), path_(core::visible(codex_file(directory_))) {}
 
-    // False, with errno: it was not written.
+    // Returns false, with errno, if the file was not written.
     bool write_new(const std::string& name, std::string_view text, mode_t mode) const;
 
     std::string directory_;
@@ -124,7 +124,7 @@ bool Home::write_new(const std::string& name, std::string_view text, mode_t mode
                             ::fsync(file.get()) == 0;
     if (is_written) return true;
     const int error = errno;
-    (void)::unlinkat(fd_.get(), name.c_str(), 0); // the error before is the one to tell
+    (void)::unlinkat(fd_.get(), name.c_str(), 0); // the earlier error is reported
     errno = error;
     return false;
 }
@@ -156,13 +156,13 @@ bool is_yes(std::string_view answer) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-// stdin may be shared with a program that has made it not to block.
+// Another program may share stdin and have made it non-blocking.
 void wait_for(int fd) {
     pollfd waited = {fd, POLLIN, 0};
-    (void)::poll(&waited, 1, -1); // a failure shows when it is read
+    (void)::poll(&waited, 1, -1); // read_some() reports a failure
 }
 
-// The terminal, or else stdin if it is one. Absent: there is none.
+// Asks on the terminal, or on stdin if that is a terminal. Returns nullopt if there is none.
 std::optional<bool> ask() {
     constexpr std::string_view question = "Write this? [y/N] ";
     const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -179,11 +179,11 @@ std::optional<bool> ask() {
         if (read.state == os::IoState::would_block) wait_for(in);
     }
     if (!answer.ends_with('\n'))
-        (void)os::write_all(out, "\n"); // the cursor is behind the question
+        (void)os::write_all(out, "\n"); // the cursor stands after the question
     return is_yes(answer);
 }
 
-// What could not be written by us, for a person to do.
+// Reports the error, and prints the text for the person to add by hand.
 int fail_with_snippet(const Error& error, const CodexEnvironment& environment) {
     (void)fail(error);
     print_line("# To put into the file by hand:");

@@ -1,4 +1,4 @@
-// Codex's environments.toml changed so that it uses execward: shown, asked about, written.
+// Changes Codex's environments.toml so that Codex uses execward: shows the change, asks, writes it.
 #pragma once
 
 #include "base/result.h"
@@ -18,8 +18,8 @@ void print_snippet(const CodexEnvironment& environment);
 
 enum class Consent { ask, given };
 
-// Shows what would change and, with consent, writes it. The file must belong to this user and be no
-// symbolic link; its mode stays, and the old text is kept beside it. Returns the exit status.
+// Shows the change and, with consent, writes it. The file must belong to this user and must not be
+// a symbolic link; its mode stays, and the old text is kept beside it. Returns the exit status.
 int write_codex_setup(const std::string& directory, const CodexEnvironment& environment,
                       Consent consent);
 

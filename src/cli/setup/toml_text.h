@@ -1,4 +1,4 @@
-// Settings that are more than a number, a word or a list of words, as text.
+// Writes settings that are tables or lists of tables as text.
 #pragma once
 
 #include "config/config.h"
@@ -11,7 +11,7 @@ namespace ew::cli {
 // As TOML: { NAME = "value" }.
 std::string toml_of(const core::Variables& variables);
 
-// As TOML: an array of a table in each line, without what is as it would be anyway.
+// As TOML: an array with one table on each line. Members with default values are left out.
 std::string toml_of(const std::vector<config::Environment>& environments);
 
 // As JSON, in full.

@@ -51,7 +51,7 @@ std::string help_of(const Option& option) {
     return text;
 }
 
-// Lines that begin in a column, the first with a label before it.
+// Wraps the text into lines that begin at a column. The label stands before the first line.
 std::string lines_of(std::string label, std::string_view text, std::size_t column) {
     std::string lines;
     while (true) {
@@ -119,7 +119,7 @@ std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t lea
 }
 
 std::optional<int> Arguments::parse(int argc, char** argv) {
-    std::string program = "execward"; // for what getopt says
+    std::string program = "execward"; // getopt names it in its messages
     if (!has_actions(command_)) {
         action_ = &command_.actions.front();
     } else {
@@ -177,7 +177,7 @@ std::optional<int> Arguments::take_options(int argc, char** argv) {
     optind = 1;
     for (int found = 0;
          (found = ::getopt_long(argc, argv, letters.c_str(), rows.data(), nullptr)) != -1;) {
-        if (found == '?') return point_to_help(); // getopt has said why
+        if (found == '?') return point_to_help(); // getopt has printed the reason
         if (found == 'h') return show_help(command_);
         const char letter = static_cast<char>(found);
         const auto option =

@@ -1,5 +1,5 @@
-// The command line of a subcommand as a table. It is parsed by that table, and --help, the lists of
-// options in the man page and the completions of shells are written from it.
+// The command line of a subcommand as a table. The table drives the parser, --help, the lists of
+// options in the man page and the completions of shells.
 #pragma once
 
 #include "cli/shared/printing.h"
@@ -17,22 +17,22 @@
 namespace ew::cli {
 
 struct Option {
-    std::string_view name;          // without dashes; one of one letter is a short option
+    std::string_view name;          // without dashes; a name of one letter is a short option
     std::string_view argument = {}; // its name in the help; empty if the option takes none
     std::string_view meaning = {};  // begins in lower case and ends without a full stop
-    std::string_view usual = {};    // what counts without the option
+    std::string_view usual = {};    // the default
     std::string_view choices = {};  // "a|b": the only values that it takes; empty if it takes any
     std::string_view actions = {};  // "list revoke": the actions that take it; empty if all do
     bool repeats = false;
     std::string_view details = {}; // further sentences for the man page, `so` for bold type
 };
 
-// The arguments that are no options.
+// The arguments that are not options.
 struct Operands {
     std::string_view name = {};
     std::size_t least = 0;
     std::size_t most = 0;
-    bool is_command = false; // its own options begin with its first word
+    bool is_command = false; // from its first word on, options belong to the command
 
     static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 };
@@ -45,33 +45,35 @@ struct Action {
 class Arguments;
 
 struct Command {
-    std::string_view name;         // also of two words: config init
+    std::string_view name;         // may have two words: config init
     std::string_view summary = {}; // its line in `execward --help`
-    std::string_view about;        // usage and description: what the help begins with
+    std::string_view about;        // usage and description, the beginning of the help
     std::span<const Option> options = {};
-    std::string_view notes = {};          // what follows the options in the help
+    std::string_view notes = {};          // the text after the options in the help
     std::span<const Action> actions = {}; // at least one
     int (*run)(const Arguments& arguments);
     int usage_status = status_usage;
-    bool is_help_shown = false; // mistakes are answered with the whole help
+    bool is_help_shown = false; // a mistake is answered with the whole help
 };
 
-// "a|b|c" as a list.
+// Splits "a|b|c" into a list.
 std::vector<std::string_view> choices_of(std::string_view text, char separator = '|');
 
 // "--name" or "-n".
 std::string flag_of(const Option& option);
 
-// The number that is all of the text, or nullopt if there is none between `least` and `most`.
+// Returns the number that the whole text stands for. Returns nullopt if the text is not a number
+// between `least` and `most`.
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least,
                                          std::int64_t most = std::numeric_limits<int>::max());
 
-// What was given to a command.
+// The parsed arguments of a command.
 class Arguments {
 public:
     explicit Arguments(const Command& command) : command_(command) {}
 
-    // Returns a status if that was all: the help was shown, or a mistake was told.
+    // Returns an exit status if there is nothing more to do: the help was shown or a mistake
+    // reported.
     std::optional<int> parse(int argc, char** argv);
 
     std::string_view action() const { return action_->name; }
@@ -80,10 +82,10 @@ public:
 
     bool has(std::string_view option) const { return value(option).has_value(); }
 
-    std::optional<std::string> value(std::string_view option) const; // the last one
+    std::optional<std::string> value(std::string_view option) const; // the last one given
     std::vector<std::string> values(std::string_view option) const;
 
-    // Tells what is wrong and where help is. Returns the status for that.
+    // Prints the mistake and where to find help. Returns the exit status.
     int refuse(std::string_view why) const;
 
 private:

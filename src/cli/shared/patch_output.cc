@@ -94,7 +94,7 @@ std::string line_of(const files::RecoveredFile& file) {
 void print_to(std::FILE* out, const std::string& line) {
     const std::string_view prefix = out == stderr ? "execward: interrupted patch: " : "";
     const std::string text = fmt::format("{}{}\n", prefix, line);
-    (void)std::fwrite(text.data(), 1, text.size(), out); // what goes wrong is told by finish()
+    (void)std::fwrite(text.data(), 1, text.size(), out); // finish() reports a failure
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What `execward patch` prints.
+// The output of `execward patch`.
 #pragma once
 
 #include "cli/shared/printing.h"
@@ -12,19 +12,19 @@
 
 namespace ew::cli {
 
-// A message with names of files in it.
+// Escapes the file names in a message.
 std::string shown_safely(std::string_view message);
 
-// A line for each file: what is done, and its name.
+// Prints a line for each file: the kind of change, and its name.
 void print_summary(const files::PatchReport& report);
 
-// The same, each with its diff, and with the lines that do not fit exactly.
+// Prints the same with the diff of each file, and with the lines that do not fit exactly.
 void print_check(const files::PatchReport& report);
 
 void print_json(const files::PatchReport& report);
 
-// A line for each file that a patch was interrupted at. Returns status_failure if anything is left
-// to be recovered, else status_ok.
+// Prints a line for each file at which a patch was interrupted. Returns status_failure if anything
+// is left to be recovered, else status_ok.
 int print_recovered(const std::vector<files::LeftOver>& all, std::FILE* out);
 
 } // namespace ew::cli

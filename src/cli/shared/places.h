@@ -1,4 +1,4 @@
-// Where a subcommand finds the settings, and where it keeps what it finds out.
+// Where a subcommand finds the settings and keeps its state.
 #pragma once
 
 #include "base/result.h"
@@ -9,14 +9,15 @@
 
 namespace ew::cli {
 
-// The environment variable, or "" if it is not set.
+// Returns the environment variable, or "" if it is not set.
 std::string variable(const char* name);
 
-// The settings in the file of EXECWARD_CONFIG, which must exist, or else in the usual one.
+// Reads the settings from the file in EXECWARD_CONFIG, which must exist, or else from the usual
+// file.
 Result<config::Config> settings_in_force(const config::Paths& paths);
 
-// The state directory, or empty if it would be in a home that does not exist: as root it could be
-// made, and nobody would look for anything there.
+// Returns the state directory. Returns an empty text if it would be in a home that does not exist:
+// root could create that home, but nobody would look for anything in it.
 std::string state_place(const config::Paths& paths);
 
 } // namespace ew::cli

@@ -11,7 +11,8 @@ namespace ew::cli {
 
 namespace {
 
-// Columns on a screen, as fmt counts them when it pads. No character is wider than it has bytes.
+// Returns the columns on a screen, as fmt counts them when it pads. A character never has more
+// columns than bytes.
 std::size_t width_of(const std::string& text) {
     const std::size_t padding = fmt::formatted_size("{:<{}}", text, text.size()) - text.size();
     return text.size() - padding;
@@ -27,7 +28,7 @@ std::string time_text(store::UnixMs time) {
                        parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-// Not fmt::print(), which throws when the disk is full or nobody reads.
+// Does not use fmt::print(), which throws when the disk is full or the reader has gone.
 void print_line(std::string_view line) {
     (void)std::fwrite(line.data(), 1, line.size(), stdout);
     (void)std::fputc('\n', stdout);

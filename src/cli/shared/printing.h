@@ -1,4 +1,4 @@
-// What subcommands print, and the exit statuses they share.
+// Output functions and exit statuses that subcommands share.
 #pragma once
 
 #include "base/error.h"
@@ -17,16 +17,16 @@ constexpr int status_usage = 2;
 // RFC 3339 in UTC, to the second: 2026-01-31T09:30:00Z.
 std::string time_text(store::UnixMs time);
 
-// Prints a line; what goes wrong is told by finish(). Text of others must be made visible before.
+// Prints a line; finish() reports a failure. The caller makes foreign text visible before.
 void print_line(std::string_view line);
 
-// Rows below a heading, columns aligned; an empty text is "-".
+// Prints rows below a heading with aligned columns; an empty text is shown as "-".
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
-// The status, or status_failure if not everything could be printed.
+// Returns the status, or status_failure if the output could not be written completely.
 int finish(int status);
 
-// One line on stderr, and the way out on another; returns status_failure.
+// Prints the error on a line of stderr, and its hint on a second line. Returns status_failure.
 int fail(const Error& error);
 
 } // namespace ew::cli

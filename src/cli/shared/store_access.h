@@ -1,4 +1,4 @@
-// What the subcommands that look into the database share.
+// Access to the database for subcommands.
 #pragma once
 
 #include "base/result.h"
@@ -15,11 +15,11 @@ constexpr Option database_option = {.name = "database",
                                     .meaning = "look there",
                                     .usual = "EXECWARD_DATABASE, else what the settings say"};
 
-// The database that a server started here would use: `option` if it is not empty, else
-// EXECWARD_DATABASE, what the settings in force say, the usual place.
+// Opens the database that a server started here would use: `option` if it is not empty, else
+// EXECWARD_DATABASE, else the one in the settings in force, else the usual one.
 Result<std::unique_ptr<store::Store>> open_store(const std::string& option, store::UnixMs now);
 
-// The project that a directory is in; relative to the working directory.
+// Returns the project of a directory, which may be relative to the working directory.
 std::string project_of(const std::string& directory);
 
 } // namespace ew::cli
