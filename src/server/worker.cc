@@ -54,15 +54,15 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       process_requests_(processes_, server_side(session)),
       local_(local_settings(session, open_files_), processes_, {poller_, bulk_poller_},
              os::Cookies::for_this_process()),
-      files_(file_settings(settings, session), poller_, outbox_, local_.starts().host()),
-      records_(session, outbox_),
+      files_(file_settings(settings, session), poller_, outbox_, local_.starts().host(), now_),
+      records_(session, outbox_, now_),
       gate_(session, records_, outbox_),
       approvals_(session, gate_, records_),
       questions_(session, outbox_),
       remote_(session, processes_, poller_, outbox_, open_files_),
       exec_(Calls::Parts{session, gate_, records_, questions_, processes_, local_.starts().host(),
-                         remote_, outbox_}),
-      patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_}),
+                         remote_, outbox_, now_}),
+      patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_, now_}),
       methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
                         &remote_}) {
     connection_.watch(poller_);
@@ -73,7 +73,6 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
     processes_.set_client_wants_extensions(session.wants_extensions());
     processes_.set_local(local_);
     if (session.answers_questions()) records_.begin_session();
-    set_now();
 }
 
 int Worker::run() {
@@ -93,7 +92,6 @@ int Worker::run() {
 void Worker::turn() {
     const std::span<const os::Token> ready = poller_.wait(next_deadline(), clock_now());
     now_ = clock_now();
-    set_now();
     bool is_bulk_ready = false;
     for (const os::Token token : ready) {
         if (source_of(token) == Source::bulk)
@@ -108,18 +106,11 @@ void Worker::turn() {
     finish_turn();
 }
 
-void Worker::set_now() {
-    files_.set_now(now_);
-    records_.set_now(now_);
-    exec_.set_now(now_);
-    patches_.set_now(now_);
-}
-
 void Worker::on_time() {
     local_.starts().on_time();
     remote_.environments().on_time(now_);
     processes_.on_time();
-    files_.on_time(now_);
+    files_.on_time();
     exec_.on_news();
     questions_.on_time(now_);
     exec_.on_time();
@@ -242,7 +233,6 @@ void Worker::serve_bulk() {
 // Called between two reads of floods: handles requests and their results, and echoes typed input.
 void Worker::serve_urgent() {
     now_ = clock_now();
-    set_now();
     read_messages();
     local_.streams().read_hot();
     exec_.on_news();

@@ -54,7 +54,6 @@ private:
     };
 
     void turn();
-    void set_now();
     void on_time();
     void dispatch(os::Token token);
     void on_signals();

@@ -41,7 +41,8 @@ bool is_to_be_remembered(const ApprovalAnswer& answer) {
 
 } // namespace
 
-Records::Records(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {
+Records::Records(const Session& session, Outbox& outbox, const TimePoint& now)
+    : session_(session), outbox_(outbox), now_(now) {
     store::StoreSettings settings;
     settings.audit_delay = session.settings().config.audit_flush;
     settings.audit_keep_days = session.settings().config.audit_keep_days;

@@ -23,7 +23,8 @@ namespace ew::server {
 
 class Records {
 public:
-    Records(const Session& session, Outbox& outbox);
+    // `now`: of the turn; the worker owns it.
+    Records(const Session& session, Outbox& outbox, const TimePoint& now);
 
     // Makes the session known to the database, so that it can be resumed.
     void begin_session();
@@ -53,8 +54,6 @@ public:
     Result<std::uint64_t> revoke(const protocol::ApprovalsRevokeParams& what);
     Result<std::int64_t> grant(const store::Grant& grant, store::AuditRow author);
 
-    void set_now(TimePoint now) { now_ = now; }
-
     void on_time();
     std::optional<TimePoint> next_deadline() const;
     // At the end: writes all queued rows, even if that waits for another process.
@@ -70,7 +69,7 @@ private:
 
     const Session& session_;
     Outbox& outbox_;
-    TimePoint now_ = clock_now();
+    const TimePoint& now_;
     std::unique_ptr<store::Store> store_; // opens its file when needed, and retries after an error
     bool has_warned_of_store_ = false;
     bool is_session_begun_ = false;

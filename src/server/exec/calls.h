@@ -43,10 +43,14 @@ public:
         SandboxHost& host;
         RemoteBackend& remote;
         Outbox& outbox;
+        const TimePoint& now; // of the turn; the worker owns it
     };
 
     Calls(const Parts& parts, Programs& programs)
-        : Asker("approval", "the command was not run"), parts_(parts), programs_(programs) {}
+        : Asker("approval", "the command was not run"),
+          parts_(parts),
+          programs_(programs),
+          now_(parts.now) {}
 
     // Judges the command, then runs it, asks a person, or refuses it.
     void begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
@@ -69,8 +73,6 @@ public:
 
     // Answers every call with `error`. No events follow.
     void abandon(const Error& error);
-
-    void set_now(TimePoint now) { now_ = now; }
 
     // Implements Asker.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
@@ -108,7 +110,7 @@ private:
 
     Parts parts_;
     Programs& programs_;
-    TimePoint now_ = clock_now();
+    const TimePoint& now_;
     std::map<std::uint64_t, Call> calls_;             // by serial number
     std::map<std::uint64_t, std::string> called_off_; // call ids of starts, by serial number
     std::uint64_t last_call_ = 0;

@@ -179,11 +179,6 @@ void ExecService::look_at(Process& process) {
     programs_.tell_end(process);
 }
 
-void ExecService::set_now(TimePoint now) {
-    programs_.set_now(now);
-    calls_.set_now(now);
-}
-
 void ExecService::on_time() {
     processes_.for_each([&](Process& process) {
         if (process.exec && process.exec->is_begun) look_at(process);

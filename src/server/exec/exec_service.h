@@ -28,7 +28,7 @@ public:
           gate_(parts.gate),
           processes_(parts.processes),
           remote_(parts.remote),
-          programs_(parts.processes, parts.records, parts.outbox),
+          programs_(parts.processes, parts.records, parts.outbox, parts.now),
           calls_(parts, programs_) {}
 
     void handle(Reply reply, protocol::ExecCommandParams params);
@@ -44,8 +44,6 @@ public:
 
     // Updates calls after changes of processes and environments.
     void on_news();
-
-    void set_now(TimePoint now);
     void on_time();
 
     std::optional<TimePoint> next_deadline() { return programs_.next_deadline(); }

@@ -23,8 +23,9 @@ public:
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
 
-    Programs(ProcessService& processes, Records& records, Outbox& outbox)
-        : processes_(processes), records_(records), outbox_(outbox) {}
+    // `now`: of the turn; the worker owns it.
+    Programs(ProcessService& processes, Records& records, Outbox& outbox, const TimePoint& now)
+        : processes_(processes), records_(records), outbox_(outbox), now_(now) {}
 
     // The program runs now: sends exec/begin.
     void begin(Process& process);
@@ -62,8 +63,6 @@ public:
     // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
-    void set_now(TimePoint now) { now_ = now; }
-
     std::optional<TimePoint> next_deadline();
 
 private:
@@ -79,7 +78,7 @@ private:
     ProcessService& processes_;
     Records& records_;
     Outbox& outbox_;
-    TimePoint now_ = clock_now();
+    const TimePoint& now_;
 };
 
 } // namespace ew::server

@@ -41,10 +41,11 @@ public:
         FileWatches& watches;
         FileResults& results;
         Outbox& outbox;
-        std::string journal; // of the sandboxes' placeholders
+        const TimePoint& now; // of the turn; the worker owns it
+        std::string journal;  // of the sandboxes' placeholders
     };
 
-    explicit FileProcesses(Parts parts) : parts_(std::move(parts)) {}
+    explicit FileProcesses(Parts parts) : parts_(std::move(parts)), now_(parts_.now) {}
 
     // Begins all tasks that can begin.
     void begin_tasks();
@@ -57,8 +58,6 @@ public:
     void on_start_report(std::uint64_t serial);
     void on_socket(std::uint64_t serial);
     void on_clearing(std::uint64_t serial);
-
-    void set_now(TimePoint now) { now_ = now; }
 
     void on_time();
     std::optional<TimePoint> next_deadline() const;
@@ -92,7 +91,7 @@ private:
     void remove(const FileProcess& process);
 
     Parts parts_;
-    TimePoint now_;
+    const TimePoint& now_;
     std::uint64_t last_serial_ = 0;
     std::vector<std::unique_ptr<FileProcess>> processes_;
 };

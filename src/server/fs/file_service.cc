@@ -19,11 +19,13 @@ Error cancelled() {
 } // namespace
 
 FileService::FileService(FileSettings settings, os::Poller& poller, Outbox& outbox,
-                         SandboxHost& host)
+                         SandboxHost& host, const TimePoint& now)
     : settings_(std::move(settings)),
+      now_(now),
       watches_(poller),
       results_(tasks_, handles_, watches_, outbox),
-      processes_({poller, host, tasks_, handles_, watches_, results_, outbox, settings_.journal}) {}
+      processes_(
+          {poller, host, tasks_, handles_, watches_, results_, outbox, now, settings_.journal}) {}
 
 // ---------------------------------------------------------------- from requests to tasks
 
@@ -159,13 +161,7 @@ void FileService::look_again() {
     }
 }
 
-void FileService::set_now(TimePoint now) {
-    now_ = now;
-    processes_.set_now(now);
-}
-
-void FileService::on_time(TimePoint now) {
-    set_now(now);
+void FileService::on_time() {
     look_again();
     processes_.on_time();
 }

@@ -36,7 +36,9 @@ struct FileSettings {
 
 class FileService {
 public:
-    FileService(FileSettings settings, os::Poller& poller, Outbox& outbox, SandboxHost& host);
+    // `now`: of the turn; the worker owns it.
+    FileService(FileSettings settings, os::Poller& poller, Outbox& outbox, SandboxHost& host,
+                const TimePoint& now);
 
     // Serves the methods that name a file and a sandbox, and have no other effect.
     template <class Params>
@@ -78,10 +80,8 @@ public:
     // The machine may be known now: begins tasks that waited for it.
     void on_machine() { processes_.begin_tasks(); }
 
-    void set_now(TimePoint now);
-
     // Once a turn of the loop.
-    void on_time(TimePoint now);
+    void on_time();
     std::optional<TimePoint> next_deadline() const;
 
     void set_side(ServerSide side) { settings_.side = std::move(side); }
@@ -109,7 +109,7 @@ private:
     void look_again();
 
     FileSettings settings_;
-    TimePoint now_;
+    const TimePoint& now_;
     FileTasks tasks_;
     FileHandles handles_;
     FileWatches watches_;

@@ -40,6 +40,7 @@ struct PatchParts {
     FileService& files;
     Outbox& outbox;
     os::Poller& poller;
+    const TimePoint& now; // of the turn; the worker owns it
 };
 
 class PatchService final : public Asker {
@@ -47,7 +48,7 @@ public:
     static constexpr std::size_t most_calls = 64; // unanswered calls
 
     explicit PatchService(PatchParts parts)
-        : Asker("patch", "the patch was not applied"), parts_(parts) {}
+        : Asker("patch", "the patch was not applied"), parts_(parts), now_(parts.now) {}
 
     void handle(Reply reply, protocol::PatchCheckParams params);
     void handle(Reply reply, protocol::PatchApplyParams params);
@@ -74,8 +75,6 @@ public:
 
     // The poller reports an errand. Serial number 0 is the errand of recover_left_over().
     void on_errand(std::uint64_t serial);
-
-    void set_now(TimePoint now) { now_ = now; }
 
     void on_time();
     std::optional<TimePoint> next_deadline() const;
@@ -126,7 +125,7 @@ private:
     void audit(const PendingPatch& patch, std::string_view event, std::string detail);
 
     PatchParts parts_;
-    TimePoint now_ = clock_now();
+    const TimePoint& now_;
     std::map<std::uint64_t, PendingPatch> patches_; // by serial number
     std::uint64_t last_serial_ = 0;
     std::optional<os::WatchedErrand> recovery_; // the errand of recover_left_over()
