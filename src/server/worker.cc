@@ -242,7 +242,10 @@ void Worker::serve_urgent() {
 void Worker::finish_turn() {
     outbox_.flush();
     if (processes_.deliver_pending()) outbox_.flush();
-    if (remote_.resume()) outbox_.flush();
+    if (remote_.resume()) {
+        exec_.on_news(); // what was held up may have been the exit of a program
+        outbox_.flush();
+    }
     local_.streams().pause_or_resume_bulk();
     // The client has taken everything. More output may be waiting, and no event will report that.
     has_room_again_ = !outbox_.has_unsent() && processes_.has_undelivered();

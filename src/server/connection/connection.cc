@@ -76,7 +76,7 @@ protocol::Message* Connection::next() {
 }
 
 bool Connection::is_ready(bool wants_messages) const {
-    return (is_always_readable() && wants_messages && may_read()) || has_postponed();
+    return wants_messages && ((is_always_readable() && may_read()) || has_postponed());
 }
 
 void Connection::update_interest(bool wants_messages) {

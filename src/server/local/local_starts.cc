@@ -147,6 +147,7 @@ void LocalStarts::on_cleared(Process& process) {
                            local.start_tries < ProcessSandbox::most_tries;
     if (!may_start) return processes_.fail_start(process, std::move(failure));
     ++local.start_tries;
+    local.pid = 0;           // the previous bubblewrap may be reaped while this try waits
     local.early_end.reset(); // of the previous try
     local.sandbox = std::make_unique<ProcessSandbox>(local.sandbox->wish());
     if (Result<void> begun = begin_confined(process); !begun)

@@ -164,7 +164,7 @@ void StreamReader::retry_terminal(Process& process) {
 }
 
 void StreamReader::note_typing(Process& process) {
-    set_bulk(process, !processes_.delivery().is_interactive(process));
+    if (processes_.delivery().is_interactive(process)) set_bulk(process, false);
     forget_cold();
     if (is_hot(process) && std::ranges::find(hot_, process.serial) == hot_.end())
         hot_.push_back(process.serial);
