@@ -1,4 +1,4 @@
-"""Rules that forbid: no detour, broken file or lost database lets through what they forbid."""
+"""Bans: no detour, broken file or lost database lets a forbidden command run."""
 
 import os
 import sys

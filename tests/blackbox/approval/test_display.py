@@ -1,4 +1,4 @@
-"""What a question shows a person, and which rules it proposes."""
+"""The texts that a question shows to a person, and the rules that it proposes."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What approvals and rules count for: the program, its input, variables and place, not a name."""
+"""Approvals and rules hold for a program with its input, variables and path, not for a name."""
 
 import os
 import sys
@@ -70,7 +70,7 @@ def an_answer_covers_the_project_it_was_asked_in(scene):
     asks(server, "touch c", workdir=other)
 
 
-# What is judged is what runs
+# The judged program is the program that runs
 
 
 @test

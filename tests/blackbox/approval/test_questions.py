@@ -33,7 +33,7 @@ def confining(scene, **options):
     return exec_server(scene, **{"policy": "on-failure", "sandbox": "workspace-write", **options})
 
 
-# What is asked
+# Commands that need a question
 
 
 @test
@@ -203,7 +203,7 @@ def only_the_first_of_two_answers_counts(scene):
         equal(exists(server, "made-%d" % number), decisions[0] == "approved", "made")
 
 
-# How far an approval reaches
+# Scopes of an approval
 
 
 @test
@@ -460,7 +460,7 @@ def one_of_those_that_share_may_be_cancelled(scene):
 
 @test
 def sixty_four_questions_may_be_open(scene):
-    """Those of commands and those of patches count together."""
+    """Questions about commands and about patches count together."""
     server = untrusting(scene)
 
     def apply_later(name):
@@ -528,7 +528,7 @@ def a_client_that_cannot_ask_gets_a_denial_that_says_so(scene):
     equal((server.questions, exists(server, "made")), ([], False), "questions, and whether it ran")
 
 
-# What is shown
+# Texts of a question
 
 
 @test
@@ -572,7 +572,7 @@ def reasons_of_rules_cannot_hide_anything(scene):
     check("\u202e" not in reason and "\n" not in reason, "reason %r" % reason)
 
 
-# What was shown is what runs
+# The shown command is the command that runs
 
 
 def versions(scene):
@@ -726,7 +726,7 @@ def by_default_commands_run_in_a_sandbox(scene):
     equal(server.call("session/configure")["sandbox"], "workspace-write", "sandbox")
 
 
-# A second try after a denial by the sandbox
+# The second attempt after a denial by the sandbox
 
 
 @test

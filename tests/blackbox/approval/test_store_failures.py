@@ -1,4 +1,4 @@
-"""A database that cannot be used: a warning, questions instead of permissions, and work goes on."""
+"""A database that cannot be used: the server warns, asks instead of using approvals, and works on."""
 
 import os
 import resource
@@ -27,7 +27,8 @@ ALLOW = "[[rule]]\nprefix = ['touch', 'ruled']\ndecision = 'allow'\n"
 
 
 def with_approvals(scene):
-    """A home whose database holds approvals for "touch a" (always) and "touch p" (project)."""
+    """Returns a home whose database holds approvals for "touch a" (always) and "touch p" (project).
+    """
     home = Home(scene)
     home.rules(ALLOW)
     server = untrusting(scene, home=home)
@@ -38,7 +39,7 @@ def with_approvals(scene):
 
 
 def locked(home):
-    """Holds the database; the lock goes with a rollback of this connection."""
+    """Locks the database until this connection rolls back."""
     holder = sqlite3.connect(home.database, isolation_level=None)
     holder.execute("pragma locking_mode = exclusive")
     holder.execute("begin exclusive")
@@ -47,7 +48,9 @@ def locked(home):
 
 
 def works_without_it(server):
-    """It asks about what was approved before, keeps no approval, and warns; the warning."""
+    """Checks that the server asks about approved commands, keeps no approval, and warns. Returns
+    the warning.
+    """
     for _ in range(2):
         approve(server, "touch a", answer={"scope": "always"})
         approve(server, "touch p", PREFIX, answer={"scope": "session"})
@@ -138,7 +141,7 @@ def a_database_of_a_newer_version_is_left_alone(scene):
 @test
 def a_database_that_others_own_or_can_write_is_refused(scene):
     if os.getuid() != 0:
-        return  # only root can give files away
+        return  # only root can change the owner of files
     for number, spoil in enumerate(
         (
             lambda home: os.chown(home.database, 12345, -1),
@@ -259,7 +262,7 @@ def a_full_disk_means_asking_again(scene):
         resource.setrlimit(resource.RLIMIT_FSIZE, (least, resource.RLIM_INFINITY))
 
     server = untrusting(scene, home=home, prepare=limit)
-    # The journal of the database cannot grow beyond the limit; rows this long fill it soon.
+    # The journal of the database cannot grow beyond the limit; long rows soon reach it.
     filler = "x" * 3000
     for number in range(200):
         approve(server, "touch a-%d #%s" % (number, filler), answer={"scope": "directory"})
@@ -282,7 +285,7 @@ def a_database_that_vanishes_is_no_permission(scene):
     check(not is_asked(server, "touch a"), "it was asked about")
     os.unlink(home.database)
     remove_journal(home)
-    # The server may go on with the file it has open. A new one finds nothing.
+    # The server may continue with its open file. A new server finds nothing.
     equal(server.output_of("echo on"), "on\n", "output")
     check(is_asked(untrusting(scene, home=home), "touch a"), "it was not asked about")
 
@@ -308,7 +311,9 @@ def several_servers_share_one_database(scene):
     failures = []
 
     def keep(server, what):
-        """Approves it until that is kept: one of the others may be halted while it has the lock."""
+        """Approves the command until the approval is kept: another server may be stopped while it
+        holds the lock.
+        """
         for attempt in range(20):
             time.sleep(0.5 if attempt > 1 else 0)
             message_id = server.exec_later(what)
@@ -324,7 +329,7 @@ def several_servers_share_one_database(scene):
         try:
             for count in range(10):
                 keep(server, "touch %d-%d" % (number, count))
-        except Exception as error:  # told by the main thread
+        except Exception as error:  # the main thread reports it
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=pair) for pair in enumerate(servers)]
@@ -377,7 +382,7 @@ def the_database_holds_no_input_and_no_variables(scene):
     check(found, "no database was found")
 
 
-# The database while others hold it
+# The database while other connections lock it
 
 
 @test

@@ -1,4 +1,4 @@
-"""execward completions: what shells complete, and that the man page lists the same options."""
+"""execward completions: shells complete subcommands and options, and the man page lists the same ones."""
 
 import json
 import os
@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, REPOSITORY, check, equal, within
 from support.runner import main, test
 
-# Completes the words that follow, of which the last one is the one at the cursor.
+# Completes the given words; the cursor is at the last one.
 COMPLETE = """
 source <("$1" completions bash)
 shift

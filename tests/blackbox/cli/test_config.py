@@ -1,4 +1,4 @@
-"""execward config: what the settings are, where they come from, what is wrong with the file."""
+"""execward config: the settings, their sources, and the mistakes in the file."""
 
 import json
 import os
@@ -15,7 +15,7 @@ VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "EXECWARD_CONFIG")
 
 
 def config(scene, *arguments, **variables):
-    """Runs execward config with a home directory of the test's own."""
+    """Runs execward config with a home directory of the test."""
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     environment.update({"HOME": scene.path("home")}, **variables)
     return subprocess.run(

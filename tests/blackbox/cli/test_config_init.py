@@ -1,4 +1,4 @@
-"""execward config init: what it prints for clients, and how it changes Codex's environments.toml."""
+"""execward config init: its output for clients, and its changes to Codex's environments.toml."""
 
 import difflib
 import fcntl
@@ -47,7 +47,7 @@ def environment_of(scene, **variables):
 
 
 def init(scene, *arguments, **variables):
-    """Runs it without a terminal: in a session of its own."""
+    """Runs the subcommand without a terminal, in a session of its own."""
     return subprocess.run(
         [scene.command[0], "config", "init", *arguments],
         env=environment_of(scene, **variables),
@@ -65,14 +65,15 @@ def codex(scene, *arguments, **variables):
 
 
 def written(scene, *arguments):
-    """Writes without a question; returns what it printed."""
+    """Writes without a question. Returns the output."""
     done = codex(scene, "--write", "--yes", *arguments)
     equal((done.returncode, done.stderr), (0, ""), "status and errors")
     return done.stdout
 
 
 def refused(scene, reason, *arguments):
-    """It must fail, say why, and leave every file as it is; returns what it printed."""
+    """Checks that the subcommand fails, gives the reason, and changes no file. Returns the output.
+    """
     before = snapshot(scene)
     done = codex(scene, "--write", *(arguments or ("--yes",)))
     equal(done.returncode, 1, "status")
@@ -82,7 +83,9 @@ def refused(scene, reason, *arguments):
 
 
 def snapshot(scene):
-    """Names, modes and texts of all that is in Codex's directory; None: there is none."""
+    """Returns names, modes and texts of all files in Codex's directory, or None if it does not
+    exist.
+    """
     directory = scene.path("codex")
     if not os.path.isdir(directory):
         return None
@@ -102,7 +105,7 @@ def now(scene):
 
 
 def ours(scene, name="execward"):
-    """The one environment of that name, and the whole document."""
+    """Returns the one environment of that name, and the whole document."""
     document = tomllib.loads(now(scene))
     found = [entry for entry in document["environments"] if entry["id"] == name]
     equal(len(found), 1, "environments called " + name)
@@ -114,7 +117,7 @@ def wanted(scene, name="execward"):
 
 
 class Asked:
-    """The program on a terminal, up to its question."""
+    """The subcommand on a terminal, up to its question."""
 
     def __init__(self, scene, *arguments, is_controlling=True):
         self.master, slave = pty.openpty()
@@ -396,7 +399,7 @@ def a_symbolic_link_is_not_replaced(scene):
 @test
 def a_file_of_somebody_else_is_refused(scene):
     if os.geteuid() != 0:
-        return  # only root can give a file away
+        return  # only root can change the owner of a file
     scene.file(FILE, OTHERS)
     os.chown(scene.path(FILE), 65534, 65534)
     refused(scene, "belongs to user 65534")
@@ -474,7 +477,7 @@ def the_difference_has_one_part_for_each_change(scene):
 
 
 def blocks_of(page):
-    """Pairs of language and text."""
+    """Returns pairs of language and text."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", text_of(PAGES, page), re.DOTALL | re.MULTILINE)
 
 
@@ -483,7 +486,7 @@ def pages():
 
 
 def checker_of(language, path):
-    """The command that checks a file of this language; None: it is not installed."""
+    """Returns the command that checks a file of this language, or None if it is not installed."""
     elisp = "(progn (find-file (pop command-line-args-left)) (emacs-lisp-mode) (check-parens))"
     commands = {
         "js": ["node", "--check", path],

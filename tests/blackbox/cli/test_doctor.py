@@ -1,4 +1,4 @@
-"""execward doctor: what this machine can enforce, found by trial."""
+"""execward doctor: reports what this machine can enforce, found by trials."""
 
 import json
 import os
@@ -80,7 +80,8 @@ def policy(found, name, network=False):
 
 
 def is_whole(found):
-    """Whether this machine has everything, so that a test can take something away from it."""
+    """Returns True if this machine has everything, so that a test can take something away from it.
+    """
     if found["rung"] != "full":
         print("this machine is on rung %s: skipped" % found["rung"])
     return found["rung"] == "full"
@@ -155,7 +156,7 @@ def nothing_is_left_behind(scene):
     before = trials(bases)
     for lack in (None, machines.without_user_namespaces, machines.without_both):
         report(scene, env=env, lack=lack)
-    # Trials of other tests may be under way; they end.
+    # Trials of other tests may run now; they end.
     made = trials(bases) - before
     eventually(lambda: not any(map(os.path.exists, made)), "the end of %s" % made)
     equal(os.listdir(scene.path("home")), [], "files in the home")

@@ -1,4 +1,4 @@
-"""What the server says beside the protocol: stderr, a log file, and exit statuses."""
+"""The server's output beside the protocol: stderr, a log file, and exit statuses."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from support.runner import main, test
 
 
 def a_bit_of_everything(server):
-    """Work that gives reasons to log: errors, strays, programs, failures."""
+    """Makes the server log: errors, stray messages, programs, failures."""
     server.run_shell("p", "echo hi; echo err >&2", env={"A_SECRET": "xyzzy-7"})
     server.start("q", ["sh", "-c", "stty -echo; echo go; read x"], tty=True)
     server.wait_output("q", b"go")

@@ -1,4 +1,4 @@
-"""The subcommands policy and project: what the rules say, and what is wrong with them."""
+"""The subcommands policy and project: decisions by the rules, and mistakes in the rules."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def environment(scene, **more):
 
 
 def run(scene, *arguments, cwd=None, env=None):
-    """What the program says and returns, in a home of the test's own."""
+    """Returns output and status of the program, in a home of the test."""
     os.makedirs(scene.path("home"), exist_ok=True)
     return subprocess.run(
         [scene.command[0], *arguments],
@@ -210,7 +210,7 @@ def check_prints_each_mistake_with_its_place(scene):
     check(lines[0].startswith(first + ":6:12: key 'decision': "), lines[0])
     check(lines[0].endswith('did you mean "allow"?'), lines[0])
     check(lines[1].startswith(second + ":7:"), lines[1])
-    # The rule that cannot be read asks, the ban holds, and nothing is allowed.
+    # The rule that cannot be read causes a question, the ban holds, and nothing is allowed.
     equal(done.stderr, "2 rules count, 2 problems\n", "stderr")
 
 

@@ -49,7 +49,7 @@ while block := sys.stdin.buffer.read1(1 << 16):
 
 
 def environment(scene, **more):
-    # What was found out about the machine is remembered below XDG_STATE_HOME: once for all tests.
+    # The results of trials are kept below XDG_STATE_HOME, once for all tests.
     return {
         "PATH": PATH,
         "HOME": scene.path("home"),
@@ -83,7 +83,7 @@ def start(scene, command, *options, env=None, **streams):
 
 
 def run(scene, command, *options, text="", env=None):
-    """What it says and returns, with pipes."""
+    """Runs it with pipes. Returns the output and the status."""
     child = start(scene, command, *options, env=env, stdin=subprocess.PIPE)
     try:
         output, errors = child.communicate(text.encode(), timeout=PATIENCE)
@@ -107,7 +107,7 @@ def succeeds(scene, script, *options, **more):
 
 @contextlib.contextmanager
 def directory_outside():
-    """One that is neither in the workspace nor in /tmp."""
+    """Yields a directory that is neither in the workspace nor in /tmp."""
     path = tempfile.mkdtemp(prefix="blackbox-", dir="/var/tmp")
     try:
         yield path
@@ -116,7 +116,7 @@ def directory_outside():
 
 
 class Caller:
-    """A process that has a terminal as its controlling one, as a shell in a terminal window has."""
+    """A process with a controlling terminal, like a shell in a terminal window."""
 
     def __init__(self, scene, command, *options, size=(30, 100), before=None, program=None):
         arguments = program or words(scene, options, command)
@@ -127,7 +127,7 @@ class Caller:
         if before:
             before(slave, self.settings)
             self.settings = termios.tcgetattr(slave)
-        self.slave = slave  # kept, to look at its settings
+        self.slave = slave  # kept to read its settings
         self.seen = b""
         self.pid = os.fork()
         if self.pid == 0:
@@ -172,7 +172,7 @@ class Caller:
         return data
 
     def expect(self, pattern, timeout=None):
-        """Waits for output, and takes it away with all before it; returns the match."""
+        """Waits for output, and consumes it with everything before it. Returns the match."""
         end = time.monotonic() + (timeout or PATIENCE)
         while not (found := re.search(pattern, self.seen, re.DOTALL)):
             if time.monotonic() > end:
@@ -191,7 +191,7 @@ class Caller:
         eventually(self.is_raw, "raw mode")
 
     def status(self, timeout=None):
-        """The exit status, or minus the signal."""
+        """Returns the exit status, or minus the signal."""
 
         def ended():
             self.read(0)
@@ -206,7 +206,7 @@ class Caller:
 
 
 def running(scene, line):
-    """Processes of the scene with this command line."""
+    """Returns the processes of the scene with this command line."""
     return [pid for pid in carriers(scene.mark) if command_line(pid) == line]
 
 
@@ -379,7 +379,7 @@ def a_writer_whose_reader_does_not_read_is_held_up(scene):
     eventually(lambda: os.path.exists(path), "the first write")
     written = None
     while written != (written := open(path).read()):
-        time.sleep(0.3)  # until it stands still
+        time.sleep(0.3)  # until the number stays the same
     check(int(written or 0) < 1000, "nothing held it up: %s" % written)
     equal(len(child.communicate(timeout=PATIENCE)[0]), 3_000_000, "length of the output")
 
@@ -387,7 +387,7 @@ def a_writer_whose_reader_does_not_read_is_held_up(scene):
 @test
 def output_waits_for_its_reader_after_the_end(scene):
     child = start(scene, ["head", "-c", "200000", "/dev/zero"])
-    # Longer than the patience with those who write.
+    # Longer than execward waits for a writer.
     wait_at_rest(child.pid, "a wait that costs no CPU time", 3)
     equal(len(child.communicate(timeout=PATIENCE)[0]), 200000, "length")
     equal(child.returncode, 0, "status")
@@ -449,7 +449,7 @@ def it_does_not_spin(scene):
 
 
 def started(scene, script, *options, **more):
-    """A command that has said 'ready'."""
+    """Starts a command, and returns it after it has printed 'ready'."""
     child = start(scene, [PYTHON, "-u", "-c", script], *options, **more)
     equal(child.stdout.readline(), b"ready\n", "first line")
     return child
@@ -512,7 +512,7 @@ def a_command_that_ignores_signals_is_killed(scene):
 
 @test
 def the_second_signal_kills(scene):
-    for _ in range(10):  # a busy machine may take longer, but not each time
+    for _ in range(10):  # a busy machine may take longer, but not every time
         child = started(scene, SAYS_AND_STAYS)
         began = time.monotonic()
         child.send_signal(signal.SIGINT)
@@ -521,7 +521,7 @@ def the_second_signal_kills(scene):
         child.communicate(timeout=PATIENCE)
         equal(child.returncode, 128 + signal.SIGKILL, "status")
         took = time.monotonic() - began
-        if took < 1.5:  # without the second one it is killed after two seconds
+        if took < 1.5:  # without the second signal it is killed after two seconds
             return
     raise Failure("it took %.1f s" % took)
 
@@ -542,7 +542,7 @@ while True: signal.pause()
 @test
 def a_hang_up_does_not_count_as_being_asked_again(scene):
     for more in ([signal.SIGHUP] * 2, [signal.SIGTERM], [signal.SIGTERM, signal.SIGHUP]):
-        for _ in range(10):  # it has two seconds, which do not always suffice on a busy machine
+        for _ in range(10):  # it has two seconds, which are sometimes too few on a busy machine
             child = started(scene, SAVES_SLOWLY)
             child.send_signal(signal.SIGHUP)
             for number in more:
@@ -570,7 +570,7 @@ def a_signal_that_the_caller_ignores_does_nothing(scene):
 def a_signal_ends_it_even_if_nobody_reads_its_output(scene):
     child = start(scene, ["yes"])
     check(select.select([child.stdout], [], [], PATIENCE)[0], "no output")
-    time.sleep(0.5)  # until everything is full
+    time.sleep(0.5)  # until all pipes are full
     child.terminate()
     equal(child.wait(PATIENCE), 128 + signal.SIGTERM, "status")
     child.communicate()
@@ -578,10 +578,10 @@ def a_signal_ends_it_even_if_nobody_reads_its_output(scene):
 
 @test
 def an_end_in_the_first_moments_leaves_nothing(scene):
-    # What loses its parent becomes a child of this process then (prctl(2)).
+    # Orphans become children of this process from now on (prctl(2)).
     subreaper = 36
     equal(ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0), 0, "prctl")
-    succeeds(scene, "true")  # from here on the machine is known
+    succeeds(scene, "true")  # later runs use the results of this trial
     for i in range(80):
         child = start(scene, ["sleep", "1000"])
         time.sleep(0.003 + i * 0.0004)
@@ -611,10 +611,10 @@ def nothing_outlives_the_command(scene):
 
 @test
 def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
-    # Inside of a sandbox there are no further namespaces.
+    # A sandbox allows no further namespaces inside.
     inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % scene.command[0]
     leaves = "sleep 1000 >/dev/null 2>&1 & echo ran; exit 4"
-    # What is killed is there for a moment still.
+    # A killed process stays visible for a moment.
     settles = "for i in $(seq 200); do ps -e -o comm= | grep -q ^sleep || break; sleep 0.1; done"
     listed = "; echo $?; %s; ps -e -o comm" % settles
     done = shell(scene, inner % ("--best-effort", leaves) + listed)
@@ -630,7 +630,7 @@ def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
 def there_is_no_sandbox_in_a_sandbox(scene):
     inner = scene.command[0] + " run %s -- echo ran"
     with directory_outside() as outside:
-        os.mkdir(os.path.join(outside, "execward"))  # is there, and hidden, inside
+        os.mkdir(os.path.join(outside, "execward"))  # it exists, and is hidden inside the sandbox
         env = {"XDG_CONFIG_HOME": outside}
         for options in ("", "--sandbox=read-only", "--best-effort"):
             done = shell(scene, inner % options, env=env)
@@ -848,7 +848,7 @@ def a_terminal_that_is_closed_ends_the_command(scene):
 
 @test
 def a_command_whose_terminal_is_closed_has_time_to_save(scene):
-    for _ in range(10):  # it has two seconds, which do not always suffice on a busy machine
+    for _ in range(10):  # it has two seconds, which are sometimes too few on a busy machine
         status = status_after_its_terminal(scene, SAVES_SLOWLY)
         if status != 128 + signal.SIGKILL:
             break

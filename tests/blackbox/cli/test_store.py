@@ -1,4 +1,4 @@
-"""execward approvals and execward audit: what a person sees of the database, and changes in it."""
+"""execward approvals and execward audit: a person reads the database and changes it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from support.runner import main, test
 
 
 class Program:
-    """The program with a home of its own, as a person at a terminal runs it."""
+    """The program with a home of its own, as a person runs it in a terminal."""
 
     def __init__(self, scene):
         self.scene = scene
@@ -41,13 +41,13 @@ class Program:
         )
 
     def good(self, *arguments):
-        """What it prints when it must succeed."""
+        """Returns the output; the program must succeed."""
         done = self.run(*arguments)
         equal((done.returncode, done.stderr), (0, ""), "status and stderr of %s" % (arguments,))
         return done.stdout
 
     def bad(self, *arguments, status=1):
-        """What it says on stderr when it must fail."""
+        """Returns the text on stderr; the program must fail."""
         done = self.run(*arguments)
         equal(done.returncode, status, "status of %s (%s)" % (arguments, done.stderr))
         equal(done.stdout, "", "stdout of %s" % (arguments,))
@@ -70,7 +70,7 @@ class Program:
         connection.close()
 
     def session_grant(self, session, command, project="/elsewhere"):
-        """A grant as a server writes it when a person allows something for a session."""
+        """A grant as the server writes it when a person allows a command for a session."""
         now = int(time.time() * 1000)
         self.sql(
             "insert or ignore into sessions values (?, ?, ?, ?)", session, project, now, now

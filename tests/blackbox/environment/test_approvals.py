@@ -1,4 +1,4 @@
-"""Approvals and rules for commands in an environment: what they count for, and where."""
+"""Approvals and rules for commands in an environment: the commands and places that they hold for."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ BASH = {"name": "bash", "path": "/bin/bash"}
 
 
 def asking(scene, **options):
-    """A server that asks, and an environment in which everything has the same name as here."""
+    """Yields a server that asks, and an environment in which all names are the same as here."""
     home = Home(scene)
     there = Peer(scene, cwd=home.project, shell=BASH)
     return server_with(scene, there, home=home, policy="untrusted", **options), there
 
 
 def asks(server, what, answer="denied", **params):
-    """The call must be asked about; returns the question and the id of the call."""
+    """Checks that the call is a question. Returns the question and the id of the call."""
     message_id = server.exec_later(what, **params)
     question = server.question_about(message_id)
     check(question, "no question about %s %s" % (what, params))

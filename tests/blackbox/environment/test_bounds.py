@@ -1,4 +1,4 @@
-"""What a server at the other end may cost: memory, processes that stay, words that are told on."""
+"""Limits for a remote server: memory, leftover processes, and texts that are passed on."""
 
 import os
 import sys
@@ -22,9 +22,10 @@ from support.runner import main, test
 
 MIB = 1 << 20
 EARLY = {"disorder": ["output before reply"]}
-# A command line follows. It is started in the background, with stdin and stdout, and left alone.
+# A command line follows. The shell starts it in the background, with stdin and stdout, and ends.
 WRAPPER = ["/bin/sh", "-c", '{ "$@" <&3 3<&- & } 3<&0', "sh"]
-# The same in two steps: what is left first waits for its own child, until it is killed.
+# The same in two steps: the process that stays first waits for a child of its own, until it is
+# killed.
 NESTED = ["/bin/sh", "-c", '{ sh -c \'"$@" <&3 3<&- & wait\' "$@" & } 3<&0', "sh", "sh"]
 
 
@@ -67,7 +68,7 @@ def it_comes_although_nothing_follows_it(scene):
     eventually(lambda: program.size == 8 * MIB, "the output", within(30))
 
 
-# Words
+# Texts
 
 
 @test

@@ -1,5 +1,5 @@
-"""Where a command runs: environment/list, and `environment` of exec/command, exec/list and
-exec/terminateAll, as far as nothing has to be reached."""
+"""The choice of an environment: environment/list, and `environment` of exec/command, exec/list and
+exec/terminateAll, without a connection to an environment."""
 
 import os
 import sys
@@ -208,7 +208,7 @@ def lists_and_ends_refuse_an_environment_that_there_is_not(scene):
     equal(server.listed(process_id)["state"], "running", "state")
 
 
-# The file
+# The configuration file
 
 
 @test

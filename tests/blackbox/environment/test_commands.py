@@ -1,7 +1,7 @@
 """Commands in an environment: programs on another machine, behind a server of execward or of Codex.
 
-What goes wrong there is in test_losses.py. The other side is a real server, or a fake
-that speaks as one of the others does and refuses what that one would refuse; both run on this machine.
+Failures of environments are in test_losses.py. The other side is a real server, or a fake that speaks
+like a real server and refuses what that server would refuse; both run on this machine.
 """
 
 import json
@@ -39,7 +39,7 @@ KINDS = ("real", "codex", "old")
 
 
 def with_each(*kinds):
-    """Makes a test for each kind of environment: its name, and the kind."""
+    """Makes a test for each kind of environment, from its name and the kind."""
 
     def make(function):
         for kind in kinds:
@@ -55,7 +55,7 @@ def with_each(*kinds):
 
 
 def resting(server, scene, name="rests", **params):
-    """Starts such a program in the box; returns its process id and its word."""
+    """Starts a sleeping program in the box. Returns its process id and its word."""
     word = token(scene, name)
     process_id = server.left_running(rests(word), environment="box", **params)
     server.wait_delta(process_id, "up")
@@ -67,7 +67,7 @@ def until(path, then):
 
 
 def cannot(server, method, **params):
-    """The request must fail because the other side knows nothing of the kind."""
+    """Checks that the request fails because the other side does not support it."""
     server.refused(method, params, kind="environmentUnavailable")
 
 
@@ -225,7 +225,7 @@ def calls_at_once_share_one_start_of_the_environment(scene):
     equal(len(there.begun()), 1, "starts of the environment")
 
 
-# A program that goes on
+# A program that keeps running
 
 
 @with_each(*KINDS)

@@ -1,4 +1,4 @@
-"""Confined commands in an environment: what is sent there, and what follows when it is not kept."""
+"""Confined commands in an environment: the confinement that is sent, and the result if it is not kept."""
 
 import json
 import os
@@ -31,7 +31,7 @@ BEST_EFFORT = 'confinement.enforcement = "best-effort"\n'
 
 
 def writable(sandbox):
-    """What the entries of a sandbox of Codex's form let be written."""
+    """Returns what the entries of a sandbox in Codex's form allow to write."""
     entries_of_it = sandbox["permissions"]["file_system"].get("entries", [])
     return [entry["path"] for entry in entries_of_it if entry["access"] == "write"]
 

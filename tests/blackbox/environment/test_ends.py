@@ -1,4 +1,4 @@
-"""How programs in an environment end: ends that are refused, never told, or told wrongly."""
+"""Ends of programs in an environment: the end is refused, never reported, or reported wrongly."""
 
 import os
 import sys
@@ -28,12 +28,12 @@ from support.peer import (
 from support.runner import main, test
 
 PLACES = 64  # for processes
-STARTS = 16  # at a time
+STARTS = 16  # in parallel
 ENDED = {"running": True}
 
 
 def resting(server, text="one\n"):
-    """A played program that has printed this; its id."""
+    """Returns the id of a played program that has printed this."""
     server.exec_later(["prog"], environment="box", callId="c", yieldTimeMs=250)
     process_id = server.program_of_call("c").begin["processId"]
     server.wait_delta(process_id, text)
@@ -47,7 +47,7 @@ def is_lost(server, process_id):
     equal(entry_of(server, "box")["state"], "ready", "state of the environment")
 
 
-# Ends that do not come
+# Ends that are never reported
 
 
 @test

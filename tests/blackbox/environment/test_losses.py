@@ -1,7 +1,7 @@
-"""Environments that fail: they cannot be started, are lost in the middle, hang, or say too much.
+"""Environments that fail: they cannot be started, are lost while in use, hang, or send too much.
 
-Whatever happens there: every call is answered, what was printed before is told, the reason is in
-the answer, the next call starts the environment again, and nothing else is held up.
+In each case every call is answered, output from before is reported, the answer contains the reason,
+the next call starts the environment again, and nothing else is delayed.
 """
 
 import hashlib
@@ -45,10 +45,10 @@ from support.runner import main, test
 
 MIB = 1 << 20
 PLAY = [["stdout", "one\n"], ["exited", 3], ["closed"]]
-# What ssh says when it gives up.
+# The message of ssh when it gives up.
 STATUS, LAST_LINE = 255, "ssh: connect to host box port 22: Connection refused"
 GIVES_UP = {"do": "exit", "status": STATUS, "stderr": "a warning\n%s\n" % LAST_LINE}
-# argv: the server's command. Carries bytes both ways as ssh does, and passes nothing else on.
+# argv: the server's command. Carries bytes both ways as ssh does, and passes on nothing else.
 RELAY = """
 import os, subprocess, sys, threading
 server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -61,7 +61,7 @@ carry(0, server.stdin.fileno())
 server.stdin.close()
 os._exit(server.wait())
 """
-# argv: blocks of 16 KiB of text, a file that is told how many are out
+# argv: blocks of 16 KiB of text, a file that records how many were written
 TEXT_FLOOD = """
 import os, sys
 for number in range(int(sys.argv[1])):
@@ -80,7 +80,7 @@ def tells_the_end(message, status=STATUS, last_line=LAST_LINE):
 
 
 def is_lost(server, message_id, call="c", output="up\n"):
-    """The call and its program must have ended because of the loss; returns the reason."""
+    """Checks that the call and its program ended because of the loss. Returns the reason."""
     result = server.result(message_id)
     message = failed(result, "environmentLost")
     check(output in result["output"], "output %r" % result["output"])
@@ -92,12 +92,14 @@ def is_lost(server, message_id, call="c", output="up\n"):
 
 
 def is_unavailable(server, message_id):
-    """The call must have failed to start; returns the reason."""
+    """Checks that the call failed to start. Returns the reason."""
     return failed(server.result(message_id), "environmentUnavailable")
 
 
 def is_unsure(server, message_id):
-    """The start was asked for and not answered: nobody knows whether it ran; returns the reason."""
+    """Checks that the start was requested and not answered, so that it may have run. Returns the
+    reason.
+    """
     message = failed(server.result(message_id), "environmentLost")
     check("may have run" in message, "message %r" % message)
     return message
@@ -111,7 +113,7 @@ def works_again(server, there, starts=2):
 
 
 def goes_on(server, *environments):
-    """This machine and these environments work as ever."""
+    """Checks that this machine and these environments still work."""
     equal(server.output_of("echo here"), "here\n", "on this machine")
     for name in environments:
         equal(completed(server.exec("echo on", environment=name)), "on\n", "in " + name)
@@ -126,7 +128,7 @@ def relay(word):
     return [PYTHON, "-S", "-c", RELAY, word]
 
 
-# What cannot be started
+# Environments that cannot be started
 
 
 @test
@@ -188,7 +190,7 @@ def one_that_never_greets_is_given_up_after_its_time(scene):
     message_id = later(server, "true")
     is_unavailable(server, message_id)
     took = time.monotonic() - began
-    check(0.3 <= took < within(18), "given up after %.3f s" % took)  # not the usual twenty
+    check(0.3 <= took < within(18), "given up after %.3f s" % took)  # earlier than the default of twenty
     eventually(lambda: not running(there.script_path), "the end of its program")
     equal(entry_of(server, "box")["state"], "failed", "state")
 
@@ -472,11 +474,11 @@ def sigkill_of_a_relay_in_a_flood_keeps_what_had_come(scene):
     wait_gone(flood)
 
 
-# What hangs holds up nothing else
+# An environment that hangs delays nothing else
 
 
 def two(scene, **script):
-    """A server with an environment that misbehaves so, and one that does not."""
+    """Yields a server with an environment that follows the script, and one that works."""
     boxes = Peer(scene, **script), Peer(scene, "other")
     return server_with(scene, *boxes), boxes[0]
 

@@ -1,4 +1,4 @@
-"""Notifications in any order, twice, or missing: what a client sees of a program is in order."""
+"""Notifications of an environment in any order, twice, or missing: the client gets them in order."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from support.client import brief, check, equal, eventually, within
 from support.peer import LAST, completed, failed, fake, fate, later, played, running, works_here
 from support.runner import main, test
 
-# Events of a program that ends with 3, and the text of all of it.
+# Events of a program that ends with 3, and its whole text.
 PLAY = [
     ["stdout", "one\n"],
     ["stderr", "two\n"],
@@ -26,7 +26,7 @@ NOTHING = {"chunks": [], "nextSeq": 1, "exited": False, "closed": False, "failur
 
 
 def is_in_order(scene, play=PLAY, text=TEXT, code=3, **script):
-    """Whatever comes in which order: the text and the end are those of the play."""
+    """Checks that the text and the end are those of the play, in whatever order the events come."""
     server, _ = fake(scene, play=play, **script)
     for call in ("first", "second"):
         result = server.exec(["prog"], environment="box", callId=call, yieldTimeMs=30000)
@@ -99,7 +99,7 @@ def characters_may_be_cut_anywhere(scene):
 
 
 def gap(seqs):
-    """A test of notifications that never come."""
+    """Makes a test of notifications that never arrive."""
 
     def one(scene):
         is_in_order(scene, withheld=seqs)
@@ -181,7 +181,7 @@ def lines_that_are_no_messages_are_skipped_later_too(scene):
 
 
 def gap_at_the_end(scene, play, pieces):
-    """The first piece does not come, and after so many others the other side is gone."""
+    """The first piece never arrives, and after this number of pieces the other side ends."""
     last = fate("output", "exit", **{"from": pieces})
     return fake(scene, play=play, withheld=[1], fates=[last])
 
@@ -222,7 +222,7 @@ def what_waits_behind_such_a_gap_comes_however_slowly_it_is_read(scene):
     server.warning("outputLost")
 
 
-# What is missing
+# Missing notifications
 
 
 @test

@@ -1,4 +1,4 @@
-"""Environments that start badly, do not answer or do not read: what waits for them fails in time."""
+"""Environments that start badly, do not answer or do not read: every wait for them fails in time."""
 
 import os
 import resource
@@ -45,13 +45,13 @@ def works_again(server, there):
     works(server, 2, there)
 
 
-# Starts of the program that leads there
+# Starts of the link
 
 
 @test
 def a_start_that_fails_at_once_ends_nothing_but_the_call(scene):
     there = Peer(scene)
-    server = server_with(scene, there, prepare=os.setpgrp)  # it once ended its whole group
+    server = server_with(scene, there, prepare=os.setpgrp)  # a bug once killed the whole process group
     works_here(server)
     soft, hard = resource.prlimit(server.worker(), resource.RLIMIT_NOFILE)
     resource.prlimit(server.worker(), resource.RLIMIT_NOFILE, (3, hard))
@@ -88,7 +88,7 @@ def variables_of_execward_are_not_for_the_program_that_leads_there(scene):
     equal(names, [], "variables of execward")
 
 
-# What hangs, and what does not listen
+# Programs that hang or ignore signals
 
 
 @test(alone=True)
@@ -193,7 +193,7 @@ def a_signal_that_is_not_answered_fails_in_time_or_is_cancelled(scene):
     works(server, 1, there)
 
 
-# What does not answer
+# Environments that do not answer
 
 
 @test

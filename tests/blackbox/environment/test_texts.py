@@ -1,4 +1,4 @@
-"""Texts from an environment: nothing in them can hide what a person must see."""
+"""Texts from an environment cannot hide anything that a person must see."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ RAW = "a\x1b[2Jb\u202ec\nd\x07e"
 
 
 def nothing_raw(value, what):
-    """No text in it can move a cursor, turn a line round or begin a new one."""
+    """Checks that no text in the value can move a cursor, reverse a line or begin a new one."""
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
     if isinstance(value, list):

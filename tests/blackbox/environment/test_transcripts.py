@@ -1,8 +1,8 @@
 """The transcripts of exec/command, played against a server whose commands run in an environment.
 
-A client cannot tell where its commands run, but for what DIFFERENCES says. Behind the environment is
-another execward, or Codex's exec-server where Codex is on this machine: EXECWARD_CODEX names it, or
-it is in the PATH.
+A client cannot see where its commands run, apart from DIFFERENCES. Behind the environment is another
+execward, or Codex's exec-server if this machine has Codex: EXECWARD_CODEX names it, or it is in the
+PATH.
 """
 
 import glob
@@ -20,11 +20,11 @@ from support.peer import Execward
 from support.runner import LIMIT, main, test
 
 TRANSCRIPTS = os.path.join(REPOSITORY, "tests/transcripts")
-# Keeps what the other side is sent. Arguments: file, server command
+# Records the messages to the other side. Arguments: file, server command
 RELAY = ["sh", "-c", 'file=$1; shift; tee -a "$file" | "$@"', "relay"]
 
 
-# What becomes of a transcript's text
+# Edits of a transcript
 
 
 def replaces(here, there):
@@ -32,12 +32,12 @@ def replaces(here, there):
 
 
 def adds(part, line):
-    """This line comes behind the one with that part."""
+    """Adds the line after the one that contains the part."""
     return lambda text: changed(text, ".*%s.*\n" % re.escape(part), lambda m: m[0] + line + "\n")
 
 
 def without(*parts):
-    """The lines with one of these are not there."""
+    """Removes the lines that contain one of the parts."""
     pattern = "|".join(".*%s.*\n" % re.escape(part) for part in parts)
     return lambda text: changed(text, pattern, lambda _: "")
 
@@ -48,7 +48,7 @@ def changed(text, pattern, change):
 
 
 def asks(call_id):
-    """There is a question about this call, and a person approves."""
+    """Adds a question about this call, which a person approves."""
     call = '"callId":%s' % json.dumps(call_id)
     name = json.dumps("$asked" + call_id)
     question = '< {"id":%s,"method":"approval/request","params":{%s,...}}\n' % (name, call)
@@ -64,7 +64,9 @@ def asks(call_id):
 
 
 def knows_nothing_harmless(text):
-    """Which programs are harmless is known of this machine's: there they are like all others."""
+    """Only programs of this machine can be known to be harmless; in an environment they are like
+    all others.
+    """
     if '"approvalPolicy":"untrusted"' not in text:
         return text.replace('"safe list"', '"policy"')
     for call_id in re.findall(r'exec/attempt.*"callId":"(\w+)".*"reason":"safe list"', text):
@@ -78,7 +80,7 @@ ABOUT_DENIALS = "Codex does not tell what its sandbox refused, so no retry is as
 NETWORK = '{"kind":"network","operation":"connect","target":"192.0.2.1:9",'
 ATTEMPT = '< {"method":"exec/attempt","params":{"callId":"%s","n":1,...}}'
 
-# By transcript: why something is another there, and what.
+# By transcript: the reason of the difference, and the edits.
 DIFFERENCES = {
     "approvals_grant": (FIRST_WORDS, asks("4"), replaces('"uses":1', '"uses":0')),
     "exec_approve": (
@@ -123,7 +125,7 @@ DIFFERENCES = {
         adds('"id":3,"method"', '< {"id":3,"error":{"data":{"kind":"denied",...},...}}'),
     ),
 }
-# The same, of Codex's exec-server alone.
+# The same, for Codex's exec-server alone.
 CODEX_DIFFERENCES = {
     "exec_ctrl_c_pipe": ("Codex names no signals", replaces(',"signal":"SIGINT"', "")),
     "exec_ctrl_c_tty": (
@@ -153,7 +155,7 @@ CODEX_DIFFERENCES = {
         ),
     ),
 }
-# What is not played there, and why.
+# Transcripts that are not played in an environment, and the reasons.
 LEFT_OUT = {
     "environment_list": "it is about a server without environments",
     "exec_prefix_rule_always": FIRST_WORDS,
@@ -166,7 +168,7 @@ CODEX_LEFT_OUT = {"exec_retry": ABOUT_DENIALS}
 
 
 def transcripts():
-    """Names of those with commands. Patches are made on this machine."""
+    """Yields the names of transcripts with commands. Patches are applied on this machine."""
     for path in sorted(glob.glob(os.path.join(TRANSCRIPTS, "*.transcript"))):
         name = os.path.basename(path).removesuffix(".transcript")
         with open(path) as file:
@@ -175,7 +177,8 @@ def transcripts():
 
 
 def text_there(name, directory, *tables):
-    """The transcript with a directory of ours, and with what is another there."""
+    """Returns the transcript with a directory of ours, and with the differences of the environment.
+    """
     with open(os.path.join(TRANSCRIPTS, name + ".transcript")) as file:
         text = file.read()
     for table in tables:
@@ -192,7 +195,7 @@ def play(scene, name, kind, *tables):
     there = kind(scene, "there", relay=[*RELAY, sent], workspace_roots=[directory])
     home = Home(scene)
     home.config('default_environment = "there"\n' + there.config())
-    # The player has a home for the server, but not one with environments.
+    # The player sets a home for the server, but not one with environments.
     words = ["env", *("%s=%s" % pair for pair in home.environment().items()), *scene.command]
     player = [scene.command[0], "replay", "--timeout=%d" % PATIENCE]
     variables = {k: v for k, v in os.environ.items() if not k.startswith("EXECWARD_")}
@@ -205,7 +208,8 @@ def play(scene, name, kind, *tables):
         timeout=LIMIT,
     )
     check(played.returncode == 0, played.stderr)
-    # It did run there: each start that is told, and each that failed.
+    # The commands ran in the environment: it got each start that was reported, and each that
+    # failed.
     told = text.count('"exec/begin"') + text.count('"kind":"spawn')
     equal(starts_in(sent), told, "starts there")
 

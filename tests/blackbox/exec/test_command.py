@@ -1,4 +1,4 @@
-"""exec/command: when it answers, what a command gets, and what comes back if it cannot run."""
+"""exec/command: the time of its answer, the input of a command, and the errors if it cannot run."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def environment_of(server, **params):
 
 
 def failed(result, kind):
-    """A start that failed has the shape of a result."""
+    """Checks that a failed start has the shape of a result."""
     equal(result["state"], "failed", "state in %s" % brief(result, 400))
     equal(result["failure"]["kind"], kind, "kind in %s" % brief(result["failure"], 400))
     equal(result["exitCode"], -1, "exit code")
@@ -43,7 +43,7 @@ def failed(result, kind):
     return result
 
 
-# When it answers
+# The time of the answer
 
 
 def tag_of(session_id):
@@ -90,7 +90,7 @@ def a_command_that_goes_on_is_answered_at_the_deadline_with_its_id(scene):
     check("exitCode" not in result and "usage" not in result, "an end: %s" % result)
     check(result["processId"].isdigit() and int(result["processId"]) >= 1000, "process id")
     check(result["wallTimeMs"] >= 250 and took >= 0.25, "answered after %.3f s" % took)
-    check(took < within(9), "answered after %.3f s" % took)  # not the usual ten
+    check(took < within(9), "answered after %.3f s" % took)  # earlier than the default of ten
 
 
 @test
@@ -138,7 +138,7 @@ def quiet_output_ends_the_wait_early(scene):
 def silence_before_any_output_is_not_quiet(scene):
     server = exec_server(scene)
     result = server.exec("sleep 0.6; echo late", yieldTimeMs=30000, quietMs=10)
-    # It may be quiet for 10 ms between the line and the exit.
+    # The command may be quiet for 10 ms between the line and the exit.
     equal(result["output"], "late\n", "output")
 
 
@@ -170,7 +170,7 @@ def a_child_that_holds_the_output_does_not_hold_up_the_answer(scene):
     check(time.monotonic() - began < within(25), "it was held up")
 
 
-# How it ends
+# Ends
 
 
 @test
@@ -221,7 +221,7 @@ def who_ends_in_time_has_not_timed_out(scene):
         equal((result["exitCode"], result["timedOut"]), (7, False), "end with %s" % params)
 
 
-# What cannot be started
+# Commands that cannot be started
 
 
 @test
@@ -465,13 +465,14 @@ def the_fixed_variables_win_over_those_of_the_server(scene):
     got = environment_of(server)
     equal({name: got.get(name) for name in FIXED}, FIXED, "fixed variables")
     equal(got["PLAIN"], "1", "a variable of the server")
-    # Not the id itself, which is all it takes to resume the session.
+    # Not the session id itself, which would be enough to resume the session.
     equal(got["EXECWARD_SESSION_ID"], tag_of(server.initialized["sessionId"]), "session id")
 
 
 @test
 def secrets_are_kept_back_and_named(scene):
-    # Values that no name of a temporary directory holds by chance: the events tell the directory.
+    # Values that no temporary directory has in its name by chance: the events contain the
+    # directory.
     names = ("MY_API_KEY", "Github_Token", "DB_SECRET_1", "monkey")
     secrets = {name: "a value of %s" % name for name in names}
     server = exec_server(scene, env={**secrets, "EXECWARD_LOG_LEVEL": "error"})
@@ -558,7 +559,7 @@ def a_slow_command_holds_up_nobody(scene):
     check(not server.is_answered(slow), "the slow one was answered")
 
 
-# What is judged is what runs
+# The judged command is the command that runs
 
 
 @test
@@ -598,7 +599,7 @@ def one_message_does_not_hold_up_the_server(scene):
         ["xargs"] * 5_000,
         ["bash", "-c", "find . -exec git -x \n" * 3000],
     ):
-        for _ in range(3):  # the machine itself may halt for a while
+        for _ in range(3):  # the machine itself may stall for a while
             took = seconds_of(lambda: decision(server, argv))
             if took < within(3):
                 break

@@ -1,4 +1,4 @@
-"""How calls and programs end: after waits, by a cancel, with the server, and what is told of it."""
+"""Ends of calls and programs: after waits, by a cancel, with the server, and their reports."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The events of exec/*, and what can be done with a process: list, end, signal, resize, cancel."""
+"""The events of exec/*, and the requests about a process: list, end, signal, resize, cancel."""
 
 import os
 import sys
@@ -103,7 +103,7 @@ def a_process_that_is_killed_from_outside_has_its_end(scene):
 @test
 def the_end_waits_for_output_that_a_child_still_writes(scene):
     server = exec_server(scene)
-    for _ in range(50):  # it waits only for a moment, in which a busy machine may not get so far
+    for _ in range(50):  # the server waits only for a moment, which may be too short on a busy machine
         result = server.exec("echo front; (sleep 0.02; echo back) & exit 0")
         text = server.wait_end_of_call(result["callId"]).text()
         if text != "front\n":
@@ -130,7 +130,7 @@ def answers_come_after_the_deltas_of_what_they_show(scene):
     server = exec_server(scene)
     for number in range(30):
         result = server.exec("echo %d; echo x" % number)
-        # No wait: whatever the answer shows was announced before.
+        # No wait: the output in the answer was announced before.
         program = server.program_of_call(result["callId"])
         equal(program.text(), result["output"], "deltas when the answer came")
 

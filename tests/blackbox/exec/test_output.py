@@ -1,4 +1,4 @@
-"""What answers and deltas show of a command's output: both ends, exact counts, valid UTF-8."""
+"""Output of a command in answers and deltas: both ends, exact counts, valid UTF-8."""
 
 import os
 import re
@@ -22,12 +22,12 @@ def python(script, *arguments):
 
 
 def numbers(count):
-    """What `seq -f %07.0f 1 COUNT` prints: 8 bytes a line."""
+    """Returns the output of `seq -f %07.0f 1 COUNT`: 8 bytes per line."""
     return "".join("%07d\n" % number for number in range(1, count + 1))
 
 
 def shortened(text, tokens):
-    """ASCII text as an answer of so many tokens shows it."""
+    """Returns ASCII text as an answer of this number of tokens shows it."""
     budget = tokens * 4
     if len(text) <= budget:
         return text
@@ -40,7 +40,7 @@ def shortened(text, tokens):
 
 
 def whole_output(server, result):
-    """All deltas of the call, once exec/end has come."""
+    """Returns all deltas of the call, after exec/end."""
     return server.wait_end_of_call(result["callId"]).text()
 
 

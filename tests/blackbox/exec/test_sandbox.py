@@ -1,5 +1,5 @@
-"""Confined commands: what they can do, how a call or a person lets one reach further, and what
-follows when the sandbox has refused something."""
+"""Confined commands: their rights, how a call or a person gives a command more rights, and the
+consequences of a denial."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from support.runner import main, test
 
 WIDENED = "approvedWidened"
 SANDBOXED = "linuxSeccomp"
-# Is stopped the first time, and must not use the network the second time.
+# Is denied the network in the first attempt, and must not use it in the second.
 ONCE = "test -e tried && { echo fine; exit 0; }; touch tried; echo kept; %s; exit 7" % NOWHERE
 
 
@@ -27,7 +27,7 @@ def confining(scene, policy="on-failure", confinement=None, **options):
 
 @contextlib.contextmanager
 def listening(path=None):
-    """A port of this machine, or a socket file, where somebody answers "hello"."""
+    """Yields a port of this machine, or a socket file, with a server that answers "hello"."""
     family = socket.AF_UNIX if path else socket.AF_INET
     listener = socket.socket(family)
     listener.bind(path or ("127.0.0.1", 0))
@@ -49,7 +49,7 @@ def listening(path=None):
 
 
 def greeting(place):
-    """A script that prints what is said at a port or at a socket file."""
+    """Returns a script that prints the answer at a port or at a socket file."""
     if isinstance(place, int):
         return "exec 3<>/dev/tcp/127.0.0.1/%d && cat <&3" % place
     return (
@@ -77,7 +77,7 @@ def exists(*names):
     return os.path.exists(os.path.join(*names))
 
 
-# What holds without a question
+# Rights without a question
 
 
 @test
@@ -201,7 +201,7 @@ def a_confined_call_that_is_cancelled_at_once_leaves_nothing(scene):
     eventually(lambda: not server.programs(), "the end of all programs")
 
 
-# A call that asks for more
+# A call that requests more rights
 
 
 @test
@@ -293,7 +293,7 @@ def paths_that_nobody_can_resolve_are_refused(scene):
         equal(error["data"]["path"], "additionalPermissions.fileSystem.write[0]", "path")
 
 
-# After the sandbox has refused something
+# After a denial
 
 
 @test
@@ -555,7 +555,7 @@ def the_audit_tells_how_each_attempt_was_confined(scene):
 
 
 def without_init(scene):
-    """The server, where it does not find the program that begins a sandbox."""
+    """Yields a server that does not find execward-init."""
     path = scene.path("bin", "execward")
     os.makedirs(os.path.dirname(path))
     shutil.copy(scene.command[0], path)

@@ -12,7 +12,7 @@ from support.runner import main, test
 
 INTERRUPT = "\x03"
 
-# Says what it got, and ends in its own way.
+# Prints each signal that it gets, and ends in its own way.
 HANDLES_INTERRUPT = (
     "trap 'echo handled; exit 42' INT; echo ready; while :; do sleep 0.05 & wait $!; done"
 )
@@ -29,7 +29,7 @@ def gate_of(scene, name="gate"):
     return path
 
 
-# How long it waits
+# How long a call waits
 
 
 @test
@@ -117,7 +117,7 @@ def there_is_no_pause_after_a_write(scene):
     process_id = server.left_running("cat", tty=True)
     server.stdin(process_id, "warm\n")
     took = []
-    while not took or (min(took) >= 90 and len(took) < 50):  # a busy machine pauses too, at times
+    while not took or (min(took) >= 90 and len(took) < 50):  # a busy machine pauses sometimes, too
         result = server.stdin(process_id, "x\n", quietMs=5, yieldTimeMs=30000)
         check("x" in result["output"], "output %r" % result["output"])
         took.append(result["wallTimeMs"])
@@ -205,7 +205,7 @@ def a_terminal_that_hides_what_is_typed_says_that_input_is_needed(scene):
     result = server.exec(script, shell="bash", tty=True, quietMs=100, yieldTimeMs=30000)
     equal(result["output"], "Password: ", "output")
     process_id = result["processId"]
-    while result["state"] == "running":  # it has asked, and will hide what is typed
+    while result["state"] == "running":  # the program has asked, and will hide the input
         result = server.stdin(process_id)
     equal((result["state"], result["processId"]), ("inputNeeded", process_id), "state and id")
     result = server.stdin(process_id, "open sesame\n", quietMs=100, yieldTimeMs=30000)
@@ -251,7 +251,7 @@ def an_interrupt_reaches_the_whole_group(scene):
     equal(result["exitCode"], 130, "code")
 
 
-# What has ended
+# Processes that have ended
 
 
 @test
@@ -370,7 +370,7 @@ def two_writers_see_both_echoes(scene):
                                      tty=True, quietMs=50)
     server.wait_delta(process_id, "go")
     server.stdin(process_id, "zero\n", quietMs=50)
-    echoed = int(within(5000))  # milliseconds in which both are
+    echoed = int(within(5000))  # milliseconds within which both echoes arrive
     first, second = server.request_at_once(
         [
             ("exec/writeStdin", {"processId": process_id, "chars": text, "yieldTimeMs": echoed})

@@ -255,7 +255,7 @@ def a_block_out_of_bounds_is_refused_and_the_handle_stays(scene):
 
 @test
 def a_close_after_a_block_that_failed_keeps_the_old_content(scene):
-    """What is missing a part must not take the place of what is whole."""
+    """An incomplete file must not replace a complete one."""
     files, path = Files(scene.server()), put(scene.path("file"), b"old")
     ids = files.send_all(
         [
@@ -376,7 +376,7 @@ def programs_get_no_open_file(scene):
     equal(server.run_shell("p", "ls /proc/self/fd | wc -l"), (0, b"4\n"), "descriptors of ls")
 
 
-# Order, and what hangs
+# Order, and files that hang
 
 
 @test
@@ -436,7 +436,7 @@ def a_block_that_hangs_can_be_cancelled_and_the_handle_stays(scene):
     files, slow = Files(server), put(scene.path("slow"), b"slow")
     files.open("i", put(scene.path("quick"), b"quick"))
     with Held(slow, Held.ACCESS) as hold:
-        files.open("h", slow)  # whether reads of it can be held is settled by then
+        files.open("h", slow)  # by then it is known whether reads of it can be held
         reading = files.send("readBlock", block("h", 0, 4))
         hold.wait()
         waiting = files.send("readBlock", block("h", 1, 1))

@@ -1,4 +1,4 @@
-"""fs/*: what is read and written, in which order, and what remains when something goes wrong."""
+"""fs/*: reads and writes, their order, and the files after a failure."""
 
 import contextlib
 import ctypes
@@ -61,7 +61,7 @@ def mode_of(path):
     return stat.S_IMODE(os.lstat(path).st_mode)
 
 
-# What is there
+# Existing files
 
 
 @test
@@ -296,7 +296,7 @@ def with_links_forbidden_none_in_the_path_is_followed(scene):
         files.fails("wrongKind", "createDirectory", on(root + path, **no))
     files.fails("wrongKind", "remove", on(root + "/through/file", **no))
     equal(picture(root), before, "what is there")
-    # Without a link on the way they do as ever.
+    # Without a link in the path they work as usual.
     files.write(root + "/real/new", b"new", **no)
     equal(files.read(root + "/real/new", **no), b"new", "content")
     files.call("createDirectory", on(root + "/real/a/b", **no))
@@ -361,7 +361,7 @@ def readers_see_the_old_content_or_the_new(scene):
 
 
 def sorted_names(scene, *names):
-    """These, and what the test's own machinery keeps beside them."""
+    """Returns these names, and those of the files of the test machinery."""
     own = [name for name in os.listdir(scene.path()) if name.startswith("stderr-")]
     return sorted([*names, *own])
 
@@ -398,7 +398,7 @@ def rights_that_content_had_do_not_pass_to_other_content(scene):
     os.link(path, scene.path("linked"))
     os.chmod(path, 0o6755)
     files.write(path, b"newer")
-    if os.geteuid() != 0:  # root's writes leave the bits, as with any program
+    if os.geteuid() != 0:  # root's writes keep the bits, with any program
         equal(mode_of(path), 0o755, "mode of a file that was written in place")
     capable = put(scene.path("capable"), b"old")
     try:
@@ -413,7 +413,7 @@ def rights_that_content_had_do_not_pass_to_other_content(scene):
 
 @test
 def a_file_that_grows_too_large_for_the_server_keeps_its_old_content(scene):
-    """RLIMIT_FSIZE, which ends whoever writes on."""
+    """RLIMIT_FSIZE sends SIGXFSZ to the writer."""
     bound = (1 << 20, 1 << 20)
     files = scene_files(scene, prepare=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, bound))
     path, linked = put(scene.path("file"), b"old"), put(scene.path("linked"), b"old")
@@ -451,7 +451,7 @@ def a_file_with_further_names_is_written_in_place(scene):
 
 @test
 def a_file_that_is_mounted_over_another_is_written_all_the_same(scene):
-    """Nothing can take the place of a mount point."""
+    """No file can replace a mount point."""
     under, over = put(scene.path("under"), b"under"), put(scene.path("over"), b"old")
     if os.geteuid() != 0:
         print("needs root to mount: skipped")
@@ -620,7 +620,7 @@ def what_belongs_to_somebody_else_is_refused_and_a_walk_goes_on(scene):
 
 
 def without_overriding():
-    """Root that has to heed owners and modes, and can give nothing away."""
+    """Drops root's capabilities to override owners and modes, and to change owners."""
     for capability in range(4):  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
         machines.must(machines.LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop")
 
@@ -642,7 +642,7 @@ def content_beyond_the_limit_is_refused_with_a_hint_to_open_it(scene):
 @test
 def the_largest_content_is_written_and_more_is_refused(scene):
     files, path = scene_files(scene), put(scene.path("file"), b"old")
-    largest = LARGEST_CONTENT - (1 << 10)  # in base64 the rest of the message needs room too
+    largest = LARGEST_CONTENT - (1 << 10)  # in base64 the rest of the message needs space, too
     files.write(path, bytes(largest))
     equal(os.path.getsize(path), largest, "size")
     put(path, b"old")
@@ -712,7 +712,7 @@ def a_client_that_does_not_read_makes_the_server_keep_little(scene):
     ids = files.send_all([("readFile", on(path))] * 80)
     server.wait_idle(1)
     grown = server.resident_bytes() - before
-    bound = 320 << 20  # all answers together are 850 MiB
+    bound = 320 << 20  # all answers together have 850 MiB
     check(grown < bound or server.is_sanitized(), "the server has grown by %d bytes" % grown)
     server.resume_reading()
     for one in ids:
@@ -958,7 +958,7 @@ def cancelled_writes_leave_the_old_content_or_the_new(scene):
 
 @test
 def cancelled_writes_leave_no_other_file(scene):
-    """The moment in which a file has two names is short; many are tried."""
+    """A file has two names only for a short moment, so the test makes many attempts."""
     server = scene.server()
     files, root = Files(server), scene.path("tree")
     os.mkdir(root)
@@ -966,7 +966,7 @@ def cancelled_writes_leave_no_other_file(scene):
     outcomes = set()
     for number in range(150):
         ids = files.send_all(requests)
-        time.sleep(number % 10 * 0.0003)  # not a wait: another moment each time
+        time.sleep(number % 10 * 0.0003)  # not a wait: it chooses another moment each time
         cancels = [{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": one}} for one in ids]
         server.send_bytes(b"".join(server.framing.wrap(json.dumps(one).encode()) for one in cancels))
         outcomes |= {"result" in server.reply(one) for one in ids}
@@ -1020,14 +1020,14 @@ def the_worker_is_killed_amid_writes_and_every_file_is_whole(scene):
             put("%s/f%d" % (root, name), b"old")
         size = 300_000 if number % 2 else 1
         seen |= killed_amid_writes(scene.server(), root, size, after=1 + number * 6)
-        for name in temporaries(root):  # SIGKILL between two system calls
+        for name in temporaries(root):  # after a SIGKILL between two system calls
             data = content(os.path.join(root, name))
             check(len(data) == size and len(set(data)) == 1, "%s is not whole" % name)
     check(False in seen, "no write was done before the kill")
 
 
 def killed_amid_writes(server, root, size, after):
-    """Kills the worker after so many answers; returns whether files are old."""
+    """Kills the worker after this number of answers. Returns the set of whether files are old."""
     server.may_be_cut = True
     files, answers = Files(server), []
     server.listener = answers.append
@@ -1036,7 +1036,7 @@ def killed_amid_writes(server, root, size, after):
     ]
 
     def send():
-        with contextlib.suppress(Failure):  # the server is gone in the middle of it
+        with contextlib.suppress(Failure):  # the server ends in the middle of it
             files.send_all(requests)
 
     worker, sender = server.worker(), threading.Thread(target=send)
@@ -1102,7 +1102,7 @@ def a_file_process_that_is_killed_fails_its_request_alone(scene):
 
 
 def eventually_read(files, path):
-    """The content, once no process that was just killed is asked any more."""
+    """Returns the content, once requests no longer reach a process that was just killed."""
     for _ in range(20):
         answer = files.server.reply(files.send("readFile", on(path)))
         if "result" in answer:
@@ -1166,7 +1166,7 @@ def many_requests_at_once_are_refused_by_number_and_none_is_lost(scene):
     equal(files.read(path)[:1].isdigit(), True, "content afterwards")
 
 
-# A server that lacks something
+# A server without some part
 
 
 @test
@@ -1193,7 +1193,7 @@ def with_few_descriptors_opens_are_refused_and_the_server_goes_on(scene):
 
 @test
 def without_execward_init_requests_fail_and_programs_run(scene):
-    # Outside of its build directory the server looks for the installed one.
+    # Outside of its build directory the server uses the installed one.
     copy = shutil.copy(scene.command[0], scene.path("execward"))
     scene.command = [copy, *scene.command[1:]]
     files = scene_files(scene)
@@ -1214,7 +1214,7 @@ def without_execward_init_requests_fail_and_programs_run(scene):
 
 
 def own_disk(place, size):
-    """Makes the caller have a small file system for itself."""
+    """Gives the calling process a small file system of its own."""
     machines.own_mounts()
     options = ctypes.c_char_p(b"size=%d" % size)
     result = machines.LIBC.mount(b"none", place.encode(), b"tmpfs", MS_NODEV, options)

@@ -1,4 +1,4 @@
-"""fs/* with a sandbox: a request has the rights that a program would have there, and no others."""
+"""fs/* with a sandbox: a request has exactly the rights of a program in that sandbox."""
 
 import contextlib
 import ctypes
@@ -56,18 +56,19 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 def confined(site, sandbox=None):
-    """The methods, in a sandbox that may write the workspace."""
+    """Returns the methods in a sandbox that may write the workspace."""
     return Files(site.server, sandbox=sandbox or both_forms(site.workspace)["mode"])
 
 
 def hiding(site, *places):
-    """A sandbox that may write the workspace, but neither read nor write these in it."""
+    """Returns a sandbox that may write the workspace, but neither read nor write these paths in it.
+    """
     entries = [READS_ALL, WRITES_WORKSPACE, *[at(place, "deny") for place in places]]
     return permissions(entries, roots=[site.workspace])
 
 
 def refusal(answer, what, kinds=REFUSALS):
-    """Expects an answer that tells of rights that are missing."""
+    """Expects an error about missing rights."""
     check("error" in answer, "not refused: %s: %s" % (what, str(answer)[:200]))
     kind = answer["error"]["data"]["kind"]
     check(kind in kinds, "%s: refused as %s: %s" % (what, kind, answer["error"]["message"]))
@@ -79,7 +80,7 @@ def refused(files, method, params, kinds=REFUSALS):
 
 
 def everything_that_writes(root, source):
-    """A request of each kind that would change something below `root`, where `tree` is."""
+    """Returns a request of each kind that would change something below `root`, where `tree` is."""
     return [
         ("writeFile", writing(root + "/new", b"x")),
         ("writeFile", writing(root + "/file", b"x")),
@@ -96,13 +97,13 @@ def everything_that_writes(root, source):
 
 
 def plant(root):
-    """Something to change."""
+    """Creates files to be changed."""
     os.makedirs(os.path.join(root, "tree", "inner"), exist_ok=True)
     put(os.path.join(root, "file"), b"old")
     put(os.path.join(root, "tree", "inner", "file"), b"old")
 
 
-# What is allowed, and what is not
+# Allowed and refused requests
 
 
 @sandbox_test
@@ -163,7 +164,7 @@ def a_denied_path_cannot_be_read_by_any_way(site):
     alone = put(site.inside("alone"), b"very secret")
     files = confined(site, hiding(site, secret, alone))
     equal(files.read(plain), b"plain", "what is not denied")
-    # Made when no sandbox is there that could have looked at them.
+    # Created while no sandbox exists that could have seen them.
     os.symlink(secret, site.inside("link"))
     os.symlink(secret + "/file", site.inside("link-to-file"))
     os.symlink("alone", site.inside("link-to-alone"))
@@ -260,7 +261,7 @@ def nothing_is_written_to_what_goes_with_the_sandbox(site):
             os.unlink(path)
 
 
-# What is protected
+# Protected paths
 
 
 @sandbox_test
@@ -370,7 +371,8 @@ def protected_names_that_are_there_stay_as_they_are(site):
 
 @sandbox_test
 def a_confined_program_cannot_use_requests_that_come_and_go(site):
-    """Their sandboxes hold the same places as the program's, and must not let go of its."""
+    """Their sandboxes use the same placeholders as the program's sandbox, and must not remove them.
+    """
     script = (
         "import os, time\n"
         "os.makedirs('d/hooks')\nmade = 0\nprint('begun', flush=True)\n"
@@ -407,7 +409,7 @@ def a_confined_program_cannot_use_requests_that_come_and_go(site):
 
 
 class Swapping:
-    """Two names exchange what they name, again and again, until the end of the block."""
+    """Two names exchange their files, again and again, until the end of the block."""
 
     def __init__(self, one, other):
         self.names = (os.fsencode(one), os.fsencode(other))
@@ -431,8 +433,9 @@ class Swapping:
 
 
 def rounds(files, requests_of):
-    """Sends the requests of each round at once; returns every answer by its place in the round.
-    On a machine that is too busy there are fewer rounds."""
+    """Sends the requests of each round at once. Returns every answer by its place in the round. A
+    busy machine plays fewer rounds.
+    """
     answers, end = [], time.monotonic() + TIME_FOR_ROUNDS
     for number in range(ROUNDS):
         if number >= FEWEST_ROUNDS and time.monotonic() > end:
@@ -443,7 +446,7 @@ def rounds(files, requests_of):
 
 
 def both_happened(answers, place, what):
-    """Without that a race was no race."""
+    """Checks that the race had both outcomes."""
     seen = {"result" in answer[place] for answer in answers}
     equal(seen, {True, False}, "whether %s was done, over all rounds" % what)
 
@@ -494,7 +497,7 @@ def what_is_removed_or_replaced_amid_exchanges_is_never_outside(site):
         ]
 
     def requests_and_more(number):
-        """What was opened in the last round is written and closed in this one."""
+        """Also writes and closes the handle that the last round opened."""
         last = {"handleId": "h%d" % (number - 1)}
         return [*requests(number), ("writeBlock", {**part("", 0, b"new"), **last}), ("close", last)]
 
@@ -603,7 +606,7 @@ def a_handle_that_replaces_keeps_hard_links_and_modes(site):
     equal(content(other), b"new 1", "the other name")
 
 
-# Which requests there are at all
+# Requests that are supported
 
 
 @sandbox_test
@@ -683,7 +686,7 @@ def without_bubblewrap_nothing_happens_in_a_sandbox_and_all_without(site):
 
 @sandbox_test
 def best_effort_without_bubblewrap_still_keeps_writes_inside(site):
-    """Landlock does, where the machine has it."""
+    """Landlock does it, if the machine has it."""
     if os.geteuid() != 0:
         print("needs root to change what is mounted: skipped")
         return
@@ -708,7 +711,7 @@ def best_effort_without_bubblewrap_still_keeps_writes_inside(site):
     equal(temporaries(site.workspace), [], "temporary files")
 
 
-# Many, and the ends of some
+# Many requests, and the ends of some
 
 
 @sandbox_test
@@ -755,7 +758,7 @@ def order_holds_between_requests_with_and_without_a_sandbox(site):
 def nothing_of_a_sandbox_lives_on_when_a_cancel_is_answered(site):
     files, tree = confined(site), site.inside("tree")
     os.mkdir(tree)
-    for name in (".git", ".agents", ".codex", ".execward"):  # so that nothing is to be taken away
+    for name in (".git", ".agents", ".codex", ".execward"):  # so that no placeholders have to be removed
         os.makedirs(site.inside(name + "/inner"))
     for number in range(3000):
         put(tree + "/%d" % number, b"x")
@@ -774,7 +777,7 @@ def nothing_of_a_sandbox_lives_on_when_a_cancel_is_answered(site):
 
 @sandbox_test
 def idle_file_processes_make_room_for_a_sandbox(site):
-    """They live for a while; a request must not have to wait until they are gone."""
+    """Idle file processes live for a while; a request must not wait until they end."""
     plain, files = Files(site.server), confined(site)
     files.write(site.inside("file"), b"0")
     for one in plain.send_all([("getMetadata", on("/"))] * (2 * MOST_AT_ONCE)):
@@ -782,7 +785,7 @@ def idle_file_processes_make_room_for_a_sandbox(site):
     began = time.monotonic()
     asked = files.send("writeFile", writing(site.inside("file"), b"1"))
     site.server.result(asked)
-    check(time.monotonic() - began < within(9), "it waited until they were gone")  # after ten seconds
+    check(time.monotonic() - began < within(9), "it waited until they were gone")  # they end after ten seconds
     equal(content(site.inside("file")), b"1", "content")
 
 
@@ -823,14 +826,14 @@ def the_server_ends_while_a_sandbox_hangs(site):
             eventually(lambda p=processes: not any(map(is_alive, p)), "the end after the " + way)
             hold.close()
         equal(content(slow), b"old", "content after the " + way)
-        if way == "kill":  # whoever comes next clears away
+        if way == "kill":  # the next server cleans up
             site.new_server()
             equal(confined(site).read(slow), b"old", "content")
         eventually(lambda: not site.litter(), "the end of what it put there, after the " + way)
 
 
 def below(pid):
-    """All descendants."""
+    """Returns all descendants."""
     parents = {}
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError, IndexError):

@@ -15,7 +15,7 @@ MOST_PATHS = 1024
 
 
 class Place:
-    """A directory of its own and a server that watches paths in it."""
+    """A directory and a server that watches paths in it."""
 
     def __init__(self, scene):
         self.scene, self.root = scene, os.path.realpath(scene.path("place"))
@@ -26,14 +26,14 @@ class Place:
         return os.path.join(self.root, *names)
 
     def watch(self, *names):
-        """Watches, and returns the number of the watch."""
+        """Watches the paths. Returns the number of the watch."""
         self.number += 1
         watching = self.files.watch(self.number, *[self.path(name) for name in names])
         equal(watching, True, "watching %s" % (names,))
         return self.number
 
     def quiet(self, *expected):
-        """By now every change has been looked at, and these are the only news."""
+        """Checks that every change has been handled, and that these are the only notifications."""
         mark, path = 10_000 + self.number, self.path("mark%d" % self.number)
         self.number += 1
         equal(self.files.watch(mark, path), True, "watching the mark")
@@ -44,7 +44,7 @@ class Place:
         equal(sorted(got), sorted(expected), "watches that were told of something")
 
 
-# What makes a path appear
+# Changes that make a path appear
 
 
 def makes_file(place):
@@ -266,7 +266,7 @@ def a_loop_of_links_is_missing_until_it_is_none(scene):
     place.quiet(number)
 
 
-# Several
+# Several watches
 
 
 @test
@@ -323,12 +323,12 @@ def the_same_id_again_replaces_the_watch(scene):
     put(place.path("third"))
     place.files.wait_news(5)
     place.quiet(5)
-    # By one that watches nothing it is replaced too.
+    # A watch of an existing path replaces it, too.
     equal(place.files.watch(6, place.path("fourth")), True, "watching the fourth")
     equal(place.files.watch(6, place.path("third")), False, "watching what is there")
     put(place.path("fourth"))
     place.quiet(5)
-    # And it can be used again after it was told.
+    # The number can be used again after its notification.
     equal(place.files.watch(5, place.path("fifth")), True, "watching the fifth")
     put(place.path("fifth"))
     place.files.server.wait(lambda: place.files.news().count(5) == 2, "the second notification")
@@ -373,7 +373,7 @@ def no_more_watches_than_the_limit_and_no_more_paths(scene):
     place.files.wait_news(9)
 
 
-# Among much else
+# Among many other files
 
 
 @test
@@ -473,7 +473,7 @@ def a_watch_in_a_sandbox_is_told_too_and_rests(site):
 
 @sandbox_test
 def a_watch_in_a_sandbox_does_not_look_for_what_does_not_concern_it(site):
-    """A look takes a sandbox, and there is always somebody who makes files in /tmp."""
+    """Each check needs a sandbox, and other programs create files in /tmp all the time."""
     files, stop = Files(site.server, sandbox=both_forms(site.workspace)["mode"]), threading.Event()
 
     def make_noise():
@@ -491,7 +491,7 @@ def a_watch_in_a_sandbox_does_not_look_for_what_does_not_concern_it(site):
         own, end = set(site.server.own_pids()), time.monotonic() + PATIENCE
         os.mkdir(site.inside("a"))
         quiet_since = time.monotonic()
-        while time.monotonic() - quiet_since < 2.5:  # it would look once a second
+        while time.monotonic() - quiet_since < 2.5:  # checks would come once a second
             check(time.monotonic() < end, "it looks again and again")
             if set(descendants(site.server.pid)) - own:
                 quiet_since = time.monotonic()

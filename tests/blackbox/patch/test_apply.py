@@ -1,4 +1,4 @@
-"""patch/*: what is applied unasked, what a person is asked, and that it is all or nothing."""
+"""patch/*: patches that are applied without a question, questions to a person, and all or nothing."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ CONFINED = "workspace-write"
 
 
 class Work:
-    """A project with files, a place outside, and a server for it."""
+    """A project with files, a directory outside of it, and a server."""
 
     def __init__(self, scene, outside, **options):
         self.scene, self.outside = scene, outside
@@ -54,7 +54,7 @@ class Work:
         return [(method, params["callId"]) for method, params in self.server.patch_events]
 
     def is_tidy(self):
-        """Nothing is left of any patch."""
+        """Checks that no patch has left anything behind."""
         left = [name for name in os.listdir(self.journals)] if os.path.isdir(self.journals) else []
         for root in (self.root, self.outside):
             left += [path for path in read_tree(root) if ".execward-" in path]
@@ -78,7 +78,7 @@ def working(**options):
     return decorate
 
 
-# What is applied unasked
+# Applied without a question
 
 
 @working()
@@ -214,7 +214,7 @@ def a_command_that_is_a_patch_is_asked_about_as_one(work):
 
 @working()
 def what_codex_makes_of_a_patch_through_fs_is_made_here_too(work):
-    """The trees are those that a real Codex made with fs/* of the same patches."""
+    """The trees are those that a real Codex made with fs/* from the same patches."""
     work.file("keep", "one\ntwo\nthree\n")
     work.file("gone", "bye\n")
     work.file("old/name", "alpha\nbeta\n")
@@ -234,7 +234,7 @@ def what_codex_makes_of_a_patch_through_fs_is_made_here_too(work):
     equal(work.read("keep"), "ONE\nTWO \u20ac\nthree\n", "content")
 
 
-# What is refused
+# Refusals
 
 
 @working()
@@ -466,7 +466,7 @@ def an_untrusting_policy_asks_and_the_sandbox_stays(work):
     equal(work.read("f"), "text\n", "content")
 
 
-# What is interrupted
+# Interrupted patches
 
 
 @test
@@ -500,9 +500,9 @@ def a_server_that_is_killed_leaves_the_old_tree_or_the_new_one(scene):
 
 
 def end_at(work, moment):
-    """Waits for one of several moments of a patch."""
+    """Waits for one of several moments in a patch."""
 
-    def has_ended():  # a journal is there for some milliseconds only
+    def has_ended():  # the journal exists only for some milliseconds
         return any(method == "patch/end" for method, _ in work.server.patch_events)
 
     def has_journal():
@@ -516,7 +516,7 @@ def end_at(work, moment):
         staged = [path for path in read_tree(work.root) if ".execward-" in path]
         return len(staged) >= wanted or has_ended()
 
-    with contextlib.suppress(FileNotFoundError):  # names come and go
+    with contextlib.suppress(FileNotFoundError):  # names appear and disappear
         eventually(has_come, "the moment")
 
 

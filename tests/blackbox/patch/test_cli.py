@@ -1,4 +1,4 @@
-"""execward patch: patches from a shell, in real trees, and what is killed on its way."""
+"""execward patch: patches from a shell, in real trees, and patches that are killed."""
 
 import base64
 import glob
@@ -22,7 +22,7 @@ def whole(changes):
 
 
 def patch(scene, *arguments, text="", **variables):
-    """Runs it in scene.path('work')."""
+    """Runs the subcommand in scene.path('work')."""
     os.makedirs(scene.path("work"), exist_ok=True)
     environment = dict(os.environ, HOME=scene.directory, XDG_STATE_HOME=scene.path("state"))
     return subprocess.run(
@@ -37,14 +37,14 @@ def patch(scene, *arguments, text="", **variables):
 
 
 def done(scene, *arguments, text="", **variables):
-    """What it printed; it must have worked, and have no more to say."""
+    """Checks that it succeeded without a word on stderr. Returns the output."""
     run = patch(scene, *arguments, text=text, **variables)
     equal((run.returncode, run.stderr.decode()), (0, ""), "status and errors")
     return run.stdout.decode()
 
 
 def refused(scene, *arguments, text="", status=1, **variables):
-    """What it said; it must have failed."""
+    """Checks that it failed. Returns the text on stderr."""
     run = patch(scene, *arguments, text=text, **variables)
     equal(run.returncode, status, "status")
     equal(run.stdout, b"", "output")
@@ -60,7 +60,7 @@ def write(scene, files):
 
 
 def tree(scene):
-    """All files, and what their directories are."""
+    """Returns all files and directories."""
     files = {}
     for directory, _, names in os.walk(scene.path("work")):
         for name in names:
@@ -89,7 +89,7 @@ def play(scene, case):
         part = case["error"]
         for action in ("check", "apply"):
             said = refused(scene, action, text=text)
-            # What the system says of a missing file is not what the tree in memory says.
+            # The system's message for a missing file differs from that of the tree in memory.
             check(part in said or "No such file or directory" in said, "no '%s' in: %s" % (part, said))
         equal(tree(scene), before, "files after a refusal")
         return
@@ -281,7 +281,7 @@ def test_kills_at_any_moment_leave_all_or_nothing(scene):
     stress = Stress(scene.command[0], scene.directory, 3)
     rounds = 0
     while rounds < 60 or (stress.counts["journal"] <= 5 and rounds < 600):
-        stress.round()  # on a busy machine more of them come too late
+        stress.round()  # on a busy machine more kills come too late
         rounds += 1
     check(stress.counts["journal"] > 5, "too few were killed on their way: %s" % stress.counts)
 

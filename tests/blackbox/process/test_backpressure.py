@@ -234,7 +234,7 @@ def short_programs_run_beside_floods(scene):
         begin = time.monotonic()
         equal(server.run_shell("p%d" % number, "echo here"), (0, b"here\n"), "code and output")
         took.append(time.monotonic() - begin)
-    # The machine itself may halt for a while, and so hold up one or two.
+    # The machine itself may stall for a while, and delay one or two.
     slow = sorted(took)[-3]
     check(slow < within(3), "short programs took %.1f s beside floods" % slow)
 

@@ -1,6 +1,6 @@
-"""What carries the conversation dies: a relay between client and server, as ssh is one, or one direction.
+"""The connection breaks: a relay between client and server, such as ssh, ends, or one direction closes.
 
-test_lifetime has a client that goes as a whole. Here only a part goes, in the middle of output.
+In test_lifetime the whole client ends. Here only a part of the connection does, in the middle of output.
 """
 
 import os
@@ -21,7 +21,7 @@ from support.client import (
 from support.programs import STUBBORN
 from support.runner import main, test
 
-# argv: pipes or sockets, the server's command. Carries bytes both ways, and passes nothing else on.
+# argv: pipes or sockets, the server's command. Carries bytes both ways, and passes on nothing else.
 RELAY = """
 import os, socket, subprocess, sys, threading
 def two_ends():
@@ -54,7 +54,7 @@ FLOODED = 1 << 20
 
 
 def busy(server):
-    """Programs that hear no signal, in sessions of their own, beside a flood."""
+    """Starts programs that ignore signals, in sessions of their own, beside a flood."""
     server.may_be_cut = True
     server.start_python("stubborn", STUBBORN)
     server.wait_output("stubborn", b"up", 2)
@@ -62,7 +62,7 @@ def busy(server):
     server.wait_output("daemon", b"up")
     server.start("flood", ["yes"])
     server.wait(lambda: server.process("flood").size() > FLOODED, "output of the flood")
-    # The daemon says nothing, and is not to be seen while it becomes another program.
+    # The daemon prints nothing, and is invisible during its exec.
     eventually(lambda: len(server.programs()) >= 5, "five programs")
 
 
@@ -76,7 +76,7 @@ def servers_behind(relay):
 
 
 def wait_for_full_pipes(relay):
-    """Until the flood is held up, because everything on the way is full."""
+    """Waits until the flood is held up, because all pipes on the way are full."""
     flood = next(pid for pid in relay.programs() if command_line(pid) == "yes")
     wait_at_rest(flood, "a flood that has to wait", 0.3)
 
@@ -94,9 +94,10 @@ def lose_the_relay(scene, kind, is_full):
     check(len(servers_behind(relay)) >= 2, "no keeper and worker behind the relay")
     if is_full:
         relay.stop_reading()
-        wait_for_full_pipes(relay)  # bytes that the relay has not taken make a reset of the end of its socket
+        wait_for_full_pipes(relay)  # unread bytes of the relay cause a reset of its socket
     kill_quietly(relay.pid)
-    # Its descriptors close, and the server ends, before the kernel counts the relay itself as dead.
+    # The kernel closes its descriptors, and the server ends, before the relay itself counts as
+    # dead.
     equal(relay.exit_status(), 137, "exit status of the relay")
     expect_nothing_left(relay)
 

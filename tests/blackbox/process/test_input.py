@@ -1,4 +1,4 @@
-"""What is typed into programs: order, ends, limits, and a queue that holds up nobody else."""
+"""Input of programs: order, ends, limits, and a queue that does not delay other programs."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ def mebibyte(number):
 
 
 def start_reader(scene, server, name, size, **options):
-    """A program that reads its input only once its gate (a fifo) was opened and closed."""
+    """Starts a program that reads its input only after its gate (a fifo) was opened and closed."""
     gate = scene.path("gate-" + name)
     os.mkfifo(gate)
     server.start_python(name, READS_WHEN_TOLD, gate, str(size), **options)

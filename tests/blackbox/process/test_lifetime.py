@@ -1,4 +1,4 @@
-"""How it ends: whoever goes first, nothing is left, and the exit status says why."""
+"""The end of client, server and programs, in any order: nothing is left, and the exit status says why."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from support.client import PYTHON, check, children_of, decoded, equal, eventuall
 from support.programs import STUBBORN
 from support.runner import main, test
 
-# Goes on when it has a session of its own and hears no signal any more.
+# Continues once the daemon has a session of its own and ignores signals.
 DAEMON = (
     "there=there-$$; (setsid sh -c 'trap \"\" HUP INT TERM; : >\"$0\"; sleep 600; :' $there "
     ">/dev/null 2>&1 &) ; while ! test -e $there; do sleep 0.01; done; "
@@ -19,7 +19,9 @@ DAEMON = (
 
 
 def busy(scene, *flags, **options):
-    """A server with programs of every kind: daemons, stubborn and plain ones, background jobs."""
+    """Starts a server with programs of every kind: daemons, stubborn and plain ones, background
+    jobs.
+    """
     server = scene.server(*flags, **options)
     for number, tty in enumerate((False, True)):
         server.start_shell("daemon%d" % number, DAEMON + "echo up", tty=tty)
@@ -35,7 +37,7 @@ def busy(scene, *flags, **options):
         ("background", 1),
     ):
         server.wait_output(name, b"up", count)
-    # A program is not to be seen while it becomes another one.
+    # A program is invisible during its exec.
     eventually(lambda: len(server.programs()) >= 9, "nine programs")
     return server
 
@@ -214,7 +216,7 @@ def the_keeper_holds_no_end_of_the_conversation(scene):
                 pass  # closed meanwhile
         return held
 
-    # The worker may be there before the keeper has closed them.
+    # The worker may exist before the keeper has closed them.
     eventually(lambda: not pipes & held_by_keeper(), "a keeper without the client's pipes")
     held = [
         os.readlink("/proc/%d/fd/%s" % (worker, name))
@@ -253,7 +255,7 @@ def no_descriptor_and_no_zombie_is_left_by_many_programs(scene):
         server.wait_closed("p%d" % number)
     eventually(lambda: not server.zombies(), "a server without zombies")
     eventually(lambda: server.descriptors() <= before, "as few descriptors as before")
-    # A program that has let go of its output may still be on its way out.
+    # A program that has closed its output may not have ended yet.
     eventually(
         lambda: not [pid for pid in children_of(server.worker()) if is_alive(pid)],
         "a worker without children",

@@ -1,4 +1,4 @@
-"""What programs print: every byte, in order, in whole characters, now and for a later read."""
+"""Output of programs: every byte, in order, in whole characters, at once and for a later read."""
 
 import os
 import sys
@@ -548,7 +548,7 @@ def exited_comes_at_once_though_a_daemon_holds_the_terminal(scene):
 def all_that_a_terminal_was_given_comes_before_exited_however_late_it_is_read(scene):
     server = scene.server()
     server.stop_reading()
-    pauses = {"flood": "0", "bursts": "0.115"}  # the server treats who pauses as interactive
+    pauses = {"flood": "0", "bursts": "0.115"}  # the server treats a program that pauses as interactive
     for name, pause in pauses.items():
         argv = [PYTHON, "-S", "-c", PRINTS_ALL_IT_CAN, scene.path(name), pause]
         server.request("process/start", server.start_params(name, argv, tty=True))
@@ -577,7 +577,7 @@ def a_grace_that_ends_before_the_client_reads_costs_neither_work_nor_bytes(scene
     server.request("process/start", server.start_params("p", argv))
     eventually(lambda: os.path.exists(scene.path("ended")), "the last bytes of the program")
     eventually(lambda: len(server.programs()) == 1, "the end of the program")
-    time.sleep(0.5)  # the grace, and more
+    time.sleep(0.5)  # longer than the grace period
     server.wait_idle()
 
     before = server.busy_seconds()

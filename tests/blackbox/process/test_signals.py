@@ -1,4 +1,4 @@
-"""process/signal, process/terminate, process/resize: who is reached, and how an end is told."""
+"""process/signal, process/terminate, process/resize: their targets, and the report of an end."""
 
 import os
 import signal
@@ -175,7 +175,7 @@ def terminate_ends_the_whole_tree_wherever_it_went(scene):
         name = "p%d" % number
         server.start_python(name, ESCAPEES, tty=tty)
         server.wait_output(name, b"up", ESCAPEE_COUNT)
-        # Those in between, which made daemons, may still be on their way out.
+        # The intermediate processes that started daemons may not have ended yet.
         eventually(lambda: len(server.programs()) == ESCAPEE_COUNT, "these programs and no others")
 
         answer = server.terminate(name)
@@ -234,7 +234,7 @@ def terminate_after_the_exit_ends_what_is_left(scene):
         server.wait_exited(name)
         left = server.entry(name)["descendants"]
         check(left, "no descendants")
-        # A program is not to be seen while it becomes another one.
+        # A program is invisible during its exec.
         eventually(lambda: set(left) <= set(server.programs()), "the descendants as programs")
 
         equal(server.terminate(name), {"running": False}, "result")
@@ -311,7 +311,7 @@ def terminate_answers_everyone_who_waits_for_the_process(scene):
 
 
 def cancelled_or_finished(server, name, starting):
-    """The exit code, or None if the start itself was called off."""
+    """Returns the exit code, or None if the start itself was cancelled."""
     if "error" in server.reply(starting):
         server.error(starting, -32800, "cancelled")
         return None

@@ -1,4 +1,4 @@
-"""process/start: what a program finds when it begins, and what is refused."""
+"""process/start: the state of a program when it begins, and refusals."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def surroundings(server, process_id, **options):
 
 
 def environment(server, process_id, **options):
-    """Environment of a program as it sees it, the mark of the test left out."""
+    """Returns the environment of a program as it sees it, without the mark of the test."""
     server.start(process_id, ["/usr/bin/env", "-0"], **options)
     pairs = [line.split(b"=", 1) for line in server.finished(process_id)[1].split(b"\0") if line]
     return {name.decode(): value.decode() for name, value in pairs if name.decode() != PROGRAM_MARK}

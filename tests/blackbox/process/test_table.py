@@ -1,4 +1,4 @@
-"""The process table: 64 entries, who is forgotten to make room, and what the list tells."""
+"""The process table: 64 entries, the processes that are pruned to make room, and the list."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def numbered(first, last):
 
 
 def run_many(server, names):
-    """One after the other, so that the order of use is known."""
+    """Runs the programs one after the other, so that the order of use is known."""
     for name in names:
         server.run(name, ["true"])
 
@@ -186,7 +186,7 @@ def a_start_that_was_called_off_leaves_its_place_and_its_id_free(scene):
         name = "last%d" % number
         starting = server.request("process/start", server.start_params(name, ["sleep", "600"]))
         server.call("process/terminate", {"processId": name})
-        if "result" in server.reply(starting):  # the terminate came too late to call it off
+        if "result" in server.reply(starting):  # the terminate came too late to cancel the start
             server.wait_closed(name)
         else:
             server.error(starting, -32800, "cancelled")
@@ -304,10 +304,10 @@ def an_id_that_is_used_again_gets_nothing_of_its_earlier_process(scene):
     server.resume_reading()
 
     equal(server.finished("witness")[0], 0, "exit code")
-    if "error" in server.reply(again):  # what was printed first has the right of way
+    if "error" in server.reply(again):  # the output of the first program came first
         server.error(again, -32600, "processExists")
         equal(server.finished("old"), (0, bytes(18000)), "code and output of the first")
-    else:  # the client's own checks compare every message with the reply it came after
+    else:  # the client's checks compare every message with the reply before it
         equal(server.finished("old"), (0, b"again\n"), "code and output of the second")
     server.answers()
 

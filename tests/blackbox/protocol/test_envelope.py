@@ -1,4 +1,4 @@
-"""What counts as a message, and what the server says to everything else."""
+"""Valid messages, and the server's answers to everything else."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ MIB = 1 << 20
 
 
 def raw_request(server, text, message_id, method="environment/status"):
-    """Sends a request as written and returns its answer."""
+    """Sends a request as written. Returns its answer."""
     server.expect(message_id, method)
     server.send_bytes(text.encode() + b"\n")
     return server.reply(message_id)
@@ -88,7 +88,7 @@ def a_batch_is_refused_once_whatever_it_holds(scene):
 
 @test
 def what_is_no_message_is_answered_under_no_id(scene):
-    """It is refused whole, so nobody waits for an answer under the id it seems to have."""
+    """The whole line is refused, so the client does not wait for an answer under the id in it."""
     server = scene.server()
     for text in ('{"id": 71, "method": 5}', '{"id": "x", "method": null}', '{"id": 77}'):
         server.send_bytes(text.encode() + b"\n")
@@ -246,7 +246,7 @@ def a_line_just_beyond_64_mib_is_refused_and_one_just_below_is_served(scene):
 
 
 def nested(depth):
-    """A request whose deepest value is at this depth, the message itself being at 1."""
+    """Returns a request whose deepest value is at this depth; the message itself is at depth 1."""
     return '{"id": %%d, "method": "environment/status", "extra": %s%s}' % (
         "[" * (depth - 1),
         "]" * (depth - 1),
@@ -271,7 +271,9 @@ def nesting_of_64_is_served_and_of_65_is_over_the_limit(scene):
 
 
 def with_values(count, message_id):
-    """A request of so many JSON values: the message, its id, its method, a list, its elements."""
+    """Returns a request with this number of JSON values: the message, its id, its method, a list,
+    its elements.
+    """
     return '{"id": %d, "method": "environment/status", "extra": [%s]}' % (
         message_id,
         ",".join(["0"] * (count - 4)),

@@ -46,7 +46,7 @@ the server ended with status 0
 """
 
 # Stands between a client and a server and does what the protocol allows: the answer of exec/command
-# comes before its output, for the first call a while before, then in one piece with it. All other
+# comes before its output, for the first call some time before, then in one piece with it. All other
 # messages come in two pieces. argv: server command
 AWKWARD = """
 import json, os, subprocess, sys, threading, time
@@ -119,7 +119,7 @@ for line in server.stdout:
 os._exit(server.wait())  # the other thread may still be reading
 """
 
-# A server that does what its requests are called. argv: nothing, or what it does after initialize
+# A server whose requests are named for what it does. argv: nothing, or an action after initialize
 FAKE = """
 import json, os, signal, sys, time
 QUESTION = {"display": {"command": "c", "workdir": "/", "reason": "r", "notes": [], "environment": [],
@@ -168,7 +168,7 @@ for line in sys.stdin:
 
 
 def environment_of(scene, home):
-    foreign = ("EXECWARD_", "PYTHONUNBUFFERED")  # the latter would hide that a client does not flush
+    foreign = ("EXECWARD_", "PYTHONUNBUFFERED")  # PYTHONUNBUFFERED would hide that a client does not flush
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return {**kept, **home.environment(), "PATH": kept["PATH"], SERVER_MARK: scene.mark}
 
@@ -181,7 +181,7 @@ class Client:
         self.name, self.folder, self._command, self._server = name, folder, command, server
 
     def command(self, scene, server):
-        """How to run it. One that needs packages runs beside them."""
+        """Returns the command line of the client. A client that needs packages runs beside them."""
         directory = EXAMPLES
         if self.folder:
             directory = scene.path("examples")
@@ -216,7 +216,7 @@ CLIENTS = [
 
 
 def missing(client):
-    """What this machine lacks for a client, or None."""
+    """Returns what this machine lacks for a client, or None."""
     program = client._command[0]
     if not shutil.which(program):
         return program
@@ -254,7 +254,7 @@ def copes_with_late_output_and_cut_messages(client):
 
 
 def prints_output_as_it_comes(client):
-    """Its ticks wait in a `sleep` of ours until the one before has been seen."""
+    """Each tick waits in a `sleep` of the test until the previous one was seen."""
 
     def play(scene):
         gate = scene.path("gate")
@@ -322,7 +322,7 @@ def load_client():
     spec = importlib.util.spec_from_file_location("execward_client", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look it up
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode  # nothing beside the example
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode  # write nothing beside the example
     spec.loader.exec_module(module)
     sys.dont_write_bytecode = before
     return module

@@ -1,4 +1,4 @@
-"""initialize, initialized, environment/*: how a conversation begins."""
+"""initialize, initialized, environment/*: the beginning of a connection."""
 
 import os
 import sys

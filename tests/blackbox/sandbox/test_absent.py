@@ -1,7 +1,8 @@
-"""What happens to confined commands on a machine that lacks part of what a sandbox is built with.
+"""Confined commands on a machine that lacks some part that a sandbox needs.
 
-Under require: a refusal that names what is missing, and nothing runs. Under best-effort: it runs,
-and what is missing is told. For each lack, through `execward run` and through process/start.
+With require, the command is refused with the missing part, and nothing runs. With best-effort, the
+command runs, and the missing guarantees are reported. Each case is tested through `execward run` and
+through process/start.
 """
 
 import json
@@ -59,7 +60,7 @@ def doctor(scene, **options):
 
 
 def has_run(scene):
-    """Whether COMMAND has; asked again, whether it has since."""
+    """Returns True if COMMAND has run since the last call."""
     made = scene.path("project/made")
     if not os.path.exists(made):
         return False
@@ -68,7 +69,8 @@ def has_run(scene):
 
 
 def is_usable(scene, *, needs_root):
-    """Whether this machine has everything, so that a test can take something away from it."""
+    """Returns True if this machine has everything, so that a test can take something away from it.
+    """
     if needs_root and os.geteuid() != 0:
         print("needs root to change what is mounted: skipped")
         return False
@@ -100,7 +102,7 @@ def sandbox(enforcement, network):
 
 
 def through_process_start(scene, lack, missing, says, network=False, command=None):
-    """Both kinds of enforcement, one after the other."""
+    """Tests both kinds of enforcement, one after the other."""
     env = environment(scene)
     if command:
         scene.command = [command, *scene.command[1:]]
@@ -159,14 +161,14 @@ def user_namespaces_are_refused(scene):
 
 @test
 def a_machine_that_was_good_until_now_is_not_believed_to_be(scene):
-    # is_usable() has let it remember that it had everything.
+    # In is_usable() execward remembered that the machine has everything.
     if is_usable(scene, needs_root=False):
         require_through_run(scene, machines.without_user_namespaces, OF_MOUNTS, "user namespaces")
 
 
 @test
 def landlock_is_refused(scene):
-    """Mounts keep all that a policy promises, but for pipes that have a name."""
+    """Mounts keep all guarantees of a policy except that for named pipes."""
     if not is_usable(scene, needs_root=False):
         return
     lack = machines.without_landlock
@@ -187,10 +189,12 @@ def landlock_is_refused(scene):
 
 @test
 def named_pipes_are_closed_by_landlock(scene):
-    """Whoever reads commands from one outside gets none, with the network off and on."""
+    """A program outside that reads commands from a named pipe gets none, with the network off and
+    on.
+    """
     if not is_usable(scene, needs_root=False):
         return
-    # Not in /tmp, which is another one inside.
+    # Not in /tmp, since a sandbox has its own.
     with tempfile.TemporaryDirectory(prefix="execward-test-", dir="/var/tmp") as outside:
         pipe = os.path.join(outside, "pipe")
         os.mkfifo(pipe)
@@ -206,7 +210,7 @@ def named_pipes_are_closed_by_landlock(scene):
 
 @test
 def network_namespaces_are_refused(scene):
-    """Then a filter of system calls keeps the network off, and nothing is lost."""
+    """Then a filter of system calls keeps the network off, and no guarantee is lost."""
     if not is_usable(scene, needs_root=False):
         return
     lack = machines.without_network_namespaces
@@ -244,7 +248,7 @@ def proc_is_masked(scene):
 def execward_init_is_missing(scene):
     if not is_usable(scene, needs_root=False):
         return
-    # Outside of its build directory it looks for the installed one.
+    # Outside of its build directory execward uses the installed one.
     copy = scene.path("execward")
     shutil.copy(scene.command[0], copy)
     found = doctor(scene, command=copy)

@@ -1,8 +1,8 @@
-"""Ways out of a sandbox that must lead nowhere, as root too.
+"""Attempts to escape from a sandbox, which must fail, for root as well.
 
-Where an attack would show outside, that is looked at. What the attacker is told counts as well: with
-parts of the kernel that are attacked for their bugs it is all there is. Of programs that get this
-far nothing is known but that they are hostile, so each attack is one of many in a program of Python.
+The tests check the effects of an attack outside, if it can have any. They also check the errors that
+the attacker gets: for parts of the kernel that are attacked through their bugs, there is nothing else
+to check. Each attack is one of many in a Python program.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from support.sandboxes import (
     special,
 )
 
-# What attacks have at hand. Each prints "done NAME" for what worked.
+# Tools for attacks. Each prints "done NAME" for an attack that worked.
 TOOLS = """
 import ctypes, errno, mmap, os, signal, socket, struct, subprocess, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -76,7 +76,9 @@ def works(command):
 
 
 def attacked(site, script, sandbox=None, *arguments, **options):
-    """Runs an attack to its end; returns the names of what worked, and all that it said."""
+    """Runs an attack to its end. Returns the names of the attacks that worked, and the whole
+    output.
+    """
     place = options.pop("place", site.workspace)
     path = site.file(os.path.join(place, "attack.py"), TOOLS + script)
     options.setdefault("cwd", file_uri(place))
@@ -94,7 +96,7 @@ def nothing_works(site, script, sandbox=None, *arguments, but=(), **options):
     return text
 
 
-# The first process, and what it is made of
+# The first process, and its resources
 
 
 @sandbox_test
@@ -220,7 +222,7 @@ sys.exit(9)
             tty=tty,
         )
         equal(ended.code, 9, "exit code")
-        equal(len(eval(ended.text)), 4, "descriptors: " + ended.text)  # with that of the listing
+        equal(len(eval(ended.text)), 4, "descriptors: " + ended.text)  # including the one that lists them
 
 
 @sandbox_test
@@ -241,7 +243,7 @@ print("failed anyway")
     )
 
 
-# Becoming somebody else
+# Other users
 
 
 @sandbox_test
@@ -408,8 +410,9 @@ for name in sorted(os.listdir("/proc")):
 
 
 def own_of_the_first_process():
-    """The first process has the same user, so its own small settings can be changed, to no effect
-    outside: what ends with the sandbox is no escape."""
+    """The first process has the same user, so a program can change its small settings. They have no
+    effect outside and end with the sandbox, so this is not an escape.
+    """
     names = ("timerslack_ns", "clear_refs", "coredump_filter", "autogroup", "sched", "comm")
     paths = ["/proc/1/" + name for name in names]
     flags = (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC)
@@ -422,7 +425,7 @@ def own_of_the_first_process():
 
 @sandbox_test
 def settings_of_the_kernel_stay_where_all_files_are_open(site):
-    """Nothing is written: that it can be opened for it is enough."""
+    """Nothing is written: opening the file for writing would be enough."""
     for sandbox in (
         permissions([special("root", "write")], roots=[site.workspace]),
         mode("danger-full-access", networkPolicy="restricted"),
@@ -445,7 +448,7 @@ attack("group")(group)
 
 @sandbox_test
 def devices_of_the_machine_keep_their_modes(site):
-    """Harmless here: the mode is set to what it is. That it could be set shows all the same."""
+    """Harmless: the mode is set to its old value, and the change time would still show it."""
     devices = ("null", "zero", "full", "random", "urandom", "tty")
     changed = {name: os.stat("/dev/" + name).st_ctime_ns for name in devices}
     text = nothing_works(
@@ -743,7 +746,9 @@ print("own", connect(place + "/own"), flush=True)
 
 @sandbox_test
 def descriptors_that_are_handed_over_stay_inside(site):
-    """Somebody outside could hand anything in. What is handed around inside opens nothing."""
+    """Processes outside could pass in any descriptor. Descriptors that are passed around inside
+    open nothing.
+    """
     nothing_works(
         site,
         """
@@ -911,7 +916,7 @@ attack("restore-times")(lambda: call(280, 88, -100, victim.encode(), struct.pack
 
 @sandbox_test
 def links_that_an_earlier_run_planted_do_not_widen_the_next(site):
-    """A run may leave anything in its workspace; the next one protects and denies places there."""
+    """A run may leave anything in its workspace; the next run protects and denies paths there."""
     victim = site.file(site.beyond("place", "victim"), "old\n")
     sandbox = permissions(
         [READS_ALL, WRITES_WORKSPACE, at(site.inside("sub/deny"), "deny")], roots=[site.workspace]
@@ -925,7 +930,7 @@ def links_that_an_earlier_run_planted_do_not_widen_the_next(site):
     for name, plant in plants.items():
         site.works("rm -rf * && mkdir -p sub/deny && echo hush > sub/deny/f")
         site.works(plant)
-        for link in (".git", ".agents"):  # which a sandbox keeps from being made
+        for link in (".git", ".agents"):  # a sandbox prevents a program from creating these
             os.symlink(site.beyond("place"), site.inside(link))
         params = site.server.start_params(
             "p-" + name,
@@ -1048,12 +1053,12 @@ attack("config-worktree")(lambda: write(git + "/config.worktree"))
         check("evil" not in file.read(), "its configuration was changed")
 
 
-# What is execward's own
+# execward's own files
 
 
 @sandbox_test
 def what_execward_keeps_is_neither_seen_nor_changed(site):
-    """Its settings, rules and approvals, though they lie in a directory that may be written."""
+    """These are its settings, rules and approvals, though they are in a writable directory."""
     home = site.workspace
     env = {
         "HOME": home,
@@ -1087,7 +1092,7 @@ for path in (".config/execward/config.toml", ".config/execward/rules.d/mine.toml
     attack("root-" + path)(lambda: get("/proc/1/root/%s/%s" % (os.getcwd(), path)))
 """,
             sandbox,
-            # A directory above what is hidden may be renamed only where the place stays a mount.
+            # A directory above a hidden path may be renamed only if the path stays a mount.
         )
         check("hush" not in text, text)
         site.works("rm -rf other")
@@ -1125,7 +1130,7 @@ attack("others")(lambda: names or False)
         shutil.rmtree(place, ignore_errors=True)
 
 
-@sandbox_test(alone=True)  # others may look at /run/user while it comes and goes
+@sandbox_test(alone=True)  # other tests may use /run/user while it appears and disappears
 def directories_of_the_user_at_run_time_are_hidden(site):
     directory = "/run/user/%d" % os.getuid()
     made = []
@@ -1240,7 +1245,7 @@ die()
     for number in range(20):
         server.answers()
         site.works("true", mode(READ_ONLY))
-        if number >= 5 and time.monotonic() > end:  # on a machine that is too busy there are fewer
+        if number >= 5 and time.monotonic() > end:  # a busy machine makes fewer attempts
             break
     server.terminate(name)
     equal(site.ended(name).signal, "SIGKILL", "signal")

@@ -1,5 +1,5 @@
-"""execward-init by itself: it is given orders, with bubblewrap around it where it has to be the
-first process, and without where it becomes the command."""
+"""execward-init by itself: it gets orders, inside bubblewrap if it has to be the first process, and
+outside if it becomes the command."""
 
 import array
 import contextlib
@@ -40,7 +40,7 @@ GETPPID = {"x86_64": 110, "aarch64": 173}[os.uname().machine]
 
 
 def order(argv, **wish):
-    """The bytes of an order; see src/sandbox/plan/init_order.h for the names."""
+    """Returns the bytes of an order; see src/sandbox/plan/init_order.h for the names."""
     programs = wish.get("programs", argv[:1])
     lists = [programs, argv, wish.get("environment", ["PATH=" + PATH]), wish.get("writable", [])]
     expected = wish.get("expected", [])
@@ -70,7 +70,7 @@ def order(argv, **wish):
 
 
 def expect(kind, path, like=None):
-    """That the path is what `like` is outside."""
+    """Expects the path to be the file that `like` is outside."""
     status = os.stat(like or path)
     return kind, path, (status.st_dev, status.st_ino)
 
@@ -80,12 +80,12 @@ def shell(script, **wish):
 
 
 def filter_for(action):
-    """getppid(2) gets the action, everything else is allowed."""
+    """Applies the action to getppid(2), and allows everything else."""
     return [(0x20, 0, 0, 0), (0x15, 0, 1, GETPPID), (0x06, 0, 0, action), (0x06, 0, 0, ALLOW)]
 
 
 class Run:
-    """One start, until everything that it had open is closed."""
+    """One start, until all its descriptors are closed."""
 
     def __init__(self, scene, order, **options):
         self.records, self.output, self.told_end = [], b"", b""
@@ -114,7 +114,7 @@ class Run:
         out, out_there = pty.openpty() if options.get("has_terminal") else os.pipe()
         self.out = self.keep(out)
         stdin = out_there if options.get("has_terminal") else subprocess.DEVNULL
-        # Away from the numbers that they get in the child.
+        # Keeps clear of the numbers that the descriptors get in the child.
         handed = (theirs.fileno(), end_there, memory)
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in handed]
 
@@ -184,7 +184,9 @@ class Run:
 
 
 def bubblewrap(scene, *more):
-    """What puts execward-init at the start of a pid namespace; None: not possible here."""
+    """Returns the command that makes execward-init the first process of a pid namespace, or None if
+    this machine cannot do it.
+    """
     program = shutil.which("bwrap", path=PATH)
     around = [program, "--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent",
               "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
@@ -321,7 +323,7 @@ def the_first_process_forwards_sigterm_alone(scene):
             first = int(file.read().rsplit(")", 1)[1].split()[1])
         os.kill(first, signal.SIGTERM)
 
-    script = "sleep 60 & wait"  # it may be so early that the command is not there yet
+    script = "sleep 60 & wait"  # the signal may arrive before the command runs
     if run := first_process(scene, shell(script), on_applied=terminate):
         equal((run.wait_status(), run.status), (15, 143), "SIGTERM from outside")
         script = "for s in KILL INT STOP HUP CHLD; do kill -$s 1; done; exit 5"
@@ -450,7 +452,7 @@ def what_should_be_a_mount_and_is_none_is_refused(scene):
 
 
 def with_mounts(scene, more, *expected, **wish):
-    """A start that looks at the mounts; the scene's directory is one that is to be writable."""
+    """Starts execward-init so that it checks the mounts; the scene's directory must be writable."""
     expected = [expect(WRITABLE, scene.directory), *expected]
     wish = {"flags": FIRST | MOUNTS, "expected": expected, **wish}
     return first_process(scene, shell("echo ran", **wish), *more)
@@ -507,7 +509,7 @@ def what_is_mounted_in_a_writable_directory_comes_along_if_it_was_there_before(s
 
 
 def source_of(path):
-    """As in the table of mounts, if there is a bind of the path."""
+    """Returns the source of a path as the table of mounts shows it if the path is a bind mount."""
     with open("/proc/self/mountinfo") as file:
         lines = [line.split() for line in file]
     top = [line for line in lines if path.startswith(line[4].rstrip("/") + "/")][-1]
@@ -526,7 +528,7 @@ def without_proc_the_mounts_are_looked_at_only_if_they_have_to_be(scene):
 
 
 def exchanging(one, other, until):
-    """A program that exchanges two names, over and over, until a file is there."""
+    """Starts a program that exchanges two names, again and again, until a file exists."""
     script = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -540,7 +542,7 @@ while not os.path.exists(sys.argv[3]):
 
 @test(alone=True)
 def directories_exchanged_for_links_during_the_start_open_nothing(scene):
-    """Whatever is mounted meanwhile: what is outside can never be written to."""
+    """Whatever is mounted meanwhile, files outside can never be written."""
     outside = os.path.realpath(tempfile.mkdtemp(prefix="execward-test-", dir="/var/tmp"))
     try:
         race(scene, outside)
@@ -554,7 +556,7 @@ def race(scene, outside):
     nested = os.path.join(work, "nested")
     os.makedirs(os.path.join(victim, ".git", "hooks"))
     os.makedirs(os.path.join(nested, ".git", "hooks"))
-    for directory in (victim, nested):  # so that it looks like a repository, whichever is seen
+    for directory in (victim, nested):  # so that both look like a repository
         for name in ("HEAD", "config"):
             with open(os.path.join(directory, ".git", name), "w") as file:
                 file.write("ref: refs/heads/main\n")

@@ -1,4 +1,4 @@
-"""process/start with a sandbox: what it lets a program do, and that all else is as ever."""
+"""process/start with a sandbox: the rights of a program, and everything else as without a sandbox."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ UNKNOWN_PLACE = {
 
 
 def tries(name, command):
-    """A line of a script that says whether a command works."""
+    """Returns a line of a script that prints whether a command works."""
     return "if (%s) >/dev/null 2>&1; then echo %s yes; else echo %s no; fi\n" % (
         command,
         name,
@@ -74,7 +74,7 @@ def outcomes(text):
     return dict(line.split() for line in text.splitlines() if line.count(" ") == 1)
 
 
-# What a sandbox lets a program do
+# Rights in a sandbox
 
 
 @sandbox_test
@@ -469,7 +469,7 @@ while True:
     equal(ended.exited["denials"], [], "denials")
 
 
-# What is told of refusals
+# Reports of denials
 
 
 @sandbox_test
@@ -585,7 +585,7 @@ raise SystemExit(1)
     equal([d["count"] for d in exited["denials"]], [2] * 64, "counts")
 
 
-# How a process ends, and what it used
+# Ends of a process, and its usage
 
 
 @sandbox_test
@@ -638,7 +638,7 @@ def a_program_begins_as_without_a_sandbox(site):
         equal(confined["limits"].pop("RLIMIT_CORE"), [0, 0], "limit of core files")
         plain["limits"].pop("RLIMIT_CORE")
         for limits in (plain["limits"], confined["limits"]):
-            limits.pop("RLIMIT_RTTIME")  # the server's mark, another for each process
+            limits.pop("RLIMIT_RTTIME")  # the server's mark, which differs for each process
         for member in ("blocked", "ignored", "umask", "directory", "limits"):
             equal(confined[member], plain[member], "%s, tty=%s" % (member, tty))
         equal(set(confined["descriptors"]), set(plain["descriptors"]), "descriptors")
@@ -798,7 +798,7 @@ def terminate_ends_the_whole_tree(site):
     for tty in (False, True):
         name = site.python(ESCAPEES, tty=tty)
         server.wait_output(name, b"up", ESCAPEE_COUNT)
-        # Those in between, which made daemons, may still be on their way out.
+        # The intermediate processes that started daemons may not have ended yet.
         eventually(lambda: len(server.programs()) == ESCAPEE_COUNT, "these programs and no others")
         equal(server.terminate(name), {"running": True}, "result")
         eventually(lambda: not server.programs(), "the end of the tree")
@@ -835,14 +835,14 @@ def a_terminate_in_the_middle_of_a_start_is_one_end(site):
             server.error(started, -32800, "cancelled")
         else:
             equal(site.ended(name).signal, "SIGKILL", "signal")
-        # Each by itself: the next start would take away what this one has left.
+        # After each start: the next one would remove what this one has left.
         eventually(lambda: site.litter() == [], "an empty workspace")
     eventually(lambda: not server.programs(), "the end of all programs")
 
 
 @sandbox_test
 def a_start_can_be_cancelled_while_the_machine_is_being_tried(site):
-    server = site.server  # a new one, with a state directory of its own: it tries first
+    server = site.server  # a new server, with a state directory of its own: it runs the trial first
     params = {"sandbox": mode(), "cwd": file_uri(site.workspace)}
     starts = [
         server.request("process/start", server.start_params("p%d" % n, ["sleep", "600"], **params))
@@ -876,7 +876,7 @@ def a_daemon_ends_with_the_command(site):
         equal((entry["state"], entry["descendants"]), ("closed", []), "state and descendants")
 
 
-# What is listed
+# Lists
 
 
 @sandbox_test
@@ -970,7 +970,7 @@ def jobs_can_be_stopped_and_continued(site):
     server.write(name, b"\x1a")
     server.wait_output(name, b"Stopped")
     server.write(name, b"fg\n")
-    server.wait_output(name, b"cat", 3)  # typed, in the line about the stop, and by fg
+    server.wait_output(name, b"cat", 3)  # the echo, the line about the stop, and the output of fg
     server.write(name, b"two\n")
     server.wait_output(name, b"two", 2)
     server.write(name, b"\x04")
@@ -1068,7 +1068,7 @@ def forty_at_once_keep_apart(site):
 
 
 def everything_of(site):
-    """All that belongs to the site's programs, the sandbox's own processes too."""
+    """Returns all processes of the site's programs, including those of the sandbox itself."""
     found = set()
     for pid in list(site.server.programs()):
         while pid > 1 and pid not in site.server.own_pids() and is_alive(pid):
@@ -1220,11 +1220,11 @@ def what_a_user_puts_there_meanwhile_stays(site):
             equal(file.read(), content, path)
 
 
-# What is protected in a workspace
+# Protected paths in a workspace
 
 
 def git_works(site, script, directory, **options):
-    """Runs a script with git inside; returns what it printed."""
+    """Runs a script with git in the sandbox. Returns its output."""
     return site.works(
         ["sh", "-ec", script],
         mode(policyCwd=options.pop("root", directory)),
@@ -1291,7 +1291,7 @@ echo end
 
 
 def state_of_git(git):
-    """What git would run or obey, of a git directory."""
+    """Returns the files of a git directory that git would execute or obey."""
     state = {}
     for name in ("config", "config.worktree", "commondir", "gitdir"):
         path = os.path.join(git, name)
@@ -1361,7 +1361,7 @@ def a_linked_worktree_works_and_is_protected(site):
     equal(state_of_git(own), before, "the worktree's own")
     with open(tree + "/.git") as file:
         equal(file.read(), "gitdir: %s\n" % own, ".git of the worktree")
-    # With the worktree alone as the root, the repository it belongs to is out of reach.
+    # With only the worktree as a root, the repository that it belongs to is out of reach.
     sandbox = permissions([READS_ALL, WRITES_WORKSPACE], roots=[tree])
     site.run(
         "echo evil > %s/.git/hooks/pre-commit; echo x >> %s/.git/config" % (main_tree, main_tree),
@@ -1492,7 +1492,7 @@ def a_tree_deeper_than_a_path_can_name_holds_up_no_start(site):
     subprocess.run(["rm", "-r", site.inside("tree")], check=True)  # too deep for shutil
 
 
-# The choice that the server is given
+# The server's option for the sandbox
 
 
 @sandbox_test

@@ -1,7 +1,7 @@
-"""Everyday tools in a sandbox: what people and agents run all day works as without one.
+"""Everyday tools of people and agents work in a sandbox as they do without one.
 
-Each test is skipped, with a message, where its tool is missing. A tool that ends well must not have
-met a refusal either, unless the test says so.
+Each test is skipped, with a message, if its tool is missing. A tool that succeeds must not cause a
+denial either, unless the test says so.
 """
 
 import os
@@ -20,7 +20,7 @@ from support.sandboxes import (
 
 
 def works(site, script, *, denials=0, **options):
-    """Runs a script of bash that must end well, without a refusal; returns its output."""
+    """Runs a bash script that must succeed without a denial. Returns its output."""
     ended = site.run(["bash", "-ec", script], **options)
     equal((ended.code, ended.signal), (0, None), "end of %r: %s" % (script, ended.text[-800:]))
     if denials is not None:
