@@ -181,7 +181,8 @@ void print_for_person(const core::Judgement& judgement, const std::string& gap) 
 
 int explain(const Arguments& arguments) {
     std::error_code error;
-    const std::string named = arguments.value("directory").value_or(".");
+    std::string named = arguments.value("directory").value_or("");
+    if (named.empty()) named = ".";
     const std::string directory = std::filesystem::canonical(named, error).string();
     if (error)
         return fail(Error{ErrorKind::invalid_params,

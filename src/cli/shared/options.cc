@@ -93,6 +93,15 @@ const Action* find_action(const Command& command, std::string_view name) {
     return found == command.actions.end() ? nullptr : &*found;
 }
 
+// Is the next word the value of this one? getopt_long(3) also takes the beginning of a name.
+bool takes_next_word(const Command& command, std::string_view word) {
+    return std::ranges::any_of(command.options, [word](const Option& option) {
+        if (option.argument.empty()) return false;
+        const std::string flag = flag_of(option);
+        return word == flag || (word.size() > 2 && !is_short(option) && flag.starts_with(word));
+    });
+}
+
 } // namespace
 
 std::vector<std::string_view> choices_of(std::string_view text, char separator) {
@@ -145,8 +154,8 @@ std::optional<int> Arguments::take_action(int argc, char** argv) {
     char** const end = argv + argc;
     char** found = argv + 1;
     if (argc > 1 && *argv[1] == '-')
-        found = std::find_if(argv + 1, end,
-                             [this](const char* word) { return find_action(command_, word); });
+        while (found != end && find_action(command_, *found) == nullptr)
+            found += end - found > 1 && takes_next_word(command_, *found) ? 2 : 1;
     if (found == end) {
         if (std::any_of(argv + 1, end, asks_for_help)) return show_help(command_);
         std::vector<std::string_view> names;

@@ -105,6 +105,16 @@ def play(scene, case):
 
 
 @test
+def the_value_of_an_option_is_never_the_action(scene):
+    write(scene, {"patch": whole(HELLO).encode(), "apply/patch": whole(HELLO).encode()})
+    before = tree(scene)
+
+    for option in (["--directory", "apply"], ["--dir", "apply"], ["--directory=apply"]):
+        check("+hello" in done(scene, *option, "check", "patch"), "no change shown: %s" % option)
+        equal(tree(scene), before, "files after a check with %s" % option)
+
+
+@test
 def test_each_patch_of_the_corpus_makes_what_it_is_said_to_make(scene):
     check(len(CASES) >= 60, "only %d cases" % len(CASES))
     for path in CASES:
