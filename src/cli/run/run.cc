@@ -255,6 +255,7 @@ int run_unconfined(const Arguments& arguments) {
     }
     std::vector<std::string> command = arguments.operands();
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (std::string& word : command)
         argv.push_back(word.data());
     argv.push_back(nullptr);
