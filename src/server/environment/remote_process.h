@@ -27,6 +27,7 @@ public:
     };
 
     RemoteProcess(const Parts& parts, RemoteStart order);
+    ~RemoteProcess() = default;
     RemoteProcess(const RemoteProcess&) = delete;
     RemoteProcess& operator=(const RemoteProcess&) = delete;
 

@@ -23,6 +23,7 @@ public:
             [this](std::vector<Parked> parked) { handle_parked(std::move(parked)); });
     }
 
+    ~ProcessRequests() = default;
     ProcessRequests(const ProcessRequests&) = delete;
     ProcessRequests& operator=(const ProcessRequests&) = delete;
 

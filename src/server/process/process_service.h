@@ -30,8 +30,8 @@ struct ProcessSettings {
 class ProcessService {
 public:
     // `now` is the time of this turn of the loop. It and `outbox` outlive the service.
-    ProcessService(ProcessSettings settings, Outbox& outbox, const TimePoint& now)
-        : settings_(std::move(settings)), outbox_(outbox), now_(now), delivery_(outbox, now) {}
+    ProcessService(const ProcessSettings& settings, Outbox& outbox, const TimePoint& now)
+        : settings_(settings), outbox_(outbox), now_(now), delivery_(outbox, now) {}
 
     // The backend of this machine, for starts that name no environment. Set before the first
     // request.
