@@ -45,7 +45,7 @@ Exit status: 0 everything was as written, 1 something was not, 2 usage.
 constexpr auto actions = std::to_array<Action>(
     {{{}, {.name = "FILE", .least = 1, .most = Operands::any, .is_command = true}}});
 
-constexpr std::int64_t longest_timeout = 24 * 3600;
+constexpr std::int64_t longest_timeout = 24 * std::int64_t{3600}; // seconds
 
 std::optional<std::string> read_file(const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),

@@ -29,7 +29,7 @@ Result<protocol::Method> check_request(const Session& session, const protocol::M
     return *method;
 }
 
-void Methods::handle(protocol::Method method, Reply reply, const protocol::Message& request) {
+void Methods::handle(protocol::Method method, Reply reply, const protocol::Message& request) const {
     if (const Handler handler = handler_of(method))
         return (this->*handler)(std::move(reply), request.params);
     reply.fail({ErrorKind::unknown_method,
@@ -38,14 +38,14 @@ void Methods::handle(protocol::Method method, Reply reply, const protocol::Messa
 }
 
 template <class Params, auto service>
-void Methods::pass_on(Reply reply, const json::Value* params) {
+void Methods::pass_on(Reply reply, const json::Value* params) const {
     Result<Params> decoded = protocol::decode<Params>(params);
     if (!decoded) return reply.fail(decoded.error());
     (services_.*service)->handle(std::move(reply), std::move(*decoded));
 }
 
 template <auto service>
-void Methods::list(Reply reply, const json::Value* /*none*/) {
+void Methods::list(Reply reply, const json::Value* /*none*/) const {
     (services_.*service)->list(std::move(reply));
 }
 
@@ -106,7 +106,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
 }
 
 // A command that consists of nothing but a patch is applied as a patch.
-void Methods::run_command(Reply reply, const json::Value* params) {
+void Methods::run_command(Reply reply, const json::Value* params) const {
     Result<protocol::ExecCommandParams> decoded =
         protocol::decode<protocol::ExecCommandParams>(params);
     if (!decoded) return reply.fail(decoded.error());
@@ -127,7 +127,7 @@ void Methods::run_command(Reply reply, const json::Value* params) {
     services_.exec->handle(std::move(reply), std::move(*decoded));
 }
 
-void Methods::configure(Reply reply, const json::Value* params) {
+void Methods::configure(Reply reply, const json::Value* params) const {
     Result<protocol::Settings> changes = protocol::decode<protocol::Settings>(params);
     if (!changes) return reply.fail(changes.error());
     const protocol::Settings settings = services_.session->configure(*changes);
@@ -137,7 +137,7 @@ void Methods::configure(Reply reply, const json::Value* params) {
     reply.send(settings);
 }
 
-void Methods::initialize(Reply reply, const json::Value* params) {
+void Methods::initialize(Reply reply, const json::Value* params) const {
     Result<protocol::InitializeParams> decoded =
         protocol::decode<protocol::InitializeParams>(params);
     if (!decoded) return reply.fail(decoded.error());
@@ -146,20 +146,20 @@ void Methods::initialize(Reply reply, const json::Value* params) {
     reply.send(*result);
 }
 
-void Methods::shut_down(Reply reply, const json::Value* /*none*/) {
+void Methods::shut_down(Reply reply, const json::Value* /*none*/) const {
     services_.session->shut_down();
     reply.send_null();
 }
 
-void Methods::tell_environment(Reply reply, const json::Value* /*none*/) {
+void Methods::tell_environment(Reply reply, const json::Value* /*none*/) const {
     reply.send(services_.session->environment());
 }
 
-void Methods::tell_status(Reply reply, const json::Value* /*none*/) {
+void Methods::tell_status(Reply reply, const json::Value* /*none*/) const {
     reply.send(protocol::EnvironmentStatus{});
 }
 
-void Methods::list_environments(Reply reply, const json::Value* /*none*/) {
+void Methods::list_environments(Reply reply, const json::Value* /*none*/) const {
     protocol::EnvironmentListResult result = services_.remote->list();
     result.environments.front().shell = services_.session->environment().shell; // this machine
     reply.send(result);

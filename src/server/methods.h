@@ -37,23 +37,23 @@ public:
     explicit Methods(const Services& services) : services_(services) {}
 
     // Decodes the params and passes the request to its service, which answers now or later.
-    void handle(protocol::Method method, Reply reply, const protocol::Message& request);
+    void handle(protocol::Method method, Reply reply, const protocol::Message& request) const;
 
 private:
     // Returns null if the name is reserved and no service answers it.
-    using Handler = void (Methods::*)(Reply reply, const json::Value* params);
+    using Handler = void (Methods::*)(Reply reply, const json::Value* params) const;
     static Handler handler_of(protocol::Method method);
     template <class Params, auto service>
-    void pass_on(Reply reply, const json::Value* params);
+    void pass_on(Reply reply, const json::Value* params) const;
     template <auto service>
-    void list(Reply reply, const json::Value* params);
-    void run_command(Reply reply, const json::Value* params);
-    void initialize(Reply reply, const json::Value* params);
-    void shut_down(Reply reply, const json::Value* params);
-    void configure(Reply reply, const json::Value* params);
-    void tell_environment(Reply reply, const json::Value* params);
-    void tell_status(Reply reply, const json::Value* params);
-    void list_environments(Reply reply, const json::Value* params);
+    void list(Reply reply, const json::Value* params) const;
+    void run_command(Reply reply, const json::Value* params) const;
+    void initialize(Reply reply, const json::Value* params) const;
+    void shut_down(Reply reply, const json::Value* params) const;
+    void configure(Reply reply, const json::Value* params) const;
+    void tell_environment(Reply reply, const json::Value* params) const;
+    void tell_status(Reply reply, const json::Value* params) const;
+    void list_environments(Reply reply, const json::Value* params) const;
 
     Services services_;
 };

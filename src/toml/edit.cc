@@ -258,11 +258,11 @@ void Edit::change(std::size_t at, std::size_t size, std::string_view lines) {
     changes_.push_back({at, size, std::move(text)});
 }
 
-bool Edit::remove(std::string_view name, std::size_t index, std::string_view comment) {
-    Array* const wanted = array_in(wanted_, name);
+bool Edit::remove(std::string_view array, std::size_t index, std::string_view comment) {
+    Array* const wanted = array_in(wanted_, array);
     const Value item = wanted->items[index];
     std::size_t begin = begin_of_line(text_, offset_of(text_, item.position));
-    if (!line_at(text_, begin).starts_with(fmt::format("[[{}]]", name))) return false;
+    if (!line_at(text_, begin).starts_with(fmt::format("[[{}]]", array))) return false;
     std::size_t end = begin_of_line(text_, next_block(document_, text_, item.position));
     while (is_remark(line_at(text_, begin_of_line(text_, end - 1))))
         end = begin_of_line(text_, end - 1);
@@ -279,7 +279,7 @@ bool Edit::remove(std::string_view name, std::size_t index, std::string_view com
     if (!items || items->items.size() != 1 || !is_equal(items->items[0], item)) return false;
     wanted->items.erase(wanted->items.begin() + static_cast<std::ptrdiff_t>(index));
     if (wanted->items.empty())
-        std::erase_if(wanted_.members, [&](const Member& member) { return member.name == name; });
+        std::erase_if(wanted_.members, [&](const Member& member) { return member.name == array; });
     changes_.push_back({begin, end - begin, {}});
     return true;
 }
