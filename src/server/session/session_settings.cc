@@ -58,11 +58,31 @@ protocol::ConfinementSettings to_wire(const config::ConfinementOptions& confinem
     return wire;
 }
 
+protocol::Inherit to_wire(core::EnvironmentPolicy::Inherit inherit) {
+    using Inherit = core::EnvironmentPolicy::Inherit;
+    switch (inherit) {
+    case Inherit::all: return protocol::Inherit::all;
+    case Inherit::core: return protocol::Inherit::core;
+    case Inherit::none: return protocol::Inherit::none;
+    }
+    return protocol::Inherit::none;
+}
+
+core::EnvironmentPolicy::Inherit inherit_of(protocol::Inherit inherit) {
+    using Inherit = core::EnvironmentPolicy::Inherit;
+    switch (inherit) {
+    case protocol::Inherit::all: return Inherit::all;
+    case protocol::Inherit::core: return Inherit::core;
+    case protocol::Inherit::none: return Inherit::none;
+    }
+    return Inherit::none;
+}
+
 } // namespace
 
 protocol::EnvPolicy to_wire(const core::EnvironmentPolicy& policy) {
     protocol::EnvPolicy wire;
-    wire.inherit = static_cast<protocol::Inherit>(policy.inherit);
+    wire.inherit = to_wire(policy.inherit);
     wire.ignore_default_excludes = policy.ignore_default_excludes;
     wire.exclude = policy.exclude;
     wire.set = policy.set;
@@ -120,7 +140,7 @@ protocol::Settings to_wire(const SessionSettings& settings) {
 
 core::EnvironmentPolicy policy_of(const protocol::EnvPolicy& policy) {
     core::EnvironmentPolicy result;
-    result.inherit = static_cast<core::EnvironmentPolicy::Inherit>(policy.inherit);
+    result.inherit = inherit_of(policy.inherit);
     result.ignore_default_excludes = policy.ignore_default_excludes;
     result.exclude = policy.exclude;
     result.set = policy.set;
