@@ -47,24 +47,22 @@ void Handshake::turn() {
     connection_.update_interest(wants_messages());
 }
 
+// The other sources belong to the worker; nothing is watched under them here.
 void Handshake::dispatch(os::Token token) {
-    switch (source_of(token)) {
-    case Source::client_input:
-        if (wants_messages()) connection_.read();
-        return;
-    case Source::client_output: return connection_.on_output_report();
-    case Source::signals:
-        if (const int signal = lifeline_.take_signals().ending; signal != 0) {
-            log::info("server", "ending on {}", os::signal_name(signal));
-            end(128 + signal);
-        }
-        return;
-    case Source::parent:
-        log::info("server", "the process that this server belongs to has ended");
-        lifeline_.forget_processes();
-        return end(0);
-    default: return; // these belong to the worker
-    }
+    const Source source = source_of(token);
+    if (source == Source::client_input && wants_messages()) connection_.read();
+    if (source == Source::client_output) connection_.on_output_report();
+    if (source == Source::signals) on_signals();
+    if (source != Source::parent) return;
+    lifeline_.note_parent_end();
+    end(0);
+}
+
+void Handshake::on_signals() {
+    const int signal = lifeline_.take_signals().ending;
+    if (signal == 0) return;
+    log::info("server", "ending on {}", os::signal_name(signal));
+    end(128 + signal);
 }
 
 void Handshake::handle_messages() {

@@ -28,6 +28,7 @@ public:
 private:
     void turn();
     void dispatch(os::Token token);
+    void on_signals();
     void handle_messages();
     void handle(const protocol::Message& message);
     void initialize(Reply reply, const protocol::Message& message);

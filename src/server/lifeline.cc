@@ -22,4 +22,9 @@ void Lifeline::watch(std::optional<pid_t> process) {
     processes_.push_back(std::move(pidfd));
 }
 
+void Lifeline::note_parent_end() {
+    log::info("server", "the process that this server belongs to has ended");
+    processes_.clear();
+}
+
 } // namespace ew::server

@@ -24,8 +24,8 @@ public:
 
     os::Signals::Taken take_signals() { return signals_.take(); }
 
-    // Call this after a report: otherwise the poller reports the ended process again and again.
-    void forget_processes() { processes_.clear(); }
+    // The poller has reported parent. Stops watching: an ended process is reported again and again.
+    void note_parent_end();
 
 private:
     os::Poller& poller_;

@@ -124,10 +124,7 @@ void Worker::dispatch(os::Token token) {
     case Source::client_input: return read_messages();
     case Source::client_output: return connection_.on_output_report();
     case Source::signals: return on_signals();
-    case Source::parent:
-        log::info("server", "the process that this server belongs to has ended");
-        lifeline_.forget_processes();
-        return begin_ending(0);
+    case Source::parent: lifeline_.note_parent_end(); return begin_ending(0);
     case Source::bulk: return; // turn() serves this source last
     case Source::start: return local_.on_start_report(token.serial);
     case Source::output:
