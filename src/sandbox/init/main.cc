@@ -12,6 +12,7 @@
 #include "sandbox/init/privileges.h"
 #include "sandbox/init/probes.h"
 #include "sandbox/init/report.h"
+#include "sandbox/init/session.h"
 #include "sandbox/init/wire.h"
 
 #include <fcntl.h>
@@ -100,5 +101,8 @@ int main(int argc, char** argv) {
         (void)::signal(SIGXFSZ, SIG_IGN); // for EFBIG (setrlimit(2)); cannot fail
         return ew::files::serve(0, argc >= 3 && std::strcmp(argv[2], "once") == 0);
     }
+    if (argc >= 2 && std::strcmp(argv[1], "hold") == 0) return ew::sandbox::init::hold(argv + 2);
+    if (argc >= 2 && std::strcmp(argv[1], "wait") == 0)
+        return ew::sandbox::init::wait_for(argv + 2);
     ew::sandbox::init::run();
 }

@@ -26,7 +26,11 @@ enum class RecordKind : std::uint32_t {
     failed,      // the command does not run; `step`, `value`: errno; text: the path or program
                  // concerned, or nothing
     guarded,     // with a mount namespace, see devices.h
+    name_space,  // with a namespace of launch/namespaces.h; `step`: which one (Namespace), users
+                 // last; `value`: Namespaces::machine_mounts
 };
+
+enum class Namespace : std::uint32_t { users, mounts, network };
 
 // One packet: the head, then `size` bytes of text.
 struct Record {
@@ -40,10 +44,10 @@ constexpr std::uint32_t longest_text = 32 << 10;
 
 // The steps of execward-init, in order; `failed` names one.
 enum class Step : std::uint32_t {
-    order,    // reading the order
-    process,  // fork
-    session,  // setsid
-    terminal, // TIOCSCTTY
+    order,      // reading the order
+    process,    // fork
+    session,    // setsid
+    terminal,   // TIOCSCTTY
     limits,
     directory,    // chdir
     capabilities, // checking that none is left
@@ -54,6 +58,10 @@ enum class Step : std::uint32_t {
     filter,
     report,
     exec,
+    // Those before execward-init, where not bubblewrap takes them (launch/entrance.h):
+    namespaces, // entering and making them
+    build,      // making the mounts
+    proc,       // mounting /proc
 };
 
 } // namespace ew::sandbox::wire

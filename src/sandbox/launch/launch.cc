@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -25,6 +26,9 @@ constexpr std::size_t longest_complaint = 2048; // bytes of bubblewrap's message
 
 std::string_view step_name(std::uint32_t step) {
     switch (static_cast<wire::Step>(step)) {
+    case wire::Step::namespaces: return "entering its namespaces";
+    case wire::Step::build: return "making its mounts";
+    case wire::Step::proc: return "mounting its /proc";
     case wire::Step::order: return "reading its order";
     case wire::Step::process: return "creating its process";
     case wire::Step::session: return "making it a session leader";
@@ -55,6 +59,11 @@ Error describe_failure(const wire::Record& record, std::string_view text,
                             "planned at '{}': {}",
                             text, ::strerror(error_number)),
                 "something in the workspace was moved while the sandbox was made: try again"};
+    if (step == wire::Step::build)
+        return {ErrorKind::sandbox_unavailable,
+                fmt::format("the command was not run: {} failed at '{}': {}",
+                            step_name(record.step), text, ::strerror(error_number)),
+                "execward doctor tells what this machine can enforce"};
     const bool is_of_program = step == wire::Step::terminal || step == wire::Step::limits;
     return {is_of_program ? ErrorKind::spawn_failed : ErrorKind::sandbox_unavailable,
             fmt::format("the command was not run: {} failed: {}", step_name(record.step),
@@ -64,8 +73,10 @@ Error describe_failure(const wire::Record& record, std::string_view text,
 
 bool is_of_machine(const wire::Record& record) {
     const auto step = static_cast<wire::Step>(record.step);
-    return step == wire::Step::capabilities || step == wire::Step::privileges ||
-           step == wire::Step::landlock || step == wire::Step::filter;
+    return step == wire::Step::namespaces || step == wire::Step::build ||
+           step == wire::Step::proc || step == wire::Step::capabilities ||
+           step == wire::Step::privileges || step == wire::Step::landlock ||
+           step == wire::Step::filter;
 }
 
 // Returns the messages that bubblewrap wrote to the output of the program. The program has not run.
@@ -236,6 +247,10 @@ std::vector<Placeholder> Launch::take_placeholders() {
     return std::move(placeholders_);
 }
 
+Namespaces Launch::take_namespaces() {
+    return namespaces_.exist() ? std::exchange(namespaces_, Namespaces()) : Namespaces();
+}
+
 void Launch::take(Packet& packet) {
     switch (packet.record.kind) {
     case wire::RecordKind::refused: {
@@ -247,6 +262,11 @@ void Launch::take(Packet& packet) {
     }
     case wire::RecordKind::placeholder: return keep_placeholder(packet);
     case wire::RecordKind::guarded: guarded_ = std::move(packet.descriptor); return;
+    case wire::RecordKind::name_space:
+        namespaces_.machine_mounts = static_cast<std::uint64_t>(packet.record.value);
+        namespaces_.take(static_cast<wire::Namespace>(packet.record.step),
+                         std::move(packet.descriptor));
+        return;
     case wire::RecordKind::note: notes_.push_back(packet.text); return;
     case wire::RecordKind::missing:
         for (std::size_t i = 0; i < guarantee_count; ++i)

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "os/spawn.h"
+#include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
@@ -25,7 +26,8 @@ struct LaunchOrder {
     Policy policy = {};
     Context context = {};
     Machine machine = {};
-    std::string journal = {}; // directory of the placeholders; empty: none are made
+    std::string journal = {};               // directory of the placeholders; empty: none are made
+    const Namespaces* namespaces = nullptr; // borrowed; null: the launch makes its own
     int guarded = -1; // borrowed: the result of take_guarded() of an earlier launch; -1: none
 };
 
@@ -75,6 +77,10 @@ public:
     // has given them or they are not needed.
     UniqueFd take_guarded() { return std::move(guarded_); }
 
+    // Namespaces that the launch has made, for further launches. None exist before it has, or if
+    // the order has given them, or if this machine cannot share them.
+    Namespaces take_namespaces();
+
     // The paths of the placeholders, once the program runs.
     std::vector<std::string> stand_ins() const;
 
@@ -103,6 +109,7 @@ private:
     os::ProgramDescriptors descriptors_;
     UniqueFd listener_;
     UniqueFd guarded_;
+    Namespaces namespaces_;
     bool is_applied_ = false;
     std::optional<Error> failure_; // as reported by the child
     bool contradicts_machine_ = false;

@@ -7,6 +7,7 @@
 #include "os/io.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/devices.h"
+#include "sandbox/launch/entrance.h"
 #include "sandbox/launch/filter.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/planned_placeholders.h"
@@ -40,10 +41,16 @@ namespace ew::sandbox {
 namespace {
 
 constexpr int arguments_fd = 7;
+constexpr std::array<int, 3> namespace_fds = {8, 9, 10};
 
 // Closes all other descriptors of the server before any step here can take time.
-void take_descriptors(const ChildDescriptors& descriptors) {
+void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* namespaces) {
     constexpr int out_of_the_way = 16;
+    std::array<int, 3> shared = {-1, -1, -1};
+    if (namespaces != nullptr)
+        shared = {::fcntl(namespaces->users.get(), F_DUPFD, out_of_the_way),
+                  ::fcntl(namespaces->mounts.get(), F_DUPFD, out_of_the_way),
+                  ::fcntl(namespaces->network.get(), F_DUPFD, out_of_the_way)};
     std::array<int, 3> stdio = {};
     for (std::size_t fd = 0; fd < stdio.size(); ++fd)
         stdio[fd] = ::fcntl(descriptors.stdio[fd], F_DUPFD, out_of_the_way);
@@ -55,7 +62,52 @@ void take_descriptors(const ChildDescriptors& descriptors) {
     if (::dup2(status, wire::status_fd) < 0 || ::dup2(end, wire::end_fd) < 0 ||
         ::dup2(lifeline, wire::lifeline_fd) < 0)
         leave();
-    os::close_all_but({wire::status_fd, wire::end_fd, wire::lifeline_fd});
+    std::vector<int> kept = {wire::status_fd, wire::end_fd, wire::lifeline_fd};
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+        if (shared[i] < 0) continue;
+        if (::dup3(shared[i], namespace_fds[i], O_CLOEXEC) < 0) leave();
+        kept.push_back(namespace_fds[i]);
+    }
+    os::close_all_but(std::move(kept));
+}
+
+// Returns the namespaces that take_descriptors() has kept.
+Namespaces kept_namespaces(const Namespaces& order) {
+    Namespaces kept;
+    kept.users = UniqueFd(namespace_fds[0]);
+    kept.mounts = UniqueFd(namespace_fds[1]);
+    if (order.network) kept.network = UniqueFd(namespace_fds[2]);
+    kept.machine_mounts = order.machine_mounts;
+    return kept;
+}
+
+void report(const Namespaces& made) {
+    const auto tell = [&made](wire::Namespace which, const UniqueFd& descriptor) {
+        wire::Record record;
+        record.kind = wire::RecordKind::name_space;
+        record.step = static_cast<std::uint32_t>(which);
+        record.value = static_cast<std::int64_t>(made.machine_mounts);
+        if (descriptor) send(record, "", descriptor.get());
+    };
+    tell(wire::Namespace::network, made.network);
+    tell(wire::Namespace::mounts, made.mounts);
+    tell(wire::Namespace::users, made.users);
+}
+
+// Returns those of the order, or new ones, which the server keeps for further starts. None exist if
+// this machine cannot share them: then bubblewrap makes them for this start alone.
+Namespaces namespaces_for(const LaunchOrder& launch) {
+    if (!launch.machine.has_mounts || !launch.machine.shares_namespaces) return {};
+    if (launch.namespaces != nullptr) {
+        Namespaces kept = kept_namespaces(*launch.namespaces);
+        if (kept.machine_mounts == 0 || kept.machine_mounts == machine_mounts()) return kept;
+        wire::Record record;
+        send(record, "the session's /tmp begins anew, because the machine's mounts have changed");
+    }
+    Result<Namespaces> made = make_namespaces(launch.machine);
+    if (!made) refuse(made.error());
+    report(*made);
+    return std::move(*made);
 }
 
 // Children do not inherit a death signal (prctl(2)), and bubblewrap's second process waits for the
@@ -251,10 +303,9 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
 // The plan may have found a placeholder of another start, which that start removes, or a file that
 // a program moves: then another plan is needed. The placeholders of the first plan stay until the
 // end.
-std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, bool is_guarded) {
+std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, const std::string& unguarded) {
     constexpr int most_plans = 4;
     constexpr Millis longest{10'000}; // for all plans; after a longer time another try is useless
-    const std::string unguarded = guard(launch, is_guarded);
     const TimePoint begun = clock_now();
     for (int count = 1;; ++count) {
         Plan plan = plan_for(launch, unguarded);
@@ -322,7 +373,7 @@ void check_directory(const os::SpawnRequest& request) {
 void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
     if (!os::dies_with(server)) leave();
     const bool is_guarded = enter_guarded(order.guarded);
-    take_descriptors(descriptors);
+    take_descriptors(descriptors, order.namespaces);
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
     hold_on_to_the_server();
@@ -332,10 +383,13 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     check_directory(launch.request);
     name_own_programs(launch);
 
-    auto [plan, orders] = prepare(launch, is_guarded);
+    const std::string unguarded = guard(launch, is_guarded);
+    const Namespaces namespaces = namespaces_for(launch);
+    auto [plan, orders] = prepare(launch, unguarded);
     tell(plan);
     if (launch.machine.init.empty()) run_unconfined(std::move(orders));
     put_at(wire::order_fd, encode(orders), true);
+    if (namespaces.exist()) enter(namespaces, plan, launch.machine, server);
     if (launch.machine.has_mounts) put_arguments(plan, launch.machine);
     execute(launch.machine);
 }

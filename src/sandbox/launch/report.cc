@@ -24,6 +24,15 @@ void refuse(const Error& error) {
     leave();
 }
 
+void fail_start(wire::Step step, int error, std::string_view about) {
+    wire::Record record;
+    record.kind = wire::RecordKind::failed;
+    record.step = static_cast<std::uint32_t>(step);
+    record.value = error;
+    send(record, about);
+    leave();
+}
+
 void send(wire::Record record, std::string_view text, int descriptor) {
     text = text.substr(0, wire::longest_text);
     record.size = static_cast<std::uint32_t>(text.size());

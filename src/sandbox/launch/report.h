@@ -15,6 +15,9 @@ namespace ew::sandbox {
 // Reports why the command is not run, and leaves.
 [[noreturn]] void refuse(const Error& error);
 
+// Reports a failed step (wire.h), and leaves. `about`: the path concerned, or nothing.
+[[noreturn]] void fail_start(wire::Step step, int error, std::string_view about);
+
 // Best effort: if it cannot be sent, an end without `applied` means that the command was not run.
 void send(wire::Record record, std::string_view text, int descriptor = -1);
 

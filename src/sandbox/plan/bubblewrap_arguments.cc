@@ -1,15 +1,9 @@
 #include "sandbox/plan/bubblewrap_arguments.h"
 
-#include "os/directory.h"
+#include "sandbox/plan/machine_entries.h"
 #include "sandbox/plan/resolved_path.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,37 +25,6 @@ void add_namespaces(Arguments& to, const Plan& plan, const Machine& machine) {
     put(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
 }
 
-// Is it an entry of /proc about processes? For user id 0 the files below these entries belong to
-// the process itself, with or without capabilities; the settings of the kernel are in no namespace.
-// A process of the sandbox is reached by its number or by these names, which stay as they are.
-bool is_about_processes(std::string_view name) {
-    constexpr std::array<std::string_view, 4> names = {"self", "thread-self", "net", "mounts"};
-    return std::ranges::find(names, name) != names.end() ||
-           std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// Entries of /proc about the whole machine that a user may write or that not every user may read:
-// root owns them, and their modes are the same in all instances of /proc. Entries that everybody
-// may read and nobody may write are left out, since each mount makes a start slower.
-std::vector<std::string> entries_of_the_machine() {
-    std::vector<std::string> result;
-    const os::Directory proc = os::open_directory("/proc");
-    if (!proc) return {"/proc/sys"};
-    while (const dirent* entry = ::readdir(proc.get())) {
-        const std::string_view name = entry->d_name;
-        if (name.starts_with('.') || is_about_processes(name)) continue;
-        struct stat status = {};
-        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        const bool is_for_all_to_read =
-            S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 && (status.st_mode & 0004) != 0;
-        if (S_ISLNK(status.st_mode) || is_for_all_to_read) continue;
-        result.push_back("/proc/" + std::string(name));
-    }
-    std::ranges::sort(result);
-    return result;
-}
-
 // Without a /proc of its own the sandbox shows the machine's, read-only, since some programs need
 // one. Then the guarantee that other processes are hidden is not given (given_by in machine.h).
 void add_proc(Arguments& to, const Machine& machine) {
@@ -71,18 +34,8 @@ void add_proc(Arguments& to, const Machine& machine) {
     // The "try" options accept only a missing source, so an entry that the inner /proc lacks must
     // not be named. The first pid namespace differs only in the processes.
     if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
-    for (const std::string& path : entries_of_the_machine())
+    for (const std::string& path : entries_of_the_machine("/proc"))
         put(to, {"--ro-bind-try", path, path});
-}
-
-// Bytes for each directory of the command's own. The directory is in memory: without a limit it may
-// take half of the machine's (tmpfs(5)).
-std::uint64_t most_in_own_directory() {
-    constexpr std::uint64_t most = std::uint64_t{2} << 30;
-    const long pages = ::sysconf(_SC_PHYS_PAGES);
-    const long page = ::sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return most;
-    return std::min(most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 4);
 }
 
 class MountArguments {

@@ -20,10 +20,11 @@ struct Trouble {
 };
 
 struct Machine {
-    std::string bubblewrap = {}; // absolute path of the program; empty: none can be trusted
-    std::string init = {};       // absolute path of execward-init; empty: missing or not ours
-    bool has_mounts = false;     // user, mount, pid, ipc, uts namespaces
-    bool has_proc = false;       // a /proc of its own
+    std::string bubblewrap = {};    // absolute path of the program; empty: none can be trusted
+    std::string init = {};          // absolute path of execward-init; empty: missing or not ours
+    bool has_mounts = false;        // user, mount, pid, ipc, uts namespaces
+    bool has_proc = false;          // a /proc of its own
+    bool shares_namespaces = false; // starts may enter the namespaces of a session
     bool has_network_namespace = false;
     int landlock = 0;        // ABI version; 0: none
     bool has_filter = false; // seccomp

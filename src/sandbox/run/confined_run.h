@@ -53,6 +53,9 @@ public:
     // See Launch::take_guarded().
     UniqueFd take_guarded() { return launch_ ? launch_->take_guarded() : UniqueFd(); }
 
+    // See Launch::take_namespaces().
+    Namespaces take_namespaces() { return launch_ ? launch_->take_namespaces() : Namespaces(); }
+
     // The pid of the program, as we see it, and of its group. 0 before a successful outcome.
     pid_t leader() const { return leader_; }
 

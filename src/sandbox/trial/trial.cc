@@ -1,6 +1,7 @@
 #include "sandbox/trial/trial.h"
 
 #include "sandbox/launch/bubblewrap.h"
+#include "sandbox/launch/mount_calls.h"
 #include "sandbox/policy/troubles.h"
 #include "sandbox/trial/probe_run.h"
 #include "sandbox/trial/scratch.h"
@@ -141,6 +142,7 @@ public:
         if (!has_anything(machine)) machine.init.clear(); // then it is useless
         if (machine.init.empty()) return;
         if (!first.failure.empty() && !guess(machine, first)) return;
+        try_sharing(machine, first);
         apply_trial_verdict(machine, first.findings, Network::restricted);
         // If the network is shared, another mechanism isolates abstract sockets.
         const ProbeRun second = run_probes_with(machine, Network::enabled);
@@ -160,6 +162,19 @@ private:
     bool works_without_network(Machine machine) {
         return lose(machine, Loss::network_namespace) &&
                run_probes_with(machine, Network::restricted).failure.empty();
+    }
+
+    // Starts in the namespaces of a session are quicker than those by bubblewrap alone and keep the
+    // same guarantees. Where they do not work, as with a bubblewrap that is set-user-ID, each start
+    // has bubblewrap make its own.
+    void try_sharing(Machine& machine, ProbeRun& first) {
+        if (!machine.has_mounts || !mount_calls::are_there()) return;
+        Machine sharing = machine;
+        sharing.shares_namespaces = true;
+        ProbeRun shared = run_probes_with(sharing, Network::restricted);
+        if (!shared.failure.empty()) return;
+        machine = std::move(sharing);
+        first = std::move(shared);
     }
 
     // Returns false if no smaller sandbox is known to help.

@@ -35,6 +35,7 @@ struct Flag {
 constexpr std::array flags = {
     Flag{"mounts", &Machine::has_mounts},
     Flag{"proc", &Machine::has_proc},
+    Flag{"shared", &Machine::shares_namespaces},
     Flag{"network-namespace", &Machine::has_network_namespace},
     Flag{"filter", &Machine::has_filter},
     Flag{"notify", &Machine::has_notify},

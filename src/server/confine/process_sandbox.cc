@@ -19,12 +19,11 @@ std::string_view word_of(sandbox::DenialKind kind) {
 
 } // namespace
 
-Result<void> ProcessSandbox::launch(const os::SpawnRequest& request,
-                                    const sandbox::Machine& machine, const std::string& journal,
-                                    int guarded) {
-    has_mounts_ = machine.has_mounts;
-    run_ = TRY(sandbox::ConfinedRun::begin(
-        {request, wish_.policy, wish_.context, machine, journal, guarded}));
+Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::string& journal,
+                                    const SandboxHost& host) {
+    has_mounts_ = host.machine()->has_mounts;
+    run_ = TRY(sandbox::ConfinedRun::begin({request, wish_.policy, wish_.context, *host.machine(),
+                                            journal, host.namespaces(), host.guarded()}));
     return {};
 }
 

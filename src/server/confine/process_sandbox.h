@@ -7,6 +7,7 @@
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/run/confined_run.h"
+#include "server/confine/sandbox_host.h"
 #include "server/request/sandbox_request.h"
 
 #include <sys/types.h>
@@ -24,10 +25,10 @@ public:
 
     explicit ProcessSandbox(SandboxOrder wish) : wish_(std::move(wish)) {}
 
-    // Errors: those of sandbox::Launch::begin. `request` is the program to run. `guarded`: see
-    // sandbox::LaunchOrder.
-    Result<void> launch(const os::SpawnRequest& request, const sandbox::Machine& machine,
-                        const std::string& journal, int guarded);
+    // Errors: those of sandbox::Launch::begin. `request` is the program to run. The host knows its
+    // machine.
+    Result<void> launch(const os::SpawnRequest& request, const std::string& journal,
+                        const SandboxHost& host);
 
     // Returns true also after the end of the run. A process whose launch failed must not look as if
     // it still waited for the trial of the machine.

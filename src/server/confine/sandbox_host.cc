@@ -6,6 +6,7 @@
 #include "server/connection/source.h"
 
 #include <array>
+#include <utility>
 
 namespace ew::server {
 
@@ -41,7 +42,19 @@ void SandboxHost::need(TimePoint now) {
     (void)poller_.watch(trial_->fd(), token_of(Source::machine), os::Interest::read);
 }
 
+void SandboxHost::note_launch(std::uint64_t serial) {
+    if (machine_->shares_namespaces && !namespaces_.exist()) maker_ = serial;
+}
+
+bool SandboxHost::keep_namespaces(std::uint64_t serial, sandbox::Namespaces made, bool is_decided) {
+    if (made.exist()) namespaces_ = std::move(made);
+    if (maker_ != serial || (!namespaces_.exist() && !is_decided)) return false;
+    maker_ = 0;
+    return true;
+}
+
 void SandboxHost::doubt() {
+    namespaces_ = {};
     trusts_memory_ = false;
     if (!trial_) machine_.reset();
 }

@@ -6,9 +6,11 @@
 #include "base/unique_fd.h"
 #include "os/errand.h"
 #include "os/poller.h"
+#include "sandbox/launch/namespaces.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/trial/trial.h"
 
+#include <cstdint>
 #include <optional>
 
 namespace ew::server {
@@ -29,6 +31,21 @@ public:
     // Returns a borrowed descriptor for LaunchOrder::guarded, from an earlier launch. Returns -1 if
     // there is none yet.
     int guarded() const { return guarded_.get(); }
+
+    // Returns the namespaces of this session, borrowed, for LaunchOrder::namespaces. Returns null
+    // before the first launch has made them.
+    const sandbox::Namespaces* namespaces() const {
+        return namespaces_.exist() ? &namespaces_ : nullptr;
+    }
+
+    // Returns false while the launch of another process makes the namespaces of this session.
+    bool may_launch() const { return maker_ == 0; }
+
+    void note_launch(std::uint64_t serial);
+
+    // `made`: see Launch::take_namespaces(). `is_decided`: the launch is over. Returns true if
+    // other processes may have waited for it, and need not wait any longer.
+    bool keep_namespaces(std::uint64_t serial, sandbox::Namespaces made, bool is_decided);
 
     void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
@@ -56,6 +73,8 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
+    sandbox::Namespaces namespaces_;
+    std::uint64_t maker_ = 0;   // the process whose launch makes them; 0: none
     bool trusts_memory_ = true; // use the result of a trial before a restart
 };
 

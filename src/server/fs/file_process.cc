@@ -38,8 +38,9 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
                     "files", "once"};
     request.directory = "/";
     request.socket_stdin = true;
-    process->run_ = TRY(sandbox::ConfinedRun::begin(
-        {request, order.policy, order.context, *host.machine(), journal, host.guarded()}));
+    process->run_ =
+        TRY(sandbox::ConfinedRun::begin({request, order.policy, order.context, *host.machine(),
+                                         journal, host.namespaces(), host.guarded()}));
     process->sandbox_ = os::open_pidfd(process->run_->spawned().pid);
     if (!process->sandbox_) return os::system_error("pidfd_open", errno);
     process->is_confined_ = true;

@@ -64,8 +64,8 @@ Result<void> LocalStarts::begin_plain(Process& process) {
     return {};
 }
 
-// Launches at once if it is known what this machine can enforce; otherwise on_machine() launches
-// later.
+// Launches at once if it is known what this machine can enforce, and no other launch makes the
+// namespaces of the session; otherwise begin_waiting() launches later.
 Result<void> LocalStarts::begin_confined(Process& process) {
     host_.need(processes_.now());
     if (host_.machine() == nullptr && !host_.failure()) return {};
@@ -74,11 +74,11 @@ Result<void> LocalStarts::begin_confined(Process& process) {
 
 Result<void> LocalStarts::launch_confined(Process& process) {
     if (host_.failure()) return machine_unknown(*host_.failure());
+    if (!host_.may_launch()) return {};
     ProcessSandbox& sandbox = *process.local->sandbox;
-    if (Result<void> begun =
-            sandbox.launch(process.request, *host_.machine(), settings_.journal, host_.guarded());
-        !begun)
+    if (Result<void> begun = sandbox.launch(process.request, settings_.journal, host_); !begun)
         return not_startable(process, std::move(begun.error()));
+    host_.note_launch(process.serial);
     process.local->pid = sandbox.run().spawned().pid;
     (void)poller_.watch(sandbox.run().status(), token_of(Source::start, process.serial),
                         os::Interest::read);
@@ -93,8 +93,12 @@ void LocalStarts::look_at(Process& process) {
         return;
     }
     if (!local.sandbox->is_launched() || local.start_failure) return;
-    if (const std::optional<sandbox::Launch::Outcome> outcome = local.sandbox->run().outcome())
-        finish_confined(process, *outcome);
+    sandbox::ConfinedRun& run = local.sandbox->run();
+    const std::optional<sandbox::Launch::Outcome> outcome = run.outcome();
+    const bool may_others_begin =
+        host_.keep_namespaces(process.serial, run.take_namespaces(), outcome.has_value());
+    if (outcome) finish_confined(process, *outcome);
+    if (may_others_begin) begin_waiting();
 }
 
 void LocalStarts::finish_plain(Process& process, const os::StartFailure& failure) {

@@ -1,0 +1,74 @@
+#include "sandbox/init/session.h"
+
+#include "sandbox/init/privileges.h"
+#include "sandbox/init/report.h"
+#include "sandbox/init/wire.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace ew::sandbox::init {
+
+namespace {
+
+using wire::Step;
+
+constexpr int wrong_use = 2;
+
+// Best effort: a session without it refuses more, not less.
+void write_setting(const char* path, const char* value) {
+    const int file = ::open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0) return;
+    (void)!::write(file, value, std::strlen(value));
+    ::close(file);
+}
+
+void send_namespace(wire::Namespace which, const char* path) {
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) fail(Step::namespaces, errno, path);
+    wire::Record record;
+    record.kind = wire::RecordKind::name_space;
+    record.step = static_cast<std::uint32_t>(which);
+    if (const int error = send_record(record, "", file); error != 0)
+        fail(Step::namespaces, error, path);
+    ::close(file);
+}
+
+} // namespace
+
+int hold(char** arguments) {
+    if (arguments[0] == nullptr || arguments[1] == nullptr) return wrong_use;
+    const bool has_network = std::strcmp(arguments[0], "network") == 0;
+    char options[64] = "mode=0755,size=";
+    std::strncat(options, arguments[1], sizeof options - std::strlen(options) - 1);
+    if (::mount("tmpfs", "/session", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
+        fail(Step::namespaces, errno, "/session");
+    // No program in these namespaces needs further ones of users.
+    write_setting("/host/proc/sys/user/max_user_namespaces", "0");
+    // All ports of this network belong to the session (ip(7)).
+    if (has_network) write_setting("/host/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    if (has_network) send_namespace(wire::Namespace::network, "/host/proc/self/ns/net");
+    send_namespace(wire::Namespace::mounts, "/host/proc/self/ns/mnt");
+    send_namespace(wire::Namespace::users, "/host/proc/self/ns/user");
+    return 0;
+}
+
+int wait_for(char** arguments) {
+    if (arguments[0] == nullptr || arguments[1] == nullptr) return wrong_use;
+    const pid_t child = ::atoi(arguments[0]);
+    const int kept = ::atoi(arguments[1]);
+    if (kept > 0) close_range(0, static_cast<unsigned>(kept) - 1);
+    close_range(static_cast<unsigned>(kept) + 1, ~0u);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return wrong_use;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace ew::sandbox::init

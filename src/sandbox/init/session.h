@@ -1,0 +1,16 @@
+// What execward-init does outside a single sandbox: it sets up the namespaces of a session, and
+// waits for the first process of a sandbox.
+#pragma once
+
+namespace ew::sandbox::init {
+
+// `execward-init hold network|no-network BYTES`, executed by bubblewrap as the first program in new
+// namespaces (launch/namespaces.h). Mounts the session's directory in memory, of that size, opens
+// what the network's own settings close, and sends the namespaces. Returns the exit status.
+int hold(char** arguments);
+
+// `execward-init wait PID FD`: waits for the child `PID` and ends as it does. Keeps the descriptor
+// `FD`, and closes all others. Returns the exit status.
+int wait_for(char** arguments);
+
+} // namespace ew::sandbox::init

@@ -1,0 +1,55 @@
+#include "sandbox/plan/machine_entries.h"
+
+#include "os/directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ew::sandbox {
+
+namespace {
+
+// Is it an entry of /proc about processes? For user id 0 the files below these entries belong to
+// the process itself, with or without capabilities; the settings of the kernel are in no namespace.
+// A process of the sandbox is reached by its number or by these names, which stay as they are.
+bool is_about_processes(std::string_view name) {
+    constexpr std::array<std::string_view, 4> names = {"self", "thread-self", "net", "mounts"};
+    return std::ranges::find(names, name) != names.end() ||
+           std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+} // namespace
+
+std::vector<std::string> entries_of_the_machine(const std::string& path) {
+    std::vector<std::string> result;
+    const os::Directory proc = os::open_directory(path);
+    if (!proc) return {"/proc/sys"};
+    while (const dirent* entry = ::readdir(proc.get())) {
+        const std::string_view name = entry->d_name;
+        if (name.starts_with('.') || is_about_processes(name)) continue;
+        struct stat status = {};
+        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        const bool is_for_all_to_read =
+            S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 && (status.st_mode & 0004) != 0;
+        if (S_ISLNK(status.st_mode) || is_for_all_to_read) continue;
+        result.push_back("/proc/" + std::string(name));
+    }
+    std::ranges::sort(result);
+    return result;
+}
+
+std::uint64_t most_in_own_directory() {
+    constexpr std::uint64_t most = std::uint64_t{2} << 30;
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return most;
+    return std::min(most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 4);
+}
+
+} // namespace ew::sandbox

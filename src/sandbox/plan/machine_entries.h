@@ -1,0 +1,21 @@
+// Facts about this machine that a sandbox's mounts depend on, apart from any policy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ew::sandbox {
+
+// Returns the paths of the entries of /proc about the whole machine that a user may write or that
+// not every user may read: root owns them, and their modes are the same in all instances of /proc.
+// Entries that everybody may read and nobody may write are left out, since each mount makes a start
+// slower.
+// `proc` is the path of the machine's /proc; the results begin with /proc.
+std::vector<std::string> entries_of_the_machine(const std::string& proc);
+
+// Returns the most bytes that a directory in memory may take. Without a limit it may take half of
+// the machine's memory (tmpfs(5)).
+std::uint64_t most_in_own_directory();
+
+} // namespace ew::sandbox
