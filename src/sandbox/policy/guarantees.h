@@ -15,7 +15,7 @@ enum class Guarantee : std::uint8_t {
     fs_metadata,      // their mode, owner, times and attributes stay too
     protected_paths,  // read-only paths inside writable roots stay so
     deny_read,        // denied paths cannot be read
-    private_tmp,      // /tmp and /dev/shm are the command's own
+    private_tmp,      // /tmp is the session's own, /dev/shm the command's
     kernel_settings,  // nothing below /proc/sys and similar directories can be written
     proc_hidden,      // other processes of the machine are invisible
     signals,          // other processes cannot be signalled or traced

@@ -129,13 +129,14 @@ def read_only_lets_nothing_of_the_machine_change(site):
 
 
 @sandbox_test
-def each_command_has_a_tmp_of_its_own_that_goes_with_it(site):
+def the_tmp_of_a_session_is_its_own_and_goes_with_it(site):
     script = (
         "stat -c %a /tmp; echo $TMPDIR; ls /tmp; f=$(mktemp); echo $f; "
         "echo x > /tmp/execward-test-mark; ls /tmp | grep -c mark"
     )
     for policy in ("workspace-write", READ_ONLY):
         for _ in range(2):
+            site.new_server()
             text = site.works(script, mode(policy), env={"TMPDIR": site.outside})
             permission, place, *names, made, count = text.splitlines()
             equal((permission, place, count), ("1777", "/tmp", "1"), "%s: %s" % (policy, text))

@@ -1,0 +1,164 @@
+"""What the confined commands of one session share (/tmp and a loopback), and what they do not."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import check, children_of, equal, file_uri, program_of
+from support.runner import main
+from support.sandboxes import READ_ONLY, connect_to, connect_to_file, mode, sandbox_test
+
+SERVES_PORT = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(server.getsockname()[1], flush=True)
+while True:
+    connection, _ = server.accept()
+    connection.sendall(b"hello")
+    connection.close()
+"""
+
+SERVES_FILE = """
+import socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+print("ready", flush=True)
+while True:
+    connection, _ = server.accept()
+    connection.sendall(b"hello")
+    connection.close()
+"""
+
+
+def first_line(site, name):
+    """Waits for a whole line of output."""
+    return site.server.wait_output(name, b"\n").decode().splitlines()[0]
+
+
+def other_session(site, run):
+    """Calls `run` with another server in place of that of the site."""
+    server = site.server
+    site.new_server()
+    try:
+        return run()
+    finally:
+        site._server = server
+
+
+# What they share
+
+
+@sandbox_test
+def what_a_command_leaves_in_tmp_the_next_one_finds(site):
+    for policy, network in (("workspace-write", False), (READ_ONLY, False), ("workspace-write", True)):
+        options = {"networkAccess": True} if network else {}
+        made = site.works("f=$(mktemp); echo kept > $f; echo $f", mode(policy, **options)).strip()
+        check(made.startswith("/tmp/"), "mktemp made " + made)
+        equal(site.works(["cat", made]), "kept\n", "what the next command reads")
+        equal(site.works(["cat", made], mode(READ_ONLY)), "kept\n", "one that may only read")
+        check(not os.path.lexists(made), "%s is in the machine's /tmp" % made)
+        other = other_session(site, lambda made=made: site.fails(["cat", made]))
+        check("No such file" in other, "another session has it: " + other)
+
+
+@sandbox_test
+def commands_that_start_together_share_it_too(site):
+    names = [site.start("echo %d > /tmp/made-%d" % (number, number)) for number in range(8)]
+    for name in names:
+        equal(site.ended(name).code, 0, "end of " + name)
+    text = site.works("cat /tmp/made-*")
+    equal(text.split(), [str(number) for number in range(8)], "what all of them made")
+
+
+@sandbox_test
+def a_server_that_one_command_started_is_reached_by_the_next(site):
+    name = site.python(SERVES_PORT, "0")
+    port = int(first_line(site, name))
+    equal(site.run_python(connect_to(port)).text, "hello\n", "what the next command got")
+    other = other_session(site, lambda: site.run_python(connect_to(port)))
+    check(other.code != 0, "another session reached it: " + other.text)
+    open_network = site.run_python(connect_to(port), sandbox=mode(networkAccess=True))
+    check(open_network.code != 0, "the machine's network reached it: " + open_network.text)
+    site.server.terminate(name)
+    site.server.wait_closed(name)
+    check(site.run_python(connect_to(port)).code != 0, "it answers after its end")
+
+
+@sandbox_test
+def a_socket_file_in_tmp_is_reached_by_the_next_command(site):
+    name = site.python(SERVES_FILE, "/tmp/service")
+    equal(first_line(site, name), "ready", "the server")
+    equal(site.run_python(connect_to_file("/tmp/service")).text, "hello\n", "the answer")
+
+
+@sandbox_test
+def every_port_of_the_loopback_can_be_listened_on(site):
+    name = site.python(SERVES_PORT, "80")
+    equal(first_line(site, name), "80", "the port")
+
+
+# What they do not share
+
+
+@sandbox_test
+def a_command_neither_sees_nor_ends_another_one(site):
+    name = site.start("echo ready; exec sleep 600")
+    equal(first_line(site, name), "ready", "the other command")
+    text = site.works("cat /proc/[0-9]*/cmdline | tr '\\0' ' '; ls -d /proc/[0-9]*; kill -9 -1; echo")
+    check("sleep 600" not in text, "it is seen: " + text)
+    pid = site.server.entry(name)["pid"]
+    check("No such process" in site.fails("kill -9 %d" % pid), "its pid outside is a pid inside")
+    equal(site.server.process(name).exited, None, "the end of the other command")
+
+
+@sandbox_test
+def shared_memory_and_ipc_are_those_of_one_command(site):
+    name = site.start("echo x > /dev/shm/mine; ipcmk -Q >/dev/null; echo ready; exec sleep 600")
+    equal(first_line(site, name), "ready", "the other command")
+    text = site.works("ls /dev/shm; tail -n +2 /proc/sysvipc/msg; ls /dev/pts")
+    check("mine" not in text, "its memory is there: " + text)
+    equal(text.split(), ["ptmx"], "what is there")
+
+
+@sandbox_test
+def each_command_has_the_mounts_of_its_own_plan(site):
+    secret = site.file("secret", "hidden\n")
+    name = site.start("echo ready; read line; cat secret", pipeStdin=True)
+    equal(first_line(site, name), "ready", "the first command")
+    denied = mode("workspace-write", denyRead=[secret])
+    check("hidden" not in site.fails(["cat", secret], denied), "the secret was read")
+    equal(site.works(["cat", secret]), "hidden\n", "without that setting")
+    site.server.write(name, b"\n")
+    check(site.ended(name).text.endswith("hidden\n"), "the first command lost sight of it")
+
+
+@sandbox_test
+def a_link_in_tmp_is_not_followed_by_the_mounts_of_the_next(site):
+    top = "/" + "/".join(site.workspace.split("/")[1:3])
+    if not top.startswith("/tmp/"):
+        return  # the workspace is elsewhere, so no mount lies below /tmp
+    elsewhere = mode(policyCwd=site.outside)
+    site.works("ln -s /usr %s" % top, elsewhere, cwd="file://" + site.outside)
+    error = site.server.refused(
+        "process/start",
+        site.server.start_params(
+            "refused", ["true"], cwd=file_uri(site.workspace), sandbox=mode()
+        ),
+        kind="sandboxUnavailable",
+    )
+    check(top in error["message"], "what is refused: %s" % error)
+    site.works("rm %s" % top, elsewhere, cwd=file_uri(site.outside))
+    site.works("true")
+
+
+@sandbox_test
+def nothing_is_left_running_for_a_session(site):
+    site.works("true")
+    below = [child for pid in site.server.own_pids() for child in children_of(pid)]
+    names = [program_of(pid) for pid in below if pid not in site.server.own_pids()]
+    equal(names, [], "programs of the server")
+
+
+if __name__ == "__main__":
+    main()
