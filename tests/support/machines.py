@@ -23,7 +23,7 @@ NUMBER, FIRST_ARGUMENT = 0, 16  # offsets in struct seccomp_data; of the argumen
 
 IS_X86 = platform.machine() == "x86_64"
 CLONE, UNSHARE = (56, 272) if IS_X86 else (220, 97)
-CLONE3, LANDLOCK = 435, (444, 445, 446)
+CLONE3, LANDLOCK, MOUNT_SETATTR = 435, (444, 445, 446), 442
 BUBBLEWRAP_PLACES = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
 
 
@@ -83,6 +83,11 @@ def without_network_namespaces():
 
 def without_landlock():
     install_filter([(number, None, errno.ENOSYS) for number in LANDLOCK])
+
+
+def without_new_mounts():
+    """As before Linux 5.12: bubblewrap makes the mounts of each start."""
+    install_filter([(MOUNT_SETATTR, None, errno.ENOSYS)])
 
 
 def without_both():

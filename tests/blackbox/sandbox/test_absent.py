@@ -143,6 +143,24 @@ def bubblewrap_is_missing(scene):
 
 
 @test
+def the_newer_mount_interface_is_missing(scene):
+    if not is_usable(scene, needs_root=False):
+        return
+    lack = machines.without_new_mounts
+    script = "echo in > made; echo out > /var/tmp/execward-test-out; echo tmp > /tmp/mark; cat /tmp/mark"
+    done = cli(scene, "run", "--", "/bin/sh", "-c", script, lack=lack)
+    equal((done.returncode, done.stdout), (0, "tmp\n"), "end: " + done.stderr)
+    check("Read-only file system" in done.stderr, "it can be written outside: " + done.stderr)
+    equal(doctor(scene, lack=lack)["rung"], "full", "rung")
+    server = scene.server(env=environment(scene), prepare=lack)
+    for name, count in (("a", "0"), ("b", "0")):
+        script = "ls /tmp | grep -c mark; echo > /tmp/mark"
+        options = {"cwd": "file://" + scene.path("project"), "sandbox": sandbox("require", False)}
+        _, text = server.run_shell(name, script, **options)
+        equal(text.decode().strip(), count, "files that a command finds in /tmp")
+
+
+@test
 def bubblewrap_belongs_to_somebody_else(scene):
     if not is_usable(scene, needs_root=True):
         return
