@@ -5,7 +5,6 @@
 #include "sandbox/init/wire.h"
 
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,12 +42,8 @@ void send_namespace(wire::Namespace which, const char* path) {
 } // namespace
 
 int hold(char** arguments) {
-    if (arguments[0] == nullptr || arguments[1] == nullptr) return wrong_use;
+    if (arguments[0] == nullptr) return wrong_use;
     const bool has_network = std::strcmp(arguments[0], "network") == 0;
-    char options[64] = "mode=0755,size=";
-    std::strncat(options, arguments[1], sizeof options - std::strlen(options) - 1);
-    if (::mount("tmpfs", "/session", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
-        fail(Step::namespaces, errno, "/session");
     // No program in these namespaces needs further ones of users.
     write_setting("/host/proc/sys/user/max_user_namespaces", "0");
     // All ports of this network belong to the session (ip(7)).

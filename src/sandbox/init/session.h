@@ -4,9 +4,9 @@
 
 namespace ew::sandbox::init {
 
-// `execward-init hold network|no-network BYTES`, executed by bubblewrap as the first program in new
-// namespaces (launch/namespaces.h). Mounts the session's directory in memory, of that size, opens
-// what the network's own settings close, and sends the namespaces. Returns the exit status.
+// `execward-init hold network|no-network`, executed by bubblewrap as the first program in new
+// namespaces (launch/namespaces.h). Sends the namespaces, and ends. It must not need capabilities:
+// Ubuntu's AppArmor profile takes them from what bubblewrap executes. Returns the exit status.
 int hold(char** arguments);
 
 // `execward-init wait PID FD`: waits for the child `PID` and ends as it does. Keeps the descriptor

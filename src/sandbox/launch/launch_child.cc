@@ -12,6 +12,7 @@
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/planned_placeholders.h"
 #include "sandbox/launch/report.h"
+#include "sandbox/launch/start_namespaces.h"
 #include "sandbox/launch/unconfined.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/expected_mounts.h"
@@ -41,7 +42,6 @@ namespace ew::sandbox {
 namespace {
 
 constexpr int arguments_fd = 7;
-constexpr std::array<int, 3> namespace_fds = {8, 9, 10};
 
 // Closes all other descriptors of the server before any step here can take time.
 void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* namespaces) {
@@ -69,45 +69,6 @@ void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* nam
         kept.push_back(namespace_fds[i]);
     }
     os::close_all_but(std::move(kept));
-}
-
-// Returns the namespaces that take_descriptors() has kept.
-Namespaces kept_namespaces(const Namespaces& order) {
-    Namespaces kept;
-    kept.users = UniqueFd(namespace_fds[0]);
-    kept.mounts = UniqueFd(namespace_fds[1]);
-    if (order.network) kept.network = UniqueFd(namespace_fds[2]);
-    kept.machine_mounts = order.machine_mounts;
-    return kept;
-}
-
-void report(const Namespaces& made) {
-    const auto tell = [&made](wire::Namespace which, const UniqueFd& descriptor) {
-        wire::Record record;
-        record.kind = wire::RecordKind::name_space;
-        record.step = static_cast<std::uint32_t>(which);
-        record.value = static_cast<std::int64_t>(made.machine_mounts);
-        if (descriptor) send(record, "", descriptor.get());
-    };
-    tell(wire::Namespace::network, made.network);
-    tell(wire::Namespace::mounts, made.mounts);
-    tell(wire::Namespace::users, made.users);
-}
-
-// Returns those of the order, or new ones, which the server keeps for further starts. None exist if
-// this machine cannot share them: then bubblewrap makes them for this start alone.
-Namespaces namespaces_for(const LaunchOrder& launch) {
-    if (!launch.machine.has_mounts || !launch.machine.shares_namespaces) return {};
-    if (launch.namespaces != nullptr) {
-        Namespaces kept = kept_namespaces(*launch.namespaces);
-        if (kept.machine_mounts == 0 || kept.machine_mounts == machine_mounts()) return kept;
-        wire::Record record;
-        send(record, "the session's /tmp begins anew, because the machine's mounts have changed");
-    }
-    Result<Namespaces> made = make_namespaces(launch.machine);
-    if (!made) refuse(made.error());
-    report(*made);
-    return std::move(*made);
 }
 
 // Children do not inherit a death signal (prctl(2)), and bubblewrap's second process waits for the
@@ -271,11 +232,26 @@ std::string guard(const LaunchOrder& launch, bool is_guarded) {
     return std::move(done.error().message);
 }
 
+// For root as it is in the sandbox, without capabilities.
+void note_closed_roots(Plan& plan) {
+    for (const std::string& path : plan.writable) {
+        struct stat status = {};
+        if (::stat(path.c_str(), &status) != 0 || status.st_uid == 0) continue;
+        if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) continue;
+        plan.notes.push_back(
+            fmt::format("'{}' belongs to user {}, and root has no capabilities in a sandbox, so "
+                        "commands cannot "
+                        "write there; run execward as that user, or let root's group write there",
+                        core::shortened(path), status.st_uid));
+    }
+}
+
 // In the sandbox root has no capabilities, and bubblewrap has none over files of other users. The
 // plan must not count on files that can be reached only with these capabilities.
 Result<Plan> plan_as_inside(const LaunchOrder& launch) {
     const bool is_changed = launch.machine.has_mounts && os::set_file_capabilities(false);
     Result<Plan> plan = make_plan(launch.policy, launch.context);
+    if (plan && launch.machine.has_mounts && ::geteuid() == 0) note_closed_roots(*plan);
     if (is_changed && !os::set_file_capabilities(true))
         refuse(os::system_error("capabilities of its own", errno));
     return plan;

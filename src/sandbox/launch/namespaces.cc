@@ -36,10 +36,11 @@ std::vector<std::string> arguments_for(const Machine& machine) {
         words.insert(words.end(), more.begin(), more.end());
     };
     if (machine.has_network_namespace) add({"--unshare-net"});
-    add({"--die-with-parent", "--cap-add", "ALL", "--dir", session_path, "--dir", new_root_path,
-         "--dev-bind", "/", host_path, "--ro-bind", machine.init, holder_path, "--", holder_path,
-         "hold", machine.has_network_namespace ? "network" : "no-network"});
-    words.push_back(std::to_string(most_in_own_directory()));
+    const std::string size = std::to_string(most_in_own_directory());
+    if (machine.takes_size) add({"--size", size});
+    add({"--perms", "0755", "--tmpfs", session_path, "--dir", new_root_path, "--dev-bind", "/",
+         host_path, "--ro-bind", machine.init, holder_path, "--die-with-parent", "--cap-add", "ALL",
+         "--", holder_path, "hold", machine.has_network_namespace ? "network" : "no-network"});
     return words;
 }
 

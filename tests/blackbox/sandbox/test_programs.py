@@ -129,6 +129,21 @@ def read_only_lets_nothing_of_the_machine_change(site):
 
 
 @sandbox_test
+def a_workspace_of_another_user_is_told_to_root(site):
+    if os.geteuid() != 0:
+        return  # others have the same rights outside
+    os.chown(site.workspace, 1000, 1000)
+    ended = site.run("touch made")
+    check(ended.code != 0, "root without capabilities wrote there")
+    notes = " ".join(ended.started.get("notes", ()))
+    check("belongs to user 1000" in notes, "notes: " + notes)
+    os.chmod(site.workspace, 0o777)
+    ended = site.run("touch made")
+    equal(ended.code, 0, "end in a directory that all may write")
+    check("belongs" not in " ".join(ended.started.get("notes", ())), "notes: %s" % ended.started)
+
+
+@sandbox_test
 def the_tmp_of_a_session_is_its_own_and_goes_with_it(site):
     script = (
         "stat -c %a /tmp; echo $TMPDIR; ls /tmp; f=$(mktemp); echo $f; "
