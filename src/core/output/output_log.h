@@ -53,6 +53,9 @@ public:
     // delivered yet.
     bool has_room() const;
 
+    // Returns false before the first call of space(): until then the log takes no memory for bytes.
+    bool has_memory() const { return ring_ != nullptr; }
+
     // Returns space for at most `wanted` bytes of `stream`. Fill it, then call commit() with the
     // number of bytes.
     Space space(Stream stream, std::size_t wanted);
@@ -133,7 +136,7 @@ private:
     OutputLimits limits_;
     std::array<Held, 2> held_;
     std::size_t capacity_;
-    char* ring_ = nullptr; // mapped when the first byte arrives
+    char* ring_ = nullptr; // mapped by the first space()
     std::deque<Record> records_;
     std::size_t cut_ = 0;         // number of records at the front that have their final number
     std::uint64_t first_seq_ = 1; // the number of records_.front()

@@ -1,5 +1,6 @@
 #include "server/local/stream_reader.h"
 
+#include "base/check.h"
 #include "os/io.h"
 #include "server/connection/source.h"
 
@@ -34,6 +35,12 @@ os::IoResult read_into(int fd, const OutputLog::Space& space) {
     const std::array<iovec, 2> parts = {
         {{space.at[0], space.size[0]}, {space.at[1], space.size[1]}}};
     return os::read_some(fd, parts.data(), 2);
+}
+
+// A pipe that returns less than requested is empty for now. A terminal returns at most one
+// line-discipline buffer at a time, so only "would block" means that it is empty.
+bool is_short_read(const OutputStream& stream, std::size_t count, std::size_t requested) {
+    return stream.name != core::Stream::pty && count < requested;
 }
 
 void note_open_streams(Process& process) {
@@ -79,44 +86,52 @@ bool StreamReader::read(Process& process, std::size_t index, std::size_t budget)
         return false;
     }
 
-    const auto [count, has_ended] = fill(process, stream, budget);
-    if (has_ended && process.is_tty() && !process.exit) {
+    const Filled filled = fill(process, stream, budget);
+    stream.backlog =
+        filled.is_empty_now ? 0 : stream.backlog - std::min(stream.backlog, filled.count);
+    if (filled.count > 0) process.local->terminal_patience = Millis(0);
+    if (filled.has_ended && process.is_tty() && !process.exit) {
         // The session lives and may open the terminal again. Closing our side would send it a
         // SIGHUP.
         rest_terminal(process);
-    } else if (has_ended) {
+    } else if (filled.has_ended) {
         process.log.flush(stream.name);
         end_stream(process, index);
     }
     set_bulk(process, !processes_.delivery().is_interactive(process));
-    return !has_ended && count >= budget;
+    return !filled.has_ended && filled.count >= budget;
 }
 
-// A pipe that returns less than requested is empty for now. A terminal returns at most one
-// line-discipline buffer at a time, so only "would block" means that it is empty.
-StreamReader::Filled StreamReader::fill(Process& process, OutputStream& stream,
+StreamReader::Filled StreamReader::fill(Process& process, const OutputStream& stream,
                                         std::size_t budget) {
+    if (process.log.has_memory()) return fill_log(process, stream, budget);
+    std::array<char, first_read> bytes;
+    const std::size_t most = std::min(budget, bytes.size());
+    const os::IoResult first = os::read_some(stream.fd.get(), bytes.data(), most);
+    if (first.state != os::IoState::progress) return {0, first.state == os::IoState::end, true};
+    const std::size_t taken =
+        processes_.delivery().append(process, stream.name, {bytes.data(), first.count});
+    CHECK(taken == first.count); // an empty log has room for much more
+    if (is_short_read(stream, first.count, most)) return {first.count, false, true};
+    Filled filled = fill_log(process, stream, budget - first.count);
+    filled.count += first.count;
+    return filled;
+}
+
+StreamReader::Filled StreamReader::fill_log(Process& process, const OutputStream& stream,
+                                            std::size_t budget) {
     OutputLog::Space space = process.log.space(stream.name, budget);
-    std::size_t total = 0;
-    bool has_ended = false;
-    bool is_empty_now = false;
-    while (space.size[0] + space.size[1] > 0) {
+    Filled filled;
+    while (!filled.is_empty_now && space.size[0] + space.size[1] > 0) {
         const os::IoResult result = read_into(stream.fd.get(), space);
-        has_ended = result.state == os::IoState::end;
-        if (result.state != os::IoState::progress) {
-            is_empty_now = true;
-            break;
-        }
-        is_empty_now =
-            stream.name != core::Stream::pty && result.count < space.size[0] + space.size[1];
+        filled.has_ended = result.state == os::IoState::end;
+        filled.is_empty_now = result.state != os::IoState::progress ||
+                              is_short_read(stream, result.count, space.size[0] + space.size[1]);
         consume(space, result.count);
-        total += result.count;
-        if (is_empty_now) break;
+        filled.count += result.count;
     }
-    processes_.delivery().commit(process, stream.name, total);
-    stream.backlog = is_empty_now ? 0 : stream.backlog - std::min(stream.backlog, total);
-    if (total > 0) process.local->terminal_patience = Millis(0);
-    return {total, has_ended};
+    processes_.delivery().commit(process, stream.name, filled.count);
+    return filled;
 }
 
 void StreamReader::discard(Process& process, std::size_t index) {

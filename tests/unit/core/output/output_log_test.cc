@@ -62,6 +62,19 @@ TEST_CASE("a new log has nothing to deliver and numbers from 1") {
     CHECK(log.has_room());
 }
 
+TEST_CASE("a log takes memory for bytes when the first of them comes") {
+    OutputLog log(small);
+    log.append_exited();
+    log.append_closed();
+    CHECK(deliver_all(log) == Entries{"exited", "closed"});
+    CHECK_FALSE(log.has_memory());
+
+    put(log, Stream::out, "late");
+
+    CHECK(log.has_memory());
+    CHECK(deliver_all(log) == Entries{"late"});
+}
+
 TEST_CASE("what nobody has cut yet is joined into one entry") {
     OutputLog log(small);
     put(log, Stream::out, "one ");
