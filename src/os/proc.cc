@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -97,6 +98,10 @@ std::optional<ProcessIdentity> living_process(pid_t pid) {
 pid_t parent_of(pid_t pid) {
     const std::optional<Status> status = status_of(pid);
     return status ? status->parent : 0;
+}
+
+bool has_children() {
+    return ::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
 std::vector<pid_t> children_of(pid_t pid) {

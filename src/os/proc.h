@@ -27,6 +27,9 @@ std::optional<ProcessIdentity> living_process(pid_t pid);
 // Returns 0 if there is no such process.
 pid_t parent_of(pid_t pid);
 
+// Returns true if this process has children, including zombies. Needs one system call and no /proc.
+bool has_children();
+
 // The direct children of a process, including zombies.
 std::vector<pid_t> children_of(pid_t pid);
 

@@ -3,13 +3,12 @@
 #include "base/log.h"
 #include "core/output/utf8.h"
 #include "os/io.h"
+#include "os/proc.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
 #include "sandbox/launch/init_place.h"
 #include "server/connection/source.h"
 #include "server/request/sandbox_request.h"
-
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <span>
@@ -289,9 +288,8 @@ void Worker::continue_ending() {
 bool Worker::is_over() {
     if (!ending_) return false;
     if (ending_->deadline <= clock_now()) return true;
-    const bool has_children = ::waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0;
     const bool has_ends = exec_.has_ends_to_tell() || files_.has_endings() || patches_.has_work();
-    return !has_children && !has_ends && !outbox_.has_unsent();
+    return !os::has_children() && !has_ends && !outbox_.has_unsent();
 }
 
 std::optional<TimePoint> Worker::next_deadline() {

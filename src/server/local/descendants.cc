@@ -7,6 +7,7 @@
 namespace ew::server {
 
 void Descendants::refresh(const std::vector<pid_t>& leaders) {
+    if (!os::has_children()) return;
     for (const pid_t child : os::children_of(::getpid())) {
         const bool is_leader = std::find(leaders.begin(), leaders.end(), child) != leaders.end();
         if (is_leader || adopted_.contains(child)) continue;

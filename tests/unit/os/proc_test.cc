@@ -1,5 +1,6 @@
 #include "base/unique_fd.h"
 #include "os/proc.h"
+#include "support/child_process.h"
 #include "support/testing.h"
 
 #include <fcntl.h>
@@ -84,6 +85,18 @@ Pids pids_of(const std::vector<ProcessIdentity>& processes) {
 } // namespace
 
 TEST_SUITE_BEGIN("os/proc");
+
+TEST_CASE("a process has children from their start until they are reaped") {
+    const auto outcome = ew::test::in_child([] {
+        if (ew::os::has_children()) return false;
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(0);
+        const bool had_one = ew::os::has_children() && ew::os::has_children();
+        return had_one && ::waitpid(child, nullptr, 0) == child && !ew::os::has_children();
+    });
+
+    CHECK(outcome.is_true);
+}
 
 TEST_CASE("children are those of a process itself, descendants all below it") {
     const Family family;
