@@ -19,7 +19,15 @@ struct Token {
     std::uint64_t serial = 0; // the owner's serial; never reused, so a stale token finds no owner
 };
 
-enum class Interest : std::uint32_t { none = 0, read = EPOLLIN, write = EPOLLOUT };
+// read_once: reported once, hang-ups included, and again after change(). Such a descriptor needs no
+// unwatch() before it is closed: if another process still has a copy of it, the copy reports at
+// most once.
+enum class Interest : std::uint32_t {
+    none = 0,
+    read = EPOLLIN,
+    write = EPOLLOUT,
+    read_once = EPOLLIN | EPOLLONESHOT
+};
 
 class Poller {
 public:

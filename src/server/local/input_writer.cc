@@ -4,11 +4,13 @@
 #include "os/pty.h"
 #include "server/connection/source.h"
 
+#include <fcntl.h>
+
 namespace ew::server {
 
 void InputWriter::end(Process& process) {
     if (!process.is_tty()) return process.input.end();
-    const os::LineMode mode = os::line_mode(process.local->input.get());
+    const os::LineMode mode = os::line_mode(process.local->input_fd());
     process.input.end_terminal(mode.end_of_file, mode.is_canonical);
     processes_.delivery().note_typing(process);
 }
@@ -34,10 +36,10 @@ void InputWriter::on_room(std::uint64_t serial) {
 void InputWriter::write_queued(Process& process) {
     LocalProcess& local = *process.local;
     InputQueue& input = process.input;
-    if (!local.input) return;
+    if (!input.is_open() || local.input_fd() < 0) return;
     bool is_blocked = false;
     while (!is_blocked && !input.is_empty()) {
-        const os::IoResult result = os::write_some(local.input.get(), input.queued());
+        const os::IoResult result = os::write_some(local.input_fd(), input.queued());
         if (result.state == os::IoState::end) return close(process);
         input.consume(result.count);
         is_blocked = result.state == os::IoState::would_block;
@@ -45,12 +47,20 @@ void InputWriter::write_queued(Process& process) {
     }
     if (input.is_empty() && input.is_ending()) return close(process);
     if (local.is_input_watched == is_blocked) return;
-    local.is_input_watched = is_blocked;
-    if (is_blocked)
-        (void)poller_.watch(local.input.get(), token_of(Source::input, process.serial),
-                            os::Interest::write);
-    else
-        poller_.unwatch(local.input.get());
+    if (is_blocked) return wait_for_room(process);
+    local.is_input_watched = false;
+    poller_.unwatch(local.input.get());
+}
+
+void InputWriter::wait_for_room(Process& process) {
+    LocalProcess& local = *process.local;
+    if (process.is_tty() && !local.input)
+        local.input = UniqueFd(::fcntl(local.input_fd(), F_DUPFD_CLOEXEC, 3));
+    // No more descriptors: the terminal is tried again after a while.
+    if (!local.input) return streams_.rest_terminal(process);
+    local.is_input_watched = true;
+    (void)poller_.watch(local.input.get(), token_of(Source::input, process.serial),
+                        os::Interest::write);
 }
 
 void InputWriter::close(Process& process) {
@@ -60,7 +70,7 @@ void InputWriter::close(Process& process) {
 
 void InputWriter::let_go(Process& process) {
     LocalProcess& local = *process.local;
-    if (local.input) poller_.unwatch(local.input.get());
+    if (local.is_input_watched) poller_.unwatch(local.input.get());
     local.input.reset();
     local.is_input_watched = false;
 }

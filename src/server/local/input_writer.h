@@ -28,6 +28,7 @@ public:
 
 private:
     void write_queued(Process& process);
+    void wait_for_room(Process& process);
     void close(Process& process);
 
     os::Poller& poller_;

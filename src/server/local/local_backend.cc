@@ -70,7 +70,10 @@ Result<void> LocalBackend::begin(Process& process, StartOrder order) {
 
 void LocalBackend::on_start_report(std::uint64_t serial) {
     Process* const process = processes_.find(serial);
-    if (process != nullptr && process->is_starting()) look_at_start(*process);
+    if (process == nullptr || !process->is_starting()) return;
+    look_at_start(*process);
+    const Process* const still = processes_.find(serial);
+    if (still != nullptr && still->is_starting()) starts_.watch_again(*still);
 }
 
 void LocalBackend::look_at_start(Process& process) {
@@ -231,8 +234,8 @@ void LocalBackend::on_exit(Process& process, int status, const rusage& usage) {
     input_.let_go(process);
     processes_.note_exit(process, std::move(exit));
     if (local.sandbox) local.sandbox->end(poller_, process.serial, processes_.now());
-    if (local.terminal_retry) streams_.retry_terminal(process);
     streams_.read_backlog(process);
+    if (local.terminal_retry) streams_.retry_terminal(process);
     // A child of the leader that was between fork and exec did not get the first SIGTERM.
     const bool was_asked = process.ending && process.ending->phase == Ending::Phase::polite;
     if (was_asked) (void)trees_.signal(process, SIGTERM, protocol::SignalScope::tree);

@@ -58,7 +58,14 @@ struct LocalProcess {
     std::optional<TimePoint> terminal_retry; // nobody has the terminal open: when to look again
     Millis terminal_patience{0};             // how long the last look waited
 
-    UniqueFd input; // stdin, or a duplicate of the terminal's master
+    // The descriptor to which input is written; -1 if there is none.
+    int input_fd() const {
+        return streams[0].name == core::Stream::pty ? streams[0].fd.get() : input.get();
+    }
+
+    // Stdin. With a terminal, a duplicate of its master that is only watched: epoll keeps one
+    // interest per descriptor. It is made when the terminal first has no room for input.
+    UniqueFd input;
     bool is_input_watched = false;
 };
 

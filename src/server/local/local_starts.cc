@@ -4,7 +4,6 @@
 #include "server/connection/source.h"
 #include "server/request/start_request.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -60,7 +59,7 @@ Result<void> LocalStarts::begin_plain(Process& process) {
     local.start = std::move(*start);
     local.pid = local.start->spawned().pid;
     (void)poller_.watch(local.start->report(), token_of(Source::start, process.serial),
-                        os::Interest::read);
+                        os::Interest::read_once);
     return {};
 }
 
@@ -101,9 +100,15 @@ void LocalStarts::look_at(Process& process) {
     if (may_others_begin) begin_waiting();
 }
 
+void LocalStarts::watch_again(const Process& process) {
+    const LocalProcess& local = *process.local;
+    if (local.start)
+        poller_.change(local.start->report(), token_of(Source::start, process.serial),
+                       os::Interest::read_once);
+}
+
 void LocalStarts::finish_plain(Process& process, const os::StartFailure& failure) {
     LocalProcess& local = *process.local;
-    poller_.unwatch(local.start->report());
     if (failure.step != os::StartStep::none)
         return processes_.fail_start(process, os::describe(failure, process.request));
     os::Spawned spawned = std::move(local.start->spawned());
@@ -135,9 +140,7 @@ void LocalStarts::take_over(Process& process, os::Spawned spawned) {
     local.streams[1].fd = std::move(spawned.error);
     local.streams[1].name = core::Stream::err;
     local.input = std::move(spawned.input);
-    if (process.is_tty()) // epoll keeps one interest per descriptor, so writing uses a duplicate
-        local.input = UniqueFd(::fcntl(local.streams[0].fd.get(), F_DUPFD_CLOEXEC, 3));
-    if (local.input) process.input.open();
+    if (process.is_tty() || local.input) process.input.open();
     streams_.watch(process);
     processes_.begin_running(process);
 }

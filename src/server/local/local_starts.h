@@ -37,6 +37,9 @@ public:
     // Handles the result of the start if it has arrived. May remove the process.
     void look_at(Process& process);
 
+    // The report of a start was not its end: a failure is reported before the child exits.
+    void watch_again(const Process& process);
+
     // Fails the start when nothing of it can run any more. May remove the process.
     void call_off(Process& process);
 

@@ -68,22 +68,28 @@ void StreamReader::read_backlog(Process& process) {
     for (std::size_t i = 0; i < process.local->streams.size(); ++i) {
         OutputStream& stream = process.local->streams[i];
         if (!stream.fd) continue;
-        stream.backlog = process.is_tty() ? unknown : os::readable_bytes(stream.fd.get());
-        while (stream.backlog > 0 && read(process, i, lone_budget)) {}
+        stream.backlog = unknown;
+        std::size_t count = read(process, i, lone_budget);
+        if (stream.backlog > 0 && !process.is_tty())
+            stream.backlog = os::readable_bytes(stream.fd.get());
+        while (stream.backlog > 0 && count > 0)
+            count = read(process, i, lone_budget);
+        // Most streams end with their program: the end is read now, so that no event is needed.
+        if (count > 0 && !process.is_tty()) (void)read(process, i, lone_budget);
     }
 }
 
-// Returns true if there may be more.
-bool StreamReader::read(Process& process, std::size_t index, std::size_t budget) {
+// Returns the number of bytes.
+std::size_t StreamReader::read(Process& process, std::size_t index, std::size_t budget) {
     OutputStream& stream = process.local->streams[index];
-    if (!stream.fd) return false;
+    if (!stream.fd) return 0;
     if (process.closing.is_given_up) {
         discard(process, index);
-        return false;
+        return 0;
     }
     if (!process.log.has_room()) {
         set_masked(process, index, true);
-        return false;
+        return 0;
     }
 
     const Filled filled = fill(process, stream, budget);
@@ -99,7 +105,7 @@ bool StreamReader::read(Process& process, std::size_t index, std::size_t budget)
         end_stream(process, index);
     }
     set_bulk(process, !processes_.delivery().is_interactive(process));
-    return !filled.has_ended && filled.count >= budget;
+    return filled.count;
 }
 
 StreamReader::Filled StreamReader::fill(Process& process, const OutputStream& stream,
@@ -144,7 +150,7 @@ void StreamReader::discard(Process& process, std::size_t index) {
 
 void StreamReader::end_stream(Process& process, std::size_t index) {
     OutputStream& stream = process.local->streams[index];
-    poller_of(stream).unwatch(stream.fd.get());
+    if (!stream.is_masked) poller_of(stream).unwatch(stream.fd.get());
     stream.fd.reset();
     stream.backlog = 0;
     note_open_streams(process);

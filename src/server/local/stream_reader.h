@@ -66,7 +66,7 @@ private:
         bool is_empty_now = false; // nothing more can be read at this moment
     };
 
-    bool read(Process& process, std::size_t index, std::size_t budget);
+    std::size_t read(Process& process, std::size_t index, std::size_t budget);
     Filled fill(Process& process, const OutputStream& stream, std::size_t budget);
     Filled fill_log(Process& process, const OutputStream& stream, std::size_t budget);
     void discard(Process& process, std::size_t index);

@@ -82,6 +82,22 @@ TEST_CASE("what is not watched any more is not ready, and may be unwatched again
     CHECK(poller.ready_now().empty());
 }
 
+TEST_CASE("what is reported once is reported again when asked for, and not after it was closed") {
+    Poller poller;
+    Pipe pipe = new_pipe();
+    CHECK(poller.watch(pipe.read.get(), {Source::start, 1}, Interest::read_once));
+    pipe.write.reset();
+    CHECK(poller.ready_now().size() == 1);
+    CHECK(poller.ready_now().empty());
+
+    poller.change(pipe.read.get(), {Source::start, 1}, Interest::read_once);
+    CHECK(poller.ready_now().size() == 1);
+
+    const ew::UniqueFd copy(::dup(pipe.read.get())); // as a child has it for a moment
+    pipe.read.reset();
+    CHECK(poller.ready_now().empty());
+}
+
 TEST_CASE("a regular file cannot be waited for") {
     Poller poller;
     std::string path = "/tmp/execward-poller-XXXXXX";
