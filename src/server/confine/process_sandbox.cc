@@ -23,7 +23,7 @@ Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::
                                     const SandboxHost& host) {
     has_mounts_ = host.machine()->has_mounts;
     run_ = TRY(sandbox::ConfinedRun::begin({request, wish_.policy, wish_.context, *host.machine(),
-                                            journal, host.namespaces(), host.guarded()}));
+                                            journal, host.namespaces(wish_), host.guarded()}));
     return {};
 }
 

@@ -5,7 +5,9 @@
 #include "sandbox/trial/trial_memory.h"
 #include "server/connection/source.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace ew::server {
@@ -42,19 +44,62 @@ void SandboxHost::need(TimePoint now) {
     (void)poller_.watch(trial_->fd(), token_of(Source::machine), os::Interest::read);
 }
 
-void SandboxHost::note_launch(std::uint64_t serial) {
-    if (machine_->shares_namespaces && !namespaces_.exist()) maker_ = serial;
+const SandboxHost::Place* SandboxHost::find(const SandboxOrder& order) const {
+    const auto place = std::ranges::find_if(places_of_policies_,
+                                            [&](const Place& each) { return each.is_for(order); });
+    return place == places_of_policies_.end() ? nullptr : &*place;
 }
 
-bool SandboxHost::keep_namespaces(std::uint64_t serial, sandbox::Namespaces made, bool is_decided) {
-    if (made.exist()) namespaces_ = std::move(made);
-    if (maker_ != serial || (!namespaces_.exist() && !is_decided)) return false;
-    maker_ = 0;
+const sandbox::Namespaces* SandboxHost::namespaces(const SandboxOrder& order) const {
+    const Place* const place = find(order);
+    return place != nullptr && place->namespaces.exist() ? &place->namespaces : nullptr;
+}
+
+const sandbox::Namespaces* SandboxHost::any_namespaces() const {
+    const auto place = std::ranges::find_if(
+        places_of_policies_, [](const Place& each) { return each.namespaces.exist(); });
+    return place == places_of_policies_.end() ? nullptr : &place->namespaces;
+}
+
+bool SandboxHost::may_launch(const SandboxOrder& order) const {
+    const Place* const place = find(order);
+    return place == nullptr || place->maker == 0;
+}
+
+// Programs keep the namespaces that they are in: only what they left in /tmp goes with the least
+// recently used place.
+SandboxHost::Place& SandboxHost::place_for(const SandboxOrder& order) {
+    std::vector<Place>& places = places_of_policies_;
+    const auto found =
+        std::ranges::find_if(places, [&](const Place& place) { return place.is_for(order); });
+    if (found != places.end()) {
+        std::rotate(found, std::next(found), places.end());
+        return places.back();
+    }
+    const auto unused = std::ranges::find(places, std::uint64_t{0}, &Place::maker);
+    if (places.size() >= most_places && unused != places.end()) places.erase(unused);
+    return places.emplace_back(Place{order.base_policy(), order.context.workspace_roots});
+}
+
+void SandboxHost::note_launch(std::uint64_t serial, const SandboxOrder& order) {
+    if (!machine_->shares_namespaces) return;
+    Place& place = place_for(order);
+    if (!place.namespaces.exist()) place.maker = serial;
+}
+
+bool SandboxHost::keep_namespaces(std::uint64_t serial, const SandboxOrder& order,
+                                  sandbox::Namespaces made, bool is_decided) {
+    if (made.exist()) place_for(order).namespaces = std::move(made);
+    const auto place = std::ranges::find(places_of_policies_, serial, &Place::maker);
+    if (place == places_of_policies_.end()) return false;
+    if (!place->namespaces.exist() && !is_decided) return false;
+    place->maker = 0;
     return true;
 }
 
 void SandboxHost::doubt() {
-    namespaces_ = {};
+    for (Place& place : places_of_policies_)
+        place.namespaces = {};
     trusts_memory_ = false;
     if (!trial_) machine_.reset();
 }

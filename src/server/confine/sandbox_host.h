@@ -9,9 +9,12 @@
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/trial/trial.h"
+#include "server/request/sandbox_request.h"
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace ew::server {
 
@@ -32,20 +35,23 @@ public:
     // there is none yet.
     int guarded() const { return guarded_.get(); }
 
-    // Returns the namespaces of this session, borrowed, for LaunchOrder::namespaces. Returns null
-    // before the first launch has made them.
-    const sandbox::Namespaces* namespaces() const {
-        return namespaces_.exist() ? &namespaces_ : nullptr;
-    }
+    // Returns the namespaces for a launch (LaunchOrder::namespaces), borrowed. Commands of one
+    // policy and workspace share them, with /tmp and a loopback. Returns null before a launch has
+    // made them.
+    const sandbox::Namespaces* namespaces(const SandboxOrder& order) const;
 
-    // Returns false while the launch of another process makes the namespaces of this session.
-    bool may_launch() const { return maker_ == 0; }
+    // The same for a launch that uses neither /tmp nor a loopback of its own.
+    const sandbox::Namespaces* any_namespaces() const;
 
-    void note_launch(std::uint64_t serial);
+    // Returns false while the launch of another process makes the namespaces.
+    bool may_launch(const SandboxOrder& order) const;
+
+    void note_launch(std::uint64_t serial, const SandboxOrder& order);
 
     // `made`: see Launch::take_namespaces(). `is_decided`: the launch is over. Returns true if
     // other processes may have waited for it, and need not wait any longer.
-    bool keep_namespaces(std::uint64_t serial, sandbox::Namespaces made, bool is_decided);
+    bool keep_namespaces(std::uint64_t serial, const SandboxOrder& order, sandbox::Namespaces made,
+                         bool is_decided);
 
     void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
@@ -63,6 +69,21 @@ public:
     std::optional<TimePoint> next_deadline() const;
 
 private:
+    static constexpr std::size_t most_places = 16;
+
+    struct Place {
+        sandbox::Policy policy;
+        std::vector<std::string> roots; // of the workspace
+        sandbox::Namespaces namespaces = {};
+        std::uint64_t maker = 0; // the process whose launch makes them; 0: none
+
+        bool is_for(const SandboxOrder& order) const {
+            return policy == order.base_policy() && roots == order.context.workspace_roots;
+        }
+    };
+
+    const Place* find(const SandboxOrder& order) const;
+    Place& place_for(const SandboxOrder& order);
     bool finish(Result<sandbox::Machine> found);
 
     sandbox::TrialPlaces places_;
@@ -73,8 +94,7 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
-    sandbox::Namespaces namespaces_;
-    std::uint64_t maker_ = 0;   // the process whose launch makes them; 0: none
+    std::vector<Place> places_of_policies_; // the least recently used first
     bool trusts_memory_ = true; // use the result of a trial before a restart
 };
 

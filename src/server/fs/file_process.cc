@@ -40,11 +40,12 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
     request.socket_stdin = true;
     process->run_ =
         TRY(sandbox::ConfinedRun::begin({request, order.policy, order.context, *host.machine(),
-                                         journal, host.namespaces(), host.guarded()}));
+                                         journal, host.any_namespaces(), host.guarded()}));
     process->sandbox_ = os::open_pidfd(process->run_->spawned().pid);
     if (!process->sandbox_) return os::system_error("pidfd_open", errno);
     process->is_confined_ = true;
     process->host_ = &host;
+    process->order_ = order;
     (void)poller.watch(process->run_->status(), token_of(Source::file_start, serial),
                        os::Interest::read);
     return process;
@@ -66,6 +67,8 @@ void FileProcess::on_start_report() {
         is_failure_passing_ = outcome->is_passing;
         return;
     }
+    if (sandbox::Namespaces made = run_->take_namespaces(); made.exist())
+        (void)host_->keep_namespaces(0, order_, std::move(made), true);
     if (UniqueFd guarded = run_->take_guarded()) host_->keep_guarded(std::move(guarded));
     channel_.emplace(std::move(run_->spawned().output));
 }

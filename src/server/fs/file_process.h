@@ -106,6 +106,7 @@ private:
     std::optional<sandbox::ConfinedRun> run_;
     UniqueFd sandbox_; // pidfd of bubblewrap
     SandboxHost* host_ = nullptr;
+    SandboxOrder order_;
     std::optional<Error> failure_;
     bool is_failure_passing_ = false;
     std::optional<FileChannel> channel_;

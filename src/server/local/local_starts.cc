@@ -73,11 +73,11 @@ Result<void> LocalStarts::begin_confined(Process& process) {
 
 Result<void> LocalStarts::launch_confined(Process& process) {
     if (host_.failure()) return machine_unknown(*host_.failure());
-    if (!host_.may_launch()) return {};
     ProcessSandbox& sandbox = *process.local->sandbox;
+    if (!host_.may_launch(sandbox.wish())) return {};
     if (Result<void> begun = sandbox.launch(process.request, settings_.journal, host_); !begun)
         return not_startable(process, std::move(begun.error()));
-    host_.note_launch(process.serial);
+    host_.note_launch(process.serial, sandbox.wish());
     process.local->pid = sandbox.run().spawned().pid;
     (void)poller_.watch(sandbox.run().status(), token_of(Source::start, process.serial),
                         os::Interest::read);
@@ -94,8 +94,8 @@ void LocalStarts::look_at(Process& process) {
     if (!local.sandbox->is_launched() || local.start_failure) return;
     sandbox::ConfinedRun& run = local.sandbox->run();
     const std::optional<sandbox::Launch::Outcome> outcome = run.outcome();
-    const bool may_others_begin =
-        host_.keep_namespaces(process.serial, run.take_namespaces(), outcome.has_value());
+    const bool may_others_begin = host_.keep_namespaces(process.serial, local.sandbox->wish(),
+                                                        run.take_namespaces(), outcome.has_value());
     if (outcome) finish_confined(process, *outcome);
     if (may_others_begin) begin_waiting();
 }

@@ -176,7 +176,7 @@ std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPerm
         return std::nullopt;
     sandbox::Policy policy = sandbox::widened(*plan.policy, extra.additions);
     if (!sandbox::needs_sandbox(policy)) return std::nullopt;
-    return SandboxOrder{std::move(policy), plan.context};
+    return SandboxOrder{std::move(policy), plan.context, plan.policy};
 }
 
 std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,

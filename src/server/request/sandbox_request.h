@@ -37,6 +37,10 @@ ServerSide server_side(const Session& session);
 struct SandboxOrder {
     sandbox::Policy policy = {};
     sandbox::Context context = {};
+    // The policy without what this start alone is granted; nullopt: it is granted nothing.
+    std::optional<sandbox::Policy> base = {};
+
+    const sandbox::Policy& base_policy() const { return base ? *base : policy; }
 };
 
 // Returns the confinement of an operation on files. It is that of sandbox_of() with two

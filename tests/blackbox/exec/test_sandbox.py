@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -265,6 +266,36 @@ def the_network_can_be_asked_for(scene):
         server.answer(question, "approved")
         equal(ran(server, message_id), "hello\n", "output")
     equal(confinements(server, "c"), [SANDBOXED], "confinement")
+
+
+@test
+def what_a_command_with_more_rights_leaves_in_tmp_the_next_one_finds(scene):
+    server = confining(scene, "on-request")
+    with elsewhere() as outside:
+        message_id = server.exec_later("echo kept > /tmp/log", **write_permission(outside))
+        server.answer(server.question(), "approved")
+        ran(server, message_id)
+        equal(server.output_of("cat /tmp/log"), "kept\n", "what the next command finds")
+        server.call("session/configure", {"confinement": {"denyRead": [outside]}})
+        check("No such file" in server.output_of("cat /tmp/log; true"), "another policy has it")
+
+
+@test
+def a_link_in_tmp_does_not_lead_the_mounts_of_the_next_command(scene):
+    server = confining(scene, "on-request")
+    with tempfile.TemporaryDirectory(prefix="execward-test-", dir="/tmp") as granted:
+        os.mkdir(granted + "/below")
+        server.output_of("ln -s /usr %s" % granted)
+        message_id = server.exec_later("true", **write_permission(granted + "/below"))
+        server.answer(server.question(), "approved")
+        error = server.error(message_id, kind="sandboxUnavailable")
+        check(granted in error["message"], "what is refused: %s" % error["message"])
+        server.output_of("rm %s" % granted)
+        message_id = server.exec_later("echo x > %s/below/made" % granted,
+                                       **write_permission(granted + "/below"))
+        server.answer(server.question(), "approved")
+        ran(server, message_id)
+        check(exists(granted, "below", "made"), "what the command made")
 
 
 @test
