@@ -95,7 +95,7 @@ private:
     TimePoint found_at_;
     UniqueFd guarded_;
     std::vector<Place> places_of_policies_; // the least recently used first
-    bool trusts_memory_ = true; // use the result of a trial before a restart
+    bool trusts_memory_ = true;             // use the result of a trial before a restart
 };
 
 } // namespace ew::server
