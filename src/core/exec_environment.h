@@ -26,18 +26,11 @@ ExecEnvironment exec_environment(const EnvironmentPolicy& policy, const Variable
 // unknown name is not inert. Case matters.
 bool is_inert_variable(std::string_view name, std::string_view value);
 
-// Returns true if some value of this variable could make a shell or an otherwise harmless program
-// run or load other code, read other settings, connect to another place, or write a file. It
-// decides by families of names, so it returns true for names that nothing uses. Where it returns
-// false, the variable is harmless to the programs known here, not to every program. Case does not
-// matter. A risky variable can still have an inert value: call is_inert_variable first.
-bool is_risky_variable(std::string_view name);
-
-// The environment for a command that runs without a question because it is known to be harmless. It
-// has no risky variables that are not inert, but keeps PATH and HOME. The locale is C.UTF-8. The
-// pagers and git settings prevent a repository's own settings from starting programs where git
-// allows that. The sandbox must contain the rest that a hostile repository can do (external diff,
-// textconv, filters).
+// The environment for a command that runs without a question because it is known to be harmless. Of
+// the given variables it has only inert ones, PATH, HOME, and those that name the user and the
+// session. The locale is C.UTF-8. The pagers and git settings prevent a repository's own settings
+// from starting programs where git allows that. The sandbox must contain the rest that a hostile
+// repository can do (external diff, textconv, filters).
 Variables hardened(Variables variables);
 
 } // namespace ew::core

@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +78,13 @@ bool others_may_write(const struct stat& info) {
 bool is_guarded(const struct stat& info, bool is_above) {
     if (!is_ours(info.st_uid)) return false;
     return !others_may_write(info) || (is_above && (info.st_mode & S_ISVTX) != 0);
+}
+
+// In procfs a name such as self, or a link such as cwd, leads elsewhere in each process, and at
+// each time (proc(5)).
+bool is_about_processes(const std::string& directory) {
+    struct statfs info = {};
+    return ::statfs(directory.c_str(), &info) != 0 || info.f_type == PROC_SUPER_MAGIC;
 }
 
 bool has_dot_dot(const std::string& path) {
@@ -186,8 +195,9 @@ std::optional<std::string> TrustedPrograms::guarded_target(const std::string& pa
         if (name.empty() || name == "." || name == "..") continue;
 
         struct stat info = {};
-        if (is_in_unsafe_place(reached) || ::lstat(reached.c_str(), &info) != 0 ||
-            !S_ISDIR(info.st_mode) || !is_guarded(info, true))
+        if (is_in_unsafe_place(reached) || is_about_processes(reached) ||
+            ::lstat(reached.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+            !is_guarded(info, true))
             return std::nullopt;
         const std::string entry = joined(reached, name);
         if (::lstat(entry.c_str(), &info) != 0) return std::nullopt;

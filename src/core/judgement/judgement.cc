@@ -59,7 +59,7 @@ public:
         const bool is_dangerous_here = is_dangerous(part.command.words) ||
                                        (!by_program.empty() && is_dangerous(by_program)) ||
                                        std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
-        if (matches.allow && !judged_.has_risky_environment &&
+        if (matches.allow && !judged_.has_own_environment &&
             (!is_dangerous_here || covers_danger(*matches.allow)))
             return {Decision::allow, Cause::rule, matches.allow};
         return by_heuristic(part, is_dangerous_here);
@@ -72,7 +72,7 @@ private:
     }
 
     bool is_safe(const Part& part) const {
-        if (!part.obstacle.empty() || judged_.has_risky_environment) return false;
+        if (!part.obstacle.empty() || judged_.has_own_environment) return false;
         return is_known_safe(part.command, [&](std::string_view word) {
             return (part.is_in_shell && is_listed(builtins, word)) ||
                    is_trusted_start(part, trust_);
@@ -363,6 +363,18 @@ Words canonical_argv(const Words& argv) {
     }
     // No program has an empty name, so no other command has the same words.
     return {"", std::string(base_name(path)), argv[1], argv[2]};
+}
+
+bool starts_relative_program(const Words& argv) {
+    const auto is_relative = [](std::string_view word) {
+        return !word.starts_with('/') && word.find('/') != std::string_view::npos;
+    };
+    if (!is_plain_shell_call(argv)) return !argv.empty() && is_relative(argv.front());
+    const ShellCall call = shell_call(argv);
+    const Script script = decompose(call.script, call.dialect);
+    return std::ranges::any_of(script.commands, [&](const ShellCommand& command) {
+        return is_relative(command.words.front());
+    });
 }
 
 } // namespace ew::core

@@ -20,9 +20,9 @@ struct JudgedCommand {
     GranularFlags granular = {};
     bool is_confined = true; // a sandbox of execward restricts the file system
     SandboxPermissions permissions = SandboxPermissions::use_default;
-    Words requested_prefix = {};        // the rule that the caller wants to have proposed
-    bool has_risky_environment = false; // the caller set variables that affect programs
-    bool has_utf8_locale = true;        // the program reads text as UTF-8 or byte by byte
+    Words requested_prefix = {};      // the rule that the caller wants to have proposed
+    bool has_own_environment = false; // the caller set variables that are not known to be inert
+    bool has_utf8_locale = true;      // the program reads text as UTF-8 or byte by byte
     // The file that argv[0] refers to: absolute, symlinks resolved. Empty if unknown.
     std::string program = {};
     // Allow rules apply only in the workspace: the command must run in one of these directories or
@@ -59,5 +59,9 @@ Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const Program
 // Returns the key under which an approval is stored: the words of the only command in a shell's
 // script, or the script, or the words themselves. Command lines with equal keys run the same.
 Words canonical_argv(const Words& argv);
+
+// Returns true if the directory decides which program runs: some command of it is a relative path.
+// False also for scripts that cannot be taken apart.
+bool starts_relative_program(const Words& argv);
 
 } // namespace ew::core

@@ -59,7 +59,7 @@ constexpr std::array programs = {
              "summarize threshold= time? time-style= exclude-from= exclude= one-file-system help "
              "version"}},
     Program{"file",
-            {"bihLkNnprE0", "brief mime mime-type mime-encoding dereference "
+            {"bihLkNnrE0", "brief mime mime-type mime-encoding dereference "
                             "no-dereference keep-going no-pad raw print0 help version"}},
     Program{"grep",
             {"EFGPe:f:iywxzsvVm:bnHhoqaId:D:rRLlcTZB:A:C:U",

@@ -111,6 +111,7 @@ private:
             if (is_good()) separator(c);
         } else if (!in_word_ && harmless_redirection(text_.substr(at_)) > 0) {
             at_ += harmless_redirection(text_.substr(at_));
+            has_redirection_ = true;
         } else {
             piece(c);
         }
@@ -128,13 +129,21 @@ private:
         if (c == '|' && next() == '&') return fail("|& is not looked into");
         at_ += is_double ? 2 : 1;
         if (c == '\n') return end_line();
-        if (command_.words.empty()) return fail("an operator without a command in front of it");
+        if (command_.words.empty())
+            return fail_without_words("an operator without a command in front of it");
         end_command();
         needs_command_ = c != ';';
     }
 
     void end_line() {
-        if (!command_.words.empty()) end_command();
+        if (!command_.words.empty()) return end_command();
+        if (has_redirection_) fail_without_words("");
+    }
+
+    // zsh then runs a program that a variable names: a pager or cat (READNULLCMD, NULLCMD in
+    // zshparam(1)).
+    void fail_without_words(std::string_view otherwise) {
+        fail(has_redirection_ ? "a redirection without a command" : otherwise);
     }
 
     void piece(char c) {
@@ -267,7 +276,7 @@ private:
         if (script_.commands.size() >= most_commands) return fail("too many commands");
         script_.commands.push_back(std::move(command_));
         command_ = {};
-        needs_command_ = false;
+        needs_command_ = has_redirection_ = false;
     }
 
     bool has_something_to_compute() const {
@@ -284,6 +293,7 @@ private:
 
     void end_script() {
         if (!command_.words.empty()) return end_command();
+        if (has_redirection_) return fail_without_words("");
         if (needs_command_) return fail("an operator without a command behind it");
         if (script_.commands.empty()) fail("there is no command in it");
     }
@@ -293,7 +303,8 @@ private:
     std::size_t at_ = 0;
     Script script_;
     ShellCommand command_;
-    bool needs_command_ = false; // after && || |
+    bool needs_command_ = false;   // after && || |
+    bool has_redirection_ = false; // of the command so far
     std::string word_;
     bool in_word_ = false; // also true for an empty word: ''
     bool has_glob_ = false;

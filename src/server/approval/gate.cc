@@ -27,7 +27,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     judged.is_confined = is_confined;
     judged.permissions = params.sandbox_permissions;
     if (params.prefix_rule) judged.requested_prefix = *params.prefix_rule;
-    judged.has_risky_environment = plan.has_risky_variable;
+    judged.has_own_environment = !plan.own_variables.empty();
     judged.has_utf8_locale = has_utf8_locale(plan);
     judged.workdir = plan.workdir;
     if (plan.remote) { // programs and links of another machine cannot be examined
@@ -79,6 +79,10 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::JudgedCommand& jud
     os::TrustPlaces places;
     places.path = search_path(plan);
     places.workspace_roots = session_.settings().workspace_roots;
+    for (const auto* const writable :
+         {&session_.settings().config.confinement.writable_roots, &plan.extra.additions.write})
+        places.workspace_roots.insert(places.workspace_roots.end(), writable->begin(),
+                                      writable->end());
     places.temporary_directories.push_back(session_.environment().temp_dir.native);
     const os::TrustedPrograms trusted(places);
     const auto is_trusted = [&](std::string_view word) {

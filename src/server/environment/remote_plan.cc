@@ -170,7 +170,7 @@ Result<ExecPlan> plan_exec_there(const ExecCommandParams& params, const RemotePl
                                  place.environment.id),
                      "leave stdin out, use a terminal, or run execward there"};
     plan.mode = mode_of(params);
-    plan.is_login = params.command && params.login.value_or(settings.config.login_shell);
+    plan.is_login = is_login_shell(params, settings);
     plan.argv = TRY(argv_of(params, shell_there(params, place.peer), plan.is_login));
     plan.program = plan.argv.front(); // the remote server looks the program up
     plan.workdir = TRY(directory_there(params.workdir, roots.front()));

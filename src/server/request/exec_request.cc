@@ -1,6 +1,7 @@
 #include "server/request/exec_request.h"
 
 #include "base/byte_buffer.h"
+#include "core/judgement/command_safety.h"
 #include "core/judgement/judgement.h"
 #include "core/output/utf8.h"
 #include "core/sha256.h"
@@ -118,15 +119,20 @@ void add_own_variables(ExecPlan& plan, const ExecCommandParams& params) {
     for (const auto& variable : params.env) {
         if (core::is_inert_variable(variable.first, variable.second)) continue;
         plan.own_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
-        plan.has_risky_variable |= core::is_risky_variable(variable.first);
     }
     std::sort(plan.own_variables.begin(), plan.own_variables.end());
+}
+
+bool is_login_shell(const ExecCommandParams& params, const SessionSettings& settings) {
+    if (params.command) return params.login.value_or(settings.config.login_shell);
+    return params.argv && core::is_plain_shell_call(*params.argv) &&
+           core::shell_call(*params.argv).is_login;
 }
 
 Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& place) {
     ExecPlan plan;
     plan.mode = mode_of(params);
-    plan.is_login = params.command && params.login.value_or(place.settings.config.login_shell);
+    plan.is_login = is_login_shell(params, place.settings);
     const os::ShellProgram shell = TRY(shell_of(params, place));
     plan.argv = TRY(argv_of(params, shell, plan.is_login));
     plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
@@ -186,6 +192,7 @@ std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
     writer.required("argv", core::canonical_argv(plan.argv));
     writer.required("program", plan.program);
     writer.required("login", plan.is_login);
+    if (core::starts_relative_program(plan.argv)) writer.required("directory", plan.workdir);
     writer.required("sandbox", plan.sandbox_mode);
     writer.required("permissions", extra.permissions);
     if (!extra.additions.empty()) writer.required("additional", permissions_of(extra.additions));

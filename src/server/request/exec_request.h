@@ -41,7 +41,6 @@ struct ExecPlan {
     core::ExecEnvironment environment;
     // Variables that the call sets and that may change what programs do, as NAME=value, sorted.
     std::vector<std::string> own_variables;
-    bool has_risky_variable = false; // one of them is known for such changes
     std::optional<os::WindowSize> terminal;
     // The confinement that the session had when the call arrived: later settings do not change it.
     // Without a policy, a sandbox has nothing to enforce.
@@ -75,6 +74,9 @@ Result<std::vector<std::string>> argv_of(const protocol::ExecCommandParams& para
 // caller sets the context. Errors: invalid_params.
 Result<void> confine(ExecPlan& plan, const protocol::ExecCommandParams& params,
                      const SessionSettings& settings, sandbox::Additions additions);
+
+// Is the shell of the call, given or not, a login shell?
+bool is_login_shell(const protocol::ExecCommandParams& params, const SessionSettings& settings);
 
 // Adds the variables that the call sets.
 void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params);

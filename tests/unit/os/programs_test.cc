@@ -136,6 +136,19 @@ TEST_CASE("programs of the system are trusted by name and by path") {
     CHECK_FALSE(programs.is_trusted("/usr/bin"));
 }
 
+TEST_CASE("what is another file in another process is not trusted") {
+    const TrustedPrograms programs({"/proc/self/root/usr/bin:/usr/bin:/bin", {}});
+
+    for (const char* path :
+         {"/proc/self/root/usr/bin/env", "/proc/thread-self/root/usr/bin/env", "/proc/self/cwd/env",
+          "/proc/1/root/usr/bin/env", "/dev/fd/../root/usr/bin/env"}) {
+        CAPTURE(path);
+        CHECK_FALSE(programs.is_trusted(path));
+        CHECK_FALSE(programs.is_trusted_file(path));
+    }
+    CHECK_FALSE(programs.is_trusted("env"));
+}
+
 TEST_CASE("relative paths are never trusted") {
     const TrustedPrograms programs({"/usr/bin:/bin", {}});
 

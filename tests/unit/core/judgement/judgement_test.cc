@@ -236,9 +236,9 @@ TEST_CASE("other policies let no call ask for more") {
     CHECK(decided(granular) == forbidden);
 }
 
-TEST_CASE("a risky environment takes the safe list and rules that allow away") {
+TEST_CASE("variables of a call that are not inert take the safe list and rules that allow away") {
     JudgedCommand judged = asked("ls");
-    judged.has_risky_environment = true;
+    judged.has_own_environment = true;
 
     CHECK(decided(judged) == prompt);
     CHECK(decided(judged, rules({rule(allow, {"ls"})})) == prompt);

@@ -121,6 +121,17 @@ TEST_CASE("only redirections that change nothing are passed over") {
     }
 }
 
+TEST_CASE("a redirection without a command is an obstacle, since zsh runs a program there") {
+    for (const char* script :
+         {"ls; </dev/null", "</dev/null\nls", "ls\n</dev/null", "ls && pwd; 0</dev/null",
+          "ls; 2>&1", "ls; >/dev/null", "ls;\n 2>/dev/null >/dev/null\n", "</dev/null; ls",
+          "ls | </dev/null", "</dev/null | ls", "ls && </dev/null", "</dev/null"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script) == "obstacle");
+        CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
+    }
+}
+
 TEST_CASE("what the shell would expand, repeat or put in the background is an obstacle") {
     for (const char* script : {"ls $x",
                                "ls ${x}",

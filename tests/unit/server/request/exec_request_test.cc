@@ -95,6 +95,35 @@ TEST_CASE("an approval is one for this confinement") {
     CHECK(key != key_of(unconfined));
 }
 
+TEST_CASE("an approval is one for a login shell, or for another one") {
+    const auto key = [](std::vector<std::string> argv) {
+        ExecCommandParams params;
+        params.argv = std::move(argv);
+        return key_of(confining(), params);
+    };
+
+    CHECK(key({"bash", "-c", "touch x"}) != key({"bash", "-lc", "touch x"}));
+    CHECK(key({"bash", "-c", "a; b"}) != key({"bash", "-lc", "a; b"}));
+}
+
+TEST_CASE("an approval of a relative program is one for its directory") {
+    const auto key = [](std::vector<std::string> argv, const char* directory) {
+        ExecCommandParams params;
+        params.argv = std::move(argv);
+        params.workdir = directory;
+        return key_of(confining(), params);
+    };
+
+    for (const char* script : {"./b.sh", "sub/b.sh x", "ls; ./b.sh"}) {
+        CAPTURE(script);
+        CHECK(key({"sh", "-c", script}, "/usr") != key({"sh", "-c", script}, "/usr/bin"));
+    }
+    for (const char* script : {"make", "/bin/ls", "ls ./a"}) {
+        CAPTURE(script);
+        CHECK(key({"sh", "-c", script}, "/usr") == key({"sh", "-c", script}, "/usr/bin"));
+    }
+}
+
 TEST_CASE("an approval is one for these additions, however the call spells them") {
     const SessionSettings settings = confining();
     const std::string key = key_of(settings, call_of({"/usr/bin"}));
