@@ -8,6 +8,7 @@
 #include "files/verbs/serve.h"
 #include "sandbox/init/command.h"
 #include "sandbox/init/first_process.h"
+#include "sandbox/init/mount_lock.h"
 #include "sandbox/init/order_reader.h"
 #include "sandbox/init/privileges.h"
 #include "sandbox/init/probes.h"
@@ -80,12 +81,22 @@ void take_descriptors() {
     become_command(order);
 }
 
-[[noreturn]] void run() {
+// bubblewrap has made the mounts.
+void lock() {
+    const int proc = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (proc < 0) fail(Step::namespaces, errno);
+    if (const int error = lock_mounts(proc); error != 0) fail(Step::namespaces, error);
+    ::close(proc);
+    if (const int error = drop_capabilities(); error != 0) fail(Step::capabilities, error);
+}
+
+[[noreturn]] void run(bool locks) {
     const Mapping mapping = map_order();
     take_descriptors();
     Order order;
     if (!read_order(mapping.bytes, mapping.size, order)) fail(Step::order, EBADMSG);
     reset_signals();
+    if (locks) lock();
     if (order.is_first_process) become_first_process(order, mapping);
     ::close(wire::end_fd);
     become_command(order);
@@ -104,5 +115,5 @@ int main(int argc, char** argv) {
     if (argc >= 2 && std::strcmp(argv[1], "hold") == 0) return ew::sandbox::init::hold(argv + 2);
     if (argc >= 2 && std::strcmp(argv[1], "wait") == 0)
         return ew::sandbox::init::wait_for(argv + 2);
-    ew::sandbox::init::run();
+    ew::sandbox::init::run(argc >= 2 && std::strcmp(argv[1], "lock") == 0);
 }

@@ -59,7 +59,7 @@ public:
     bool is_allowed() const {
         if (const Expected* expected = find(); expected != nullptr)
             return is_as_expected(*expected);
-        return is_submount() || is_all_writable() || is_own() ||
+        return is_submount() || is_all_writable() || is_own() || is_below_own() ||
                (!is_in_writable() && is_out_of_reach());
     }
 
@@ -114,6 +114,19 @@ private:
         if (path == "/proc") return line_.type == "proc";
         struct statx status = {};
         return is_within(path, "/dev") && look(path_, status) == 0 && S_ISCHR(status.stx_mode);
+    }
+
+    // A directory in the sandbox's own /tmp, mounted on itself.
+    bool is_below_own() const {
+        for (std::uint32_t i = 0; i < order_.expected_count; ++i) {
+            const char* const own = order_.expected_paths[i];
+            struct statx status = {};
+            if (order_.expected[i].kind == ExpectedKind::own && is_within(path_, own) &&
+                line_.type == "tmpfs" && look(own, status) == 0 &&
+                status.stx_dev_major == line_.major && status.stx_dev_minor == line_.minor)
+                return true;
+        }
+        return false;
     }
 
     // bubblewrap leaves a mount writable if it lies under another mount or in a directory that we

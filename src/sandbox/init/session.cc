@@ -44,8 +44,6 @@ void send_namespace(wire::Namespace which, const char* path) {
 int hold(char** arguments) {
     if (arguments[0] == nullptr) return wrong_use;
     const bool has_network = std::strcmp(arguments[0], "network") == 0;
-    // No program in these namespaces needs further ones of users.
-    write_setting("/host/proc/sys/user/max_user_namespaces", "0");
     // All ports of this network belong to the session (ip(7)).
     if (has_network) write_setting("/host/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     if (has_network) send_namespace(wire::Namespace::network, "/host/proc/self/ns/net");

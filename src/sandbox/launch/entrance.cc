@@ -3,6 +3,7 @@
 #include "base/unique_fd.h"
 #include "os/forked.h"
 #include "os/io.h"
+#include "sandbox/init/mount_lock.h"
 #include "sandbox/init/privileges.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/mount_tree.h"
@@ -43,7 +44,12 @@ void die_with_parent(const os::Pipe& alive) {
 
 [[noreturn]] void become_first_process(const Plan& plan, const Machine& machine,
                                        const std::string& terminal) {
+    const std::string machine_proc = std::string(host_path) + "/proc";
+    const UniqueFd proc(::open(machine_proc.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!proc) fail_start(Step::build, errno, machine_proc);
     make_mounts(plan, machine, terminal);
+    if (const int error = init::lock_mounts(proc.get()); error != 0)
+        fail_start(Step::namespaces, error, "");
     if (const int error = init::drop_capabilities(); error != 0)
         fail_start(Step::capabilities, error, "");
     std::string program(init_path);

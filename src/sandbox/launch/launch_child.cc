@@ -310,10 +310,13 @@ void put_arguments(const Plan& plan, const Machine& machine) {
 // policy to others and the length of an argument list is limited.
 [[noreturn]] void execute(const Machine& machine) {
     char* const no_environment[] = {nullptr};
-    std::array<std::string, 5> words = {machine.bubblewrap, "--args", std::to_string(arguments_fd),
-                                        "--", std::string(init_path)};
-    std::array<char*, 6> argv = {};
-    for (std::size_t i = 0; i < words.size(); ++i)
+    std::array<std::string, 6> words = {machine.bubblewrap,           "--args",
+                                        std::to_string(arguments_fd), "--",
+                                        std::string(init_path),       "lock"};
+    std::array<char*, 7> argv = {};
+    // Without a /proc of its own, a sandbox cannot lock its mounts.
+    const std::size_t count = machine.has_proc ? words.size() : words.size() - 1;
+    for (std::size_t i = 0; i < count; ++i)
         argv[i] = words[i].data();
     if (!machine.has_mounts) {
         std::string init = machine.init;

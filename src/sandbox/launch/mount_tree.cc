@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,7 +41,10 @@ constexpr std::uint64_t closed = plain | mount_calls::read_only;
 }
 
 void require(int error, std::string_view path) {
-    if (error != 0) fail_start(Step::build, error, path);
+    if (error == 0) return;
+    // A command has put something else in the place of a directory, which can be tried again.
+    const bool is_about_the_place = error == ENOENT || error == ENOTDIR || error == EINVAL;
+    fail_start(is_about_the_place ? Step::mounts : Step::build, error, path);
 }
 
 std::string without_slash(std::string_view path) {
@@ -125,6 +129,7 @@ public:
         if (!copy) fail_start(Step::build, errno, path);
         require(mount_calls::set(copy.get(), plain, Reach::one), path);
         require(mount_calls::put(copy.get(), place_for(path, true).get()), path);
+        shared_.push_back(path);
     }
 
     void hide_file(const std::string& path) {
@@ -178,13 +183,36 @@ private:
         require(mount_calls::put(copy.get(), place_for(path, is_directory(source)).get()), path);
     }
 
+    // A directory that the session's commands have in common may be renamed by each of them, and so
+    // take away what is mounted below it, unless it is a mount itself.
+    void pin_above(const std::string& path) {
+        const auto shared = std::ranges::find_if(
+            shared_, [&](const std::string& root) { return is_below(path, root); });
+        if (shared == shared_.end()) return;
+        for (std::size_t end = path.find('/', shared->size() + 1); end != std::string::npos;
+             end = path.find('/', end + 1)) {
+            const std::string above = path.substr(0, end);
+            if (!pinned_.insert(above).second) continue;
+            const UniqueFd place = make_place(above, true);
+            const UniqueFd copy = mount_calls::copy_of(place.get(), Reach::one);
+            if (!copy) fail_start(Step::build, errno, above);
+            require(mount_calls::put(copy.get(), place.get()), above);
+        }
+    }
+
+    UniqueFd place_for(const std::string& path, bool is_directory) {
+        pin_above(path);
+        pinned_.insert(path);
+        return make_place(path, is_directory);
+    }
+
     // Returns the place of a mount. Where it is missing, as in a directory of the sandbox's own, it
     // is made, with the directories above it.
-    UniqueFd place_for(const std::string& path, bool is_directory) {
+    UniqueFd make_place(const std::string& path, bool is_directory) {
         UniqueFd place = mount_calls::open_place(root_mount_.get(), without_slash(path));
         if (place) return place;
         if (errno != ENOENT) gone(path);
-        const UniqueFd above = place_for(std::string(core::parent_of(path)), true);
+        const UniqueFd above = make_place(std::string(core::parent_of(path)), true);
         const std::string name = path.substr(path.rfind('/') + 1);
         constexpr mode_t directory_mode = 0755;
         constexpr mode_t file_mode = 0644;
@@ -201,6 +229,8 @@ private:
     UniqueFd host_;
     UniqueFd session_;
     UniqueFd root_mount_;
+    std::vector<std::string> shared_; // directories from the session
+    std::set<std::string> pinned_;    // paths that are mounts
 };
 
 // As bubblewrap's --dev. Returns the mount.

@@ -23,6 +23,9 @@ void add_namespaces(Arguments& to, const Plan& plan, const Machine& machine) {
              "--unshare-cgroup-try"});
     if (plan.has_own_network && machine.has_network_namespace) put(to, {"--unshare-net"});
     put(to, {"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"});
+    // execward-init needs it to make a user namespace that has root (user_namespaces(7)), and drops
+    // it (init/mount_lock.h).
+    if (machine.is_root && machine.has_proc) put(to, {"--cap-add", "CAP_SETFCAP"});
 }
 
 // Without a /proc of its own the sandbox shows the machine's, read-only, since some programs need

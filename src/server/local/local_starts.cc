@@ -94,6 +94,7 @@ void LocalStarts::look_at(Process& process) {
     if (!local.sandbox->is_launched() || local.start_failure) return;
     sandbox::ConfinedRun& run = local.sandbox->run();
     const std::optional<sandbox::Launch::Outcome> outcome = run.outcome();
+    if (UniqueFd guarded = run.take_guarded()) host_.keep_guarded(std::move(guarded));
     const bool may_others_begin = host_.keep_namespaces(process.serial, local.sandbox->wish(),
                                                         run.take_namespaces(), outcome.has_value());
     if (outcome) finish_confined(process, *outcome);
@@ -129,7 +130,6 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
         return;
     }
     sandbox.begin(poller_, process.serial);
-    if (UniqueFd guarded = sandbox.run().take_guarded()) host_.keep_guarded(std::move(guarded));
     take_over(process, std::move(sandbox.run().spawned()));
 }
 

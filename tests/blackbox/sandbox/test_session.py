@@ -31,6 +31,36 @@ while True:
 """
 
 
+# Takes a directory from a command that then ends, and tries what its sandbox had covered or closed.
+TAKES_DIRECTORY = """
+import os, socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind("handed")
+server.listen()
+print("ready", flush=True)
+connection, _ = server.accept()
+_, (directory,), _, _ = socket.recv_fds(connection, 1, 1)
+connection.recv(1)  # the other command ends
+for _ in range(40):
+    time.sleep(0.05)  # until its mounts are taken apart
+    for path, flags in ((".git/hooks/made", os.O_CREAT | os.O_WRONLY),
+                        (".codex/made", os.O_CREAT | os.O_WRONLY), ("secret", os.O_RDONLY)):
+        try:
+            os.close(os.open(path, flags, dir_fd=directory))
+            print("opened", path, flush=True)
+        except OSError:
+            pass
+print("end", flush=True)
+"""
+
+HANDS_DIRECTORY = """
+import os, socket
+connection = socket.socket(socket.AF_UNIX)
+connection.connect("handed")
+socket.send_fds(connection, [b"x"], [os.open(".", os.O_RDONLY)])
+"""
+
+
 def first_line(site, name):
     """Waits for a whole line of output."""
     return site.server.wait_output(name, b"\n").decode().splitlines()[0]
@@ -131,6 +161,32 @@ def each_command_has_the_mounts_of_its_own_plan(site):
     equal(site.works(["cat", secret]), "hidden\n", "without that setting")
     site.server.write(name, b"\n")
     check(site.ended(name).text.endswith("hidden\n"), "the first command lost sight of it")
+
+
+@sandbox_test
+def a_directory_of_a_command_that_has_ended_shows_no_more_than_before(site):
+    site.repository()
+    os.mkdir(site.inside(".codex"))
+    sandbox = mode(denyRead=[site.file("secret", "hidden")])
+    name = site.python(TAKES_DIRECTORY, sandbox=sandbox)
+    equal(first_line(site, name), "ready", "the command that listens")
+    ended = site.run_python(HANDS_DIRECTORY, sandbox=sandbox)
+    equal(ended.code, 0, "end of the one that hands over: " + ended.text)
+    equal(site.ended(name).text.splitlines(), ["ready", "end"], "what could be opened")
+
+
+@sandbox_test
+def a_command_cannot_take_the_workspace_below_tmp_away(site):
+    top = "/" + "/".join(site.workspace.split("/")[1:3])
+    if not top.startswith("/tmp/"):
+        return  # the workspace is elsewhere, so nothing is mounted below /tmp
+    name = site.start("echo ready; read line; cat %s" % site.file("kept", "kept"), pipeStdin=True)
+    equal(first_line(site, name), "ready", "the first command")
+    text = site.works("mv %s /tmp/moved; rm -rf %s; ls -d /tmp/*" % (top, top))
+    equal(text.splitlines()[-1], top, "what is in /tmp")
+    site.file("kept", "kept")
+    site.server.write(name, b"\n")
+    equal(site.ended(name).text, "ready\nkept", "what the first command sees")
 
 
 @sandbox_test
