@@ -10,6 +10,19 @@
 
 namespace ew::os {
 
+namespace {
+
+// An erase in canonical mode then removes a whole character, not its last byte (termios(3)).
+void expect_utf8(int terminal) {
+    termios settings = {};
+    if (::tcgetattr(terminal, &settings) != 0) return;
+    settings.c_iflag |= IUTF8;
+    (void)::tcsetattr(terminal, TCSANOW,
+                      &settings); // cannot fail: the terminal was opened just now
+}
+
+} // namespace
+
 Result<Pty> open_pty(WindowSize size) {
     UniqueFd master(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
     if (!master) return system_error("open /dev/ptmx", errno);
@@ -18,6 +31,7 @@ Result<Pty> open_pty(WindowSize size) {
         return system_error("unlock the terminal", errno);
     UniqueFd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (!slave) return system_error("open the terminal", errno);
+    expect_utf8(slave.get());
     (void)set_window_size(master.get(), size); // cannot fail: the terminal was opened just now
     return Pty{std::move(master), std::move(slave)};
 }

@@ -328,6 +328,14 @@ def a_line_longer_than_the_terminal_takes_is_noted(scene):
 
 
 @test
+def an_erase_takes_a_whole_character(scene):
+    server = scene.server()
+    server.start("p", ["cat"], tty=True)
+    server.write("p", b"caf\xc3\xa9\x7f\n")
+    server.wait_output("p", b"\r\ncaf\r\n")
+
+
+@test
 def control_c_interrupts_and_the_shell_goes_on(scene):
     server = scene.server()
     server.start("p", ["bash", "--norc", "--noprofile", "-i"], tty=True, env={"PS1": "$ "})

@@ -45,6 +45,15 @@ TEST_CASE("a terminal can be resized to the largest size there is") {
     CHECK(size_of(pty.slave.get()).ws_col == 65535);
 }
 
+TEST_CASE("an erase takes a whole character of UTF-8") {
+    const Pty pty = new_pty();
+
+    termios settings = {};
+    REQUIRE(::tcgetattr(pty.slave.get(), &settings) == 0);
+    CHECK((settings.c_iflag & IUTF8) != 0);
+    CHECK((settings.c_lflag & ICANON) != 0);
+}
+
 TEST_CASE("what is no terminal cannot be resized") {
     ew::Result<ew::os::Pipe> pipe = ew::os::make_pipe();
     REQUIRE(pipe);
