@@ -151,6 +151,7 @@ Result<void> Launch::open(const os::SpawnRequest& request) {
     if (::setsockopt(status_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
         return os::system_error("SO_PASSCRED", errno);
     TRY(os::set_nonblocking(status_.get()));
+    TRY(watch_.open(status_.get(), longest_start));
     os::Pipe end = TRY(os::make_pipe());
     TRY(os::set_nonblocking(end.read.get()));
     end_ = std::move(end.read);
@@ -170,6 +171,7 @@ Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
             {descriptors_.stdio, child_status_.get(), child_end_.get(), child_lifeline_.get()},
             server);
     descriptors_.ours.pid = pid;
+    watch_.add(pid);
     descriptors_.child_ends.clear();
     child_status_.reset();
     child_end_.reset();
@@ -178,8 +180,24 @@ Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
 }
 
 std::optional<Launch::Outcome> Launch::outcome() {
-    while (!outcome_ && take_packet()) {}
+    if (!outcome_) look_after();
     return outcome_;
+}
+
+// bubblewrap's second process waits for the first one, even if that has been killed, and it has the
+// other end of the socket. As long as the group has a member, its number is not used again.
+void Launch::look_after() {
+    const StartWatch::News news = watch_.take();
+    if (news.has_ended) (void)::kill(-descriptors_.ours.pid, SIGKILL);
+    while (!outcome_ && take_packet()) {}
+    if (outcome_ || !news.is_late) return;
+    watch_.kill();
+    (void)::kill(-descriptors_.ours.pid, SIGKILL);
+    outcome_ = Outcome{
+        Error{ErrorKind::sandbox_unavailable,
+              fmt::format("the command was not run: its sandbox was not ready after {} s",
+                          std::chrono::duration_cast<std::chrono::seconds>(longest_start).count()),
+              "a disk that does not answer, or a very large workspace: choose a narrower one"}};
 }
 
 // Returns false if there is no packet now.

@@ -4,11 +4,13 @@
 // force; otherwise outcome() reports the error.
 #pragma once
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "os/spawn.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
+#include "sandbox/launch/start_watch.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
 
@@ -41,8 +43,11 @@ public:
     // an argument; no more descriptors or processes.
     static Result<std::unique_ptr<Launch>> begin(LaunchOrder order, pid_t server);
 
+    // How long a start may take. Long plans take half a minute (cold disks, large workspaces).
+    static constexpr Millis longest_start{120'000};
+
     // Readable when outcome() has something to do.
-    int status() const { return status_.get(); }
+    int status() const { return watch_.fd(); }
 
     // The process that the server waits for (bubblewrap), and our ends of the program's
     // descriptors.
@@ -57,7 +62,8 @@ public:
         bool is_passing = false;
     };
 
-    // Returns nullopt if it is not known yet.
+    // Returns nullopt if it is not known yet. It is a failure if the process has ended before the
+    // program ran, or after longest_start; nothing of the sandbox is left running then.
     std::optional<Outcome> outcome();
 
     // The pid of the program, as we see it, and of its group. 0 before a successful outcome.
@@ -94,6 +100,7 @@ private:
 
     Result<void> open(const os::SpawnRequest& request);
     Result<void> fork_child(const LaunchOrder& order, pid_t server);
+    void look_after();
     bool take_packet();
     void take(Packet& packet);
     void keep_placeholder(Packet& packet);
@@ -101,6 +108,7 @@ private:
 
     os::SpawnRequest request_; // for messages
     UniqueFd status_;
+    StartWatch watch_;
     UniqueFd end_;
     UniqueFd child_status_; // until the child exists
     UniqueFd child_end_;

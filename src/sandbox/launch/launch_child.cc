@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -71,13 +72,22 @@ void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* nam
     os::close_all_but(std::move(kept));
 }
 
-// Children do not inherit a death signal (prctl(2)), and bubblewrap's second process waits for the
-// first before it sets one of its own. So until execward-init closes the lifeline, the kernel sends
-// this signal to the whole group when the server's end is closed (F_SETSIG in fcntl(2)).
+// Other credentials make the kernel forget the death signal (prctl(2)). So until bubblewrap or
+// execward-init takes over, the kernel also sends this signal to the whole group when the server's
+// end is closed (F_SETSIG in fcntl(2)).
 void hold_on_to_the_server() {
     (void)::fcntl(wire::lifeline_fd, F_SETOWN, -::getpgrp());
     (void)::fcntl(wire::lifeline_fd, F_SETSIG, SIGKILL);
     (void)::fcntl(wire::lifeline_fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC);
+}
+
+// bubblewrap's second process is the first of its pid namespace, so no signal that the kernel sends
+// by itself ends it (pid_namespaces(7)), and it waits for its parent for ever. So the parent must
+// not die with the server before it has set the other one free; after that, --die-with-parent
+// holds. If the server has ended by then, execward-init cannot report, and ends.
+void let_go_of_the_server() {
+    (void)::fcntl(wire::lifeline_fd, F_SETFL, O_RDONLY);
+    (void)::prctl(PR_SET_PDEATHSIG, 0);
 }
 
 void reset_signals() {
@@ -323,6 +333,7 @@ void put_arguments(const Plan& plan, const Machine& machine) {
         argv = {init.data()};
         ::execve(argv[0], argv.data(), no_environment);
     } else {
+        let_go_of_the_server();
         ::execve(argv[0], argv.data(), no_environment);
     }
     refuse({ErrorKind::sandbox_unavailable,

@@ -1,5 +1,6 @@
 """process/start with a sandbox: the rights of a program, and everything else as without a sandbox."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -8,11 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
     PYTHON,
     check,
+    children_of,
     command_line,
     equal,
     eventually,
@@ -854,6 +857,76 @@ def a_terminate_in_the_middle_of_a_start_is_one_end(site):
         # After each start: the next one would remove what this one has left.
         eventually(lambda: site.litter() == [], "an empty workspace")
     eventually(lambda: not server.programs(), "the end of all programs")
+
+
+def halted_start(worker):
+    """Stops a start whose first process has made the second one, and returns the two; or None."""
+    for first in children_of(worker):
+        with contextlib.suppress(OSError):  # it has ended
+            os.kill(first, signal.SIGSTOP)
+            second = children_of(first)
+            if second:
+                return first, second[0]
+            os.kill(first, signal.SIGCONT)
+    return None
+
+
+def halt_a_start(site):
+    """Starts programs until one start can be stopped. Returns its two processes and the request."""
+    worker = site.server.worker()
+    end = time.monotonic() + within(30)
+    while time.monotonic() < end:
+        params = site.server.start_params(
+            site.new_name(), ["true"], sandbox=mode(), cwd=file_uri(site.workspace)
+        )
+        request = site.server.request("process/start", params)
+        halted = None
+        while halted is None and not site.server.is_answered(request):
+            halted = halted_start(worker)
+        if halted:
+            return (*halted, request)
+        site.ended(params["processId"])
+    raise AssertionError("no start was slow enough")
+
+
+def both_kinds_of_servers(site):
+    """Yields after the start of a server that shares namespaces, and of one that cannot."""
+    for prepare in (None, machines.without_new_mounts):
+        state = site.scene.path("state" if prepare is None else "other-state")
+        site.new_server(prepare=prepare, env={"XDG_STATE_HOME": state})
+        site.works("true")
+        yield
+
+
+@sandbox_test
+def a_start_whose_first_process_is_killed_is_answered(site):
+    for _ in both_kinds_of_servers(site):
+        failed = False
+        for _ in range(20):
+            first, second, request = halt_a_start(site)
+            os.kill(first, signal.SIGKILL)
+            reply = site.server.reply(request)
+            eventually(lambda second=second: not is_alive(second), "the end of the second process")
+            if "error" in reply:
+                check("was not run" in site.server.error(request)["message"], reply)
+                failed = True
+                break
+        check(failed, "every start was further than it seemed")
+        site.works("true")
+        eventually(lambda: site.litter() == [], "an empty workspace")
+
+
+@sandbox_test
+def a_start_ends_with_the_server(site):
+    for _ in both_kinds_of_servers(site):
+        server = site.server
+        first, second, _ = halt_a_start(site)
+        server.may_be_cut = True
+        for pid in (server.pid, server.worker()):
+            kill_quietly(pid)
+        kill_quietly(first, signal.SIGCONT)
+        eventually(lambda second=second: not is_alive(second), "the end of the second process")
+        eventually(lambda first=first: not is_alive(first), "the end of the first process")
 
 
 @sandbox_test
