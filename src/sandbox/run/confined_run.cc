@@ -33,6 +33,7 @@ std::optional<Launch::Outcome> ConfinedRun::outcome() {
 Result<void> ConfinedRun::supervise() {
     UniqueFd listener = launch_->take_listener();
     if (!listener) return {}; // the machine has no notifications
+    if (supervision_.has_mounts) supervision_.mounts = KnownMounts::of(leader_);
     supervisor_ = TRY(Supervisor::start(std::move(listener), std::move(supervision_)));
     return {};
 }

@@ -5,6 +5,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
@@ -23,9 +26,6 @@ namespace {
 
 constexpr int deepest_chain = 64;                // ancestors to look at
 constexpr std::size_t longest_table = 256 << 10; // bytes of a table of sockets
-constexpr std::size_t longest_list = 256;        // bytes of a list of children
-constexpr int deepest_lone_chain = 16;           // ancestors that is_alone() looks at
-constexpr int most_ended = 16;                   // children in that chain that have ended
 constexpr std::string_view blanks = " \t\n";
 constexpr unsigned pidfd_thread = O_EXCL; // PIDFD_THREAD, Linux 6.9
 
@@ -41,24 +41,6 @@ std::string_view next_part(std::string_view& rest, std::string_view separators) 
     const std::string_view part = rest.substr(0, end);
     rest.remove_prefix(end);
     return part;
-}
-
-// Is `child` the only living child of a process with one thread (so that all its children belong to
-// that thread)? With `child` 0: does the process have no living child? A program may have any
-// number of children, so only a part of the list is read, and at most `looks` of them are looked
-// at; beyond that it returns false.
-bool has_only(pid_t process, pid_t child, int& looks) {
-    const UniqueFd list(
-        ::open(fmt::format("/proc/{0}/task/{0}/children", process).c_str(), O_RDONLY | O_CLOEXEC));
-    std::array<char, longest_list> block;
-    const ssize_t size = list ? ::read(list.get(), block.data(), block.size()) : -1;
-    if (size < 0 || size == static_cast<ssize_t>(block.size())) return false;
-    std::string_view rest(block.data(), static_cast<std::size_t>(size));
-    while (const auto other = static_cast<pid_t>(number_in(next_part(rest, blanks)))) {
-        if (other == child) continue;
-        if (looks-- <= 0 || os::living_process(other)) return false;
-    }
-    return true;
 }
 
 // A table of sockets (proc(5), /proc/net/tcp) contains, in hexadecimal, the address in words of
@@ -138,8 +120,7 @@ std::optional<Caller> look_at(pid_t thread) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", thread));
     const auto process = static_cast<pid_t>(number_in(status_field(status, "Tgid")));
     if (process == 0) return std::nullopt;
-    return Caller{thread, process, number_in(status_field(status, "Threads")),
-                  static_cast<pid_t>(number_in(status_field(status, "PPid")))};
+    return Caller{thread, process};
 }
 
 std::string program_of(const Caller& caller) {
@@ -191,6 +172,16 @@ UniqueFd copy_of(const Caller& caller, int fd) {
     return copy;
 }
 
+bool is_of_network_of(const Caller& caller, int socket) {
+    const UniqueFd network(::ioctl(socket, SIOCGSKNS));
+    struct stat of_socket = {};
+    struct stat of_caller = {};
+    const std::string path = fmt::format("/proc/{}/ns/net", caller.thread);
+    return network && ::fstat(network.get(), &of_socket) == 0 &&
+           ::stat(path.c_str(), &of_caller) == 0 && of_socket.st_dev == of_caller.st_dev &&
+           of_socket.st_ino == of_caller.st_ino;
+}
+
 // A signal for the process wakes its first thread if that thread does not block it
 // (complete_signal() of the kernel).
 bool has_signal(const Caller& caller) {
@@ -205,22 +196,6 @@ bool is_served(pid_t process, const SocketAddress& address, bool udp) {
     const std::string tables = fmt::format("/proc/{}/net/{}", process, name);
     // An IPv6 socket may accept both families.
     return table_has(tables, address.port, udp) || table_has(tables + "6", address.port, udp);
-}
-
-bool is_alone(const Caller& caller, pid_t server) {
-    int looks = most_ended;
-    Caller process = caller;
-    pid_t child = 0;
-    for (int depth = 0; depth < deepest_lone_chain; ++depth) {
-        if (process.threads != 1 || !has_only(process.process, child, looks)) return false;
-        if (process.parent == server) return true;
-        const std::optional<Caller> above =
-            process.parent > 1 ? look_at(process.parent) : std::nullopt;
-        if (!above) return false;
-        child = process.process;
-        process = *above;
-    }
-    return false;
 }
 
 pid_t top_of(const Caller& caller, pid_t server) {

@@ -17,8 +17,6 @@ namespace ew::sandbox {
 struct Caller {
     pid_t thread = 0; // as in the notification
     pid_t process = 0;
-    std::uint64_t threads = 0; // of the process
-    pid_t parent = 0;          // of the process
 };
 
 // Returns nullopt if the process has ended.
@@ -46,6 +44,11 @@ Descriptor descriptor_of(const Caller& caller, int fd);
 // with errno.
 UniqueFd copy_of(const Caller& caller, int fd);
 
+// Is the socket of the caller's network namespace? A socket keeps the network in which it was made,
+// and programs can hand sockets to other sandboxes (unix(7), SCM_RIGHTS). Also returns false if the
+// kernel does not tell, as for a network over which this process has no rights. Does not wait.
+bool is_of_network_of(const Caller& caller, int socket);
+
 // Is a signal pending that the caller will take when its call ends? A signal that another thread
 // could take does not count.
 bool has_signal(const Caller& caller);
@@ -54,11 +57,6 @@ bool has_signal(const Caller& caller);
 // It reads the tables of that process's network, which takes tens of milliseconds: see
 // port_listeners.h.
 bool is_served(pid_t process, const SocketAddress& address, bool udp);
-
-// Is the process tree from the child of `server` down to the caller a chain of processes with one
-// thread each, so that only the caller acts in that sandbox? Also returns false if the answer would
-// take too long.
-bool is_alone(const Caller& caller, pid_t server);
 
 // Returns the child of `server` that is the caller or its ancestor, or 0 if there is none.
 pid_t top_of(const Caller& caller, pid_t server);

@@ -13,15 +13,12 @@ namespace {
 
 constexpr std::uint16_t dns_port = 53;
 
-// A service inside belongs to the sandbox, and a program may wait for one that starts soon:
-// programs poll for their servers. Connecting a UDP socket sends nothing; getaddrinfo(3) tries
-// addresses that way, so a UDP port without a socket means little, except the port of a name
-// server.
+// A service inside belongs to the sandbox. A program that finds nobody may wait for a server that
+// starts soon: programs poll for their servers. The port of a name server is the exception: nobody
+// starts one there, and a look-up of a name wants the machine's.
 bool wants_machine(const WaitingCall& call, Served served) {
     if (served.inside) return false;
-    if (served.outside) return true;
-    if (call.descriptor.is_udp()) return call.address.port == dns_port;
-    return is_alone(call.caller, ::getpid());
+    return served.outside || (call.descriptor.is_udp() && call.address.port == dns_port);
 }
 
 } // namespace

@@ -28,12 +28,19 @@ bool is_under_way(int error) {
 } // namespace
 
 // Closes the copy before it answers the caller: the caller's own close must be the last.
-void PendingConnects::connect(WaitingCall call, TimePoint now) {
+void PendingConnects::connect(WaitingCall call, Networks networks, TimePoint now) {
     UniqueFd copy = copy_of(call.caller, call.fd);
-    const int why = copy ? 0 : errno;
+    int why = 0;
+    if (!copy)
+        why = errno == EBADF ? EBADF : EACCES;
+    else if (networks == Networks::own && !is_of_network_of(call.caller, copy.get()))
+        why = ENETUNREACH;
     std::optional<SharedSocket> socket(std::move(copy));
     if (!notifications_.is_waiting(call.id)) return; // the copy may be of another process
-    if (why != 0) return notifications_.answer(call.id, why == EBADF ? EBADF : EACCES);
+    if (why != 0) {
+        socket.reset();
+        return notifications_.answer(call.id, why);
+    }
     const bool is_blocking = socket->is_blocking();
     if (is_blocking && pending_.size() >= most) forget_gone();
     const bool has_room = !is_blocking || pending_.size() < most;

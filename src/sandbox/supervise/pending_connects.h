@@ -25,8 +25,11 @@ public:
 
     std::size_t size() const { return pending_.size(); }
 
-    // Answers the call, now or later.
-    void connect(WaitingCall call, TimePoint now);
+    enum class Networks : std::uint8_t { any, own };
+
+    // Answers the call, now or later. With Networks::own, a socket of another network than the
+    // caller's is unreachable.
+    void connect(WaitingCall call, Networks networks, TimePoint now);
 
     // To be called when the queue reports a socket.
     void on_socket(std::uint64_t serial);

@@ -14,10 +14,13 @@ namespace {
 
 using Refusal = ConnectResult::Refusal;
 
-Denial connect_denial(DenialKind kind, const Caller& caller, std::string target) {
+constexpr std::uint16_t dns_port = 53;
+
+Denial call_denial(DenialKind kind, std::string operation, const Caller& caller,
+                   std::string target) {
     Denial denial;
     denial.kind = kind;
-    denial.operation = "connect";
+    denial.operation = std::move(operation);
     denial.target = std::move(target);
     denial.pid = caller.process;
     return denial;
@@ -42,17 +45,23 @@ std::string allowing_write_to(std::string_view directory) {
 } // namespace
 
 Denial internet_denial(const WaitingCall& call) {
-    Denial denial = connect_denial(DenialKind::network, call.caller, call.address.text());
+    const std::string address = call.address.text();
+    // Programs connect to a name server before they send it the name, so the name is not known.
+    Denial denial = call.address.port == dns_port
+                        ? call_denial(DenialKind::network, "look up", call.caller,
+                                      fmt::format("a name (name server {})", address))
+                        : call_denial(DenialKind::network, "connect", call.caller, address);
     denial.program = program_of(call.caller);
     denial.rule = "network: restricted";
     denial.allow = "networkAccess = true (--network)";
     return denial;
 }
 
-Denial abstract_socket_denial(const WaitingCall& call) {
-    Denial denial = connect_denial(DenialKind::socket, call.caller, call.address.text());
-    denial.program = program_of(call.caller);
-    denial.rule = "abstract sockets: none of the machine's network";
+Denial datagram_denial(const Caller& caller, bool is_pair) {
+    Denial denial = call_denial(DenialKind::socket, is_pair ? "socketpair" : "socket", caller,
+                                "AF_UNIX, datagrams");
+    denial.program = program_of(caller);
+    denial.rule = "sockets: no datagrams of AF_UNIX, since each could name any socket file";
     return denial;
 }
 
@@ -65,15 +74,24 @@ std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
         return std::nullopt;
     SocketAddress shown = call.address;
     shown.name = path;
-    Denial denial = connect_denial(DenialKind::socket, call.caller, shown.text());
+    Denial denial = call_denial(DenialKind::socket, "connect", call.caller, shown.text());
     denial.program = errand.program;
     switch (result.refusal) {
     case Refusal::not_writable:
         denial.rule = "socket files: only those in writable directories";
         denial.allow = allowing_write_to(denial.target.substr(0, denial.target.rfind('/')));
         break;
+    case Refusal::hidden:
+        denial.rule = "socket files: the machine's are not shown in the sandbox's own directories";
+        break;
     case Refusal::foreign:
         denial.rule = "socket files: in shared temporary directories only the sandbox's own";
+        break;
+    case Refusal::abstract:
+        denial.rule = "abstract sockets: only those on which the sandbox itself listens";
+        break;
+    case Refusal::other_network:
+        denial.rule = "abstract sockets: none by a socket of another network";
         break;
     case Refusal::none:
     case Refusal::unreachable: denial.rule = "socket files: none by way of /proc"; break;

@@ -15,7 +15,7 @@
 namespace ew::sandbox {
 
 Denial internet_denial(const WaitingCall& call);
-Denial abstract_socket_denial(const WaitingCall& call);
+Denial datagram_denial(const Caller& caller, bool is_pair);
 
 // Returns nullopt if nothing was refused, or only a path of is_tried_in_passing().
 std::optional<Denial> socket_denial(const CallErrands::Finished& errand,

@@ -49,6 +49,7 @@ struct Hold {
     UniqueFd directory;
     std::string root_path;      // both paths as in /proc: in the caller's mount namespace
     std::string directory_path; // empty: unknown
+    bool is_of_own_network = false;
     Identity identity;
 };
 
@@ -126,6 +127,7 @@ int take_hold(const ConnectOrder& order, Hold& hold) {
         hold.root_path = os::link_target(process + "/root").value_or("");
         hold.directory_path = os::link_target(process + "/cwd").value_or("");
     }
+    hold.is_of_own_network = hold.socket && is_of_network_of(order.caller, hold.socket.get());
     const std::optional<Identity> identity = identity_of(order.caller);
     if (!is_waiting(order.listener, order.id)) return ESRCH;
     if (why != 0) return why == EBADF ? EBADF : EACCES;
@@ -180,7 +182,8 @@ bool is_below_one_of(std::string_view path, const std::vector<std::string>& dire
 bool is_in_writable_place(const SocketFileRules& rules, int socket, const std::string& path) {
     if (!rules.has_mounts) return is_below_one_of(path, rules.writable);
     struct statvfs place = {};
-    return ::fstatvfs(socket, &place) == 0 && (place.f_flag & ST_RDONLY) == 0;
+    return ::fstatvfs(socket, &place) == 0 && (place.f_flag & ST_RDONLY) == 0 &&
+           rules.mounts.has(socket);
 }
 
 // A path that is too long to be read may be below any directory. Without mounts, a socket file can
@@ -228,12 +231,35 @@ int check_socket(int socket) {
     return type == SOCK_STREAM || type == SOCK_SEQPACKET ? 0 : EPROTOTYPE;
 }
 
+bool is_of_an_agent(std::string_view path) {
+    // GnuPG's agents; OpenSSH's (ssh-XXXX/agent.PID); those that desktops start.
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("S.") || name.starts_with("agent.") ||
+           name.find("ssh-agent") != std::string_view::npos || path.ends_with("/keyring/ssh") ||
+           path.ends_with("/gcr/ssh");
+}
+
+bool is_socket(const std::string& path) {
+    struct stat info = {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+// A socket of an agent that the caller does not find: the machine's agent may be hidden, or none
+// runs, and the caller's attempt to start one fails where it cannot make the socket.
+Refusal refusal_of_agent(const Hold& hold, const std::string& path) {
+    const UniqueFd directory = open_in(hold.root, parent_of(path), O_DIRECTORY);
+    struct statvfs place = {};
+    if (!directory || ::fstatvfs(directory.get(), &place) != 0) return Refusal::hidden;
+    return (place.f_flag & ST_RDONLY) != 0 ? Refusal::not_writable : Refusal::none;
+}
+
 // The result of a failed look-up. Our own /proc/self is not the caller's, so a path through it
-// finds nothing.
-ConnectResult not_found(const std::string& path, int why) {
+// finds nothing. In our own mount namespace, `path` is the machine's.
+ConnectResult not_found(const Hold& hold, const std::string& path, int why) {
     const bool is_by_self = path.starts_with("/proc/self") || path.starts_with("/proc/thread-self");
     if (is_by_self || why == ELOOP) return {EACCES, Refusal::unreachable, path};
-    return {why, Refusal::none, path};
+    if (is_socket(path)) return {why, Refusal::hidden, path};
+    return {why, is_of_an_agent(path) ? refusal_of_agent(hold, path) : Refusal::none, path};
 }
 
 ConnectResult connect_to_path(const ConnectOrder& order, const Hold& hold) {
@@ -244,7 +270,7 @@ ConnectResult connect_to_path(const ConnectOrder& order, const Hold& hold) {
         path = *directory + "/" + path;
     }
     const UniqueFd file = open_in(hold.root, path, 0);
-    if (!file) return not_found(path, errno);
+    if (!file) return not_found(hold, path, errno);
     const std::string resolved =
         os::link_target(fmt::format("/proc/self/fd/{}", file.get())).value_or("");
     struct stat info = {};
@@ -261,12 +287,32 @@ ConnectResult connect_to_path(const ConnectOrder& order, const Hold& hold) {
     return {connect_to_file(hold.socket.get(), file.get()), Refusal::none, resolved};
 }
 
+// The listener is held until the connect is done: nobody else can take its name before.
+ConnectResult connect_to_own_name(const ConnectOrder& order, const Hold& hold) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (::getsockopt(hold.socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+        return {errno, Refusal::none, {}};
+    const NameOwner owner = find_owner(order.caller, {order.address.name, type}, order.server);
+    switch (owner.kind) {
+    case NameOwner::Kind::nobody: return {ECONNREFUSED, Refusal::none, {}};
+    case NameOwner::Kind::other: return {EACCES, Refusal::abstract, {}};
+    case NameOwner::Kind::sandbox: break;
+    }
+    if (!act_as(hold.identity, order.server)) return {EACCES, Refusal::none, {}};
+    return {connect_to(hold.socket.get(), order.address.bytes), Refusal::none, {}};
+}
+
 } // namespace
 
 ConnectResult connect_for_caller(const ConnectOrder& order) {
     Hold hold;
     const int why = take_hold(order, hold);
     if (why != 0) return {why, Refusal::none, {}};
+    if (order.address.kind == SocketAddress::Kind::abstract) {
+        if (!order.has_own_network) return connect_to_own_name(order, hold);
+        if (!hold.is_of_own_network) return {EACCES, Refusal::other_network, {}};
+    }
     if (!act_as(hold.identity, order.server)) return {EACCES, Refusal::none, {}};
     if (order.address.kind != SocketAddress::Kind::path)
         return {connect_to(hold.socket.get(), order.address.bytes), Refusal::none, {}};

@@ -24,8 +24,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ew::sandbox {
@@ -76,7 +78,7 @@ std::optional<FileIdentity> identity_of(const Caller& caller, int socket) {
     return FileIdentity{static_cast<std::uint32_t>(info.st_ino), *device};
 }
 
-bool ask_for_listeners(int netlink) {
+bool ask_for_listeners(int netlink, std::uint32_t shown) {
     struct {
         nlmsghdr header;
         unix_diag_req request;
@@ -87,61 +89,89 @@ bool ask_for_listeners(int netlink) {
     message.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     message.request.sdiag_family = AF_UNIX;
     message.request.udiag_states = 1U << TCP_LISTEN; // the states of TCP stand for those of unix(7)
-    message.request.udiag_show = UDIAG_SHOW_VFS;
+    message.request.udiag_show = shown;
     return ::send(netlink, &message, sizeof message, 0) == static_cast<ssize_t>(sizeof message);
 }
 
-bool is_bound_to(std::string_view attributes, const FileIdentity& file) {
+// Returns the value of the attribute of that type, or nullopt if there is none.
+std::optional<std::string_view> attribute_in(std::string_view attributes, std::uint16_t type) {
     while (attributes.size() >= sizeof(rtattr)) {
         rtattr attribute = {};
         std::memcpy(&attribute, attributes.data(), sizeof attribute);
         if (attribute.rta_len < sizeof attribute || attribute.rta_len > attributes.size()) break;
-        unix_diag_vfs at = {};
-        const bool is_place =
-            attribute.rta_type == UNIX_DIAG_VFS && attribute.rta_len >= RTA_LENGTH(sizeof at);
-        if (is_place) {
-            std::memcpy(&at, attributes.data() + RTA_LENGTH(0), sizeof at);
-            return at.udiag_vfs_ino == file.inode && at.udiag_vfs_dev == file.device;
-        }
+        if (attribute.rta_type == type)
+            return attributes.substr(RTA_LENGTH(0), attribute.rta_len - std::size_t{RTA_LENGTH(0)});
         attributes.remove_prefix(
             std::min<std::size_t>(RTA_ALIGN(attribute.rta_len), attributes.size()));
     }
-    return false;
+    return std::nullopt;
 }
 
-// Adds the matching sockets in one datagram of the answer. Returns false if it was the last one.
-bool take_messages(std::string_view bytes, const FileIdentity& file,
-                   std::vector<std::uint32_t>& sockets) {
+// A listener, with the attributes that were asked for.
+using Match = std::function<bool(const unix_diag_msg& socket, std::string_view attributes)>;
+
+enum class Answer : std::uint8_t { goes_on, is_complete, is_broken };
+
+// Adds the inodes of the matching sockets in one datagram of the answer.
+Answer take_messages(std::string_view bytes, const Match& match,
+                     std::vector<std::uint32_t>& inodes) {
     while (bytes.size() >= sizeof(nlmsghdr)) {
         nlmsghdr header = {};
         std::memcpy(&header, bytes.data(), sizeof header);
-        if (header.nlmsg_len < sizeof header || header.nlmsg_len > bytes.size()) return false;
-        if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return false; // the end, or an error
+        if (header.nlmsg_len < sizeof header || header.nlmsg_len > bytes.size())
+            return Answer::is_broken;
+        if (header.nlmsg_type == NLMSG_DONE) return Answer::is_complete;
         const std::string_view body =
             bytes.substr(NLMSG_HDRLEN, header.nlmsg_len - std::size_t{NLMSG_HDRLEN});
         unix_diag_msg socket = {};
-        if (body.size() < sizeof socket) return false;
+        if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || body.size() < sizeof socket)
+            return Answer::is_broken;
         std::memcpy(&socket, body.data(), sizeof socket);
         const bool listens = socket.udiag_state == TCP_LISTEN;
-        if (listens && is_bound_to(body.substr(NLMSG_ALIGN(sizeof socket)), file))
-            sockets.push_back(socket.udiag_ino);
+        if (listens && match(socket, body.substr(NLMSG_ALIGN(sizeof socket))))
+            inodes.push_back(socket.udiag_ino);
         bytes.remove_prefix(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), bytes.size()));
     }
-    return true;
+    return Answer::goes_on;
 }
 
-// Returns the inodes of the listening sockets of this network namespace that are bound to the file.
-std::vector<std::uint32_t> listeners_on(const FileIdentity& file) {
-    std::vector<std::uint32_t> sockets;
+// Returns the inodes of the matching listeners in this network namespace, or nullopt if the kernel
+// does not tell all of them.
+std::optional<std::vector<std::uint32_t>> find_listeners(std::uint32_t shown, const Match& match) {
+    std::vector<std::uint32_t> inodes;
     const UniqueFd netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-    if (!netlink || !ask_for_listeners(netlink.get())) return sockets;
+    if (!netlink || !ask_for_listeners(netlink.get(), shown)) return std::nullopt;
     std::vector<char> block(64 << 10); // larger than any datagram of the kernel
     for (;;) {
         const ssize_t count = ::recv(netlink.get(), block.data(), block.size(), 0);
-        if (count <= 0) return sockets;
+        if (count <= 0) return std::nullopt;
         const std::string_view bytes(block.data(), static_cast<std::size_t>(count));
-        if (!take_messages(bytes, file, sockets)) return sockets;
+        switch (take_messages(bytes, match, inodes)) {
+        case Answer::goes_on: break;
+        case Answer::is_complete: return inodes;
+        case Answer::is_broken: return std::nullopt;
+        }
     }
+}
+
+std::vector<std::uint32_t> listeners_on(const FileIdentity& file) {
+    const auto is_bound = [&file](const unix_diag_msg& /*socket*/, std::string_view attributes) {
+        const std::optional<std::string_view> value = attribute_in(attributes, UNIX_DIAG_VFS);
+        unix_diag_vfs at = {};
+        if (!value || value->size() < sizeof at) return false;
+        std::memcpy(&at, value->data(), sizeof at);
+        return at.udiag_vfs_ino == file.inode && at.udiag_vfs_dev == file.device;
+    };
+    return find_listeners(UDIAG_SHOW_VFS, is_bound).value_or(std::vector<std::uint32_t>());
+}
+
+std::optional<std::vector<std::uint32_t>> listeners_on(const AbstractName& name) {
+    std::string bytes(1, '\0');
+    bytes += name.name;
+    const auto is_bound = [&](const unix_diag_msg& socket, std::string_view attributes) {
+        return socket.udiag_type == name.type && attribute_in(attributes, UNIX_DIAG_NAME) == bytes;
+    };
+    return find_listeners(UDIAG_SHOW_NAME, is_bound);
 }
 
 // A child process asks, since a process cannot leave a user namespace again.
@@ -159,33 +189,47 @@ bool is_listened_in(int network, const FileIdentity& file) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool holds_one_of(pid_t process, const std::vector<std::string>& sockets) {
+struct HeldSocket {
+    pid_t process = 0;
+    int fd = -1;
+};
+
+// Returns a descriptor of the process for one of the sockets ("socket:[INODE]"), if it has one.
+std::optional<HeldSocket> socket_held_by(pid_t process, const std::vector<std::string>& sockets) {
     const os::Directory open = os::open_directory(fmt::format("/proc/{}/fd", process));
-    if (!open) return false;
+    if (!open) return std::nullopt;
     std::array<char, 64> link;
     while (const dirent* entry = ::readdir(open.get())) {
         const ssize_t size =
             ::readlinkat(::dirfd(open.get()), entry->d_name, link.data(), link.size());
         if (size <= 0) continue;
         const std::string_view text(link.data(), static_cast<std::size_t>(size));
-        if (std::find(sockets.begin(), sockets.end(), text) != sockets.end()) return true;
+        if (std::find(sockets.begin(), sockets.end(), text) != sockets.end())
+            return HeldSocket{process, number_in<int>(entry->d_name)};
     }
-    return false;
+    return std::nullopt;
 }
 
-// For a network that the sandbox shares with the machine: does a process of the sandbox hold the
-// listener?
-bool is_listened_by_descendants(const Caller& caller, const FileIdentity& file, pid_t server) {
+// For a network that the sandbox shares with the machine: returns the descriptor by which a process
+// of the sandbox holds one of the sockets.
+std::optional<HeldSocket> socket_held_inside(const Caller& caller, pid_t server,
+                                             const std::vector<std::uint32_t>& inodes) {
     const pid_t top = top_of(caller, server);
+    if (top == 0 || inodes.empty()) return std::nullopt;
     std::vector<std::string> sockets;
-    for (const std::uint32_t inode : listeners_on(file))
+    for (const std::uint32_t inode : inodes)
         sockets.push_back(fmt::format("socket:[{}]", inode));
-    if (top == 0 || sockets.empty()) return false;
-    if (holds_one_of(top, sockets)) return true;
-    const std::vector<os::ProcessIdentity> others = os::descendants_of(top);
-    return std::any_of(others.begin(), others.end(), [&](const os::ProcessIdentity& process) {
-        return holds_one_of(process.pid, sockets);
-    });
+    if (const std::optional<HeldSocket> held = socket_held_by(top, sockets)) return held;
+    for (const os::ProcessIdentity& process : os::descendants_of(top))
+        if (const std::optional<HeldSocket> held = socket_held_by(process.pid, sockets))
+            return held;
+    return std::nullopt;
+}
+
+bool is_one_of(int socket, const std::vector<std::uint32_t>& inodes) {
+    struct stat info = {};
+    if (::fstat(socket, &info) != 0) return false;
+    return std::find(inodes.begin(), inodes.end(), info.st_ino) != inodes.end();
 }
 
 } // namespace
@@ -207,7 +251,20 @@ bool is_listened_inside(const Caller& caller, int socket, pid_t server) {
     if (!network || ::fstat(network.get(), &theirs) != 0) return false;
     if (::stat("/proc/self/ns/net", &ours) != 0) return false;
     if (theirs.st_ino != ours.st_ino) return is_listened_in(network.get(), *file);
-    return is_listened_by_descendants(caller, *file, server);
+    return socket_held_inside(caller, server, listeners_on(*file)).has_value();
+}
+
+NameOwner find_owner(const Caller& caller, const AbstractName& name, pid_t server) {
+    using Kind = NameOwner::Kind;
+    const std::optional<std::vector<std::uint32_t>> listeners = listeners_on(name);
+    if (!listeners) return {};
+    if (listeners->empty()) return {Kind::nobody, {}};
+    const std::optional<HeldSocket> held = socket_held_inside(caller, server, *listeners);
+    if (!held) return {};
+    UniqueFd listener = copy_of({held->process, held->process}, held->fd);
+    // The descriptor may have changed since it was found.
+    if (!listener || !is_one_of(listener.get(), *listeners)) return {};
+    return {Kind::sandbox, std::move(listener)};
 }
 
 } // namespace ew::sandbox

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
+#include "sandbox/supervise/known_mounts.h"
 
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace ew::sandbox {
 struct SupervisorSettings {
     bool is_network_off = true;
     bool has_own_network = true; // a network namespace: loopback is the sandbox's own
-    bool has_mounts = true;      // a socket file is reachable if its mount is writable
+    bool has_mounts = true;      // a socket file is reachable if its mount is one of `mounts`
+    KnownMounts mounts = {};     // to be filled in when the sandbox has started
     // All writable roots whose names are known. Without mounts, socket files below these are
     // reachable. Refused changes of files outside of them are reported: see FilePlaces.
     std::vector<std::string> writable = {};

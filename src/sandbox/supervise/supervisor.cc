@@ -104,6 +104,8 @@ void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     const std::uint64_t id = notice.id;
     const auto thread = static_cast<pid_t>(notice.pid);
     if (is_file_change(notice.data.nr)) return tell_file_change(id, notice.data, thread);
+    if (notice.data.nr == SYS_socket || notice.data.nr == SYS_socketpair)
+        return refuse_datagram_socket(notice);
     if (notice.data.nr != SYS_connect)
         return notifications_.answer(id, ENOSYS); // another filter than ours
     const std::optional<Caller> caller = look_at(thread);
@@ -115,6 +117,15 @@ void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     if (!notifications_.is_waiting(id)) return; // the facts may be of another process
     if (error != 0) return notifications_.answer(id, error);
     decide(std::move(call), now);
+}
+
+// The filter notifies sockets of AF_UNIX that send datagrams: each could name any socket file.
+void Supervisor::refuse_datagram_socket(const seccomp_notif& notice) {
+    const std::optional<Caller> caller = look_at(static_cast<pid_t>(notice.pid));
+    std::optional<Denial> denial;
+    if (caller) denial = datagram_denial(*caller, notice.data.nr == SYS_socketpair);
+    if (denial && notifications_.is_waiting(notice.id)) denials_.add(std::move(*denial));
+    notifications_.answer(notice.id, EPROTONOSUPPORT);
 }
 
 // The call continues in any case: mounts and Landlock decide.
@@ -156,17 +167,14 @@ int Supervisor::read_call(const seccomp_data& data, WaitingCall& call) const {
 
 void Supervisor::decide(WaitingCall call, TimePoint now) {
     switch (call.address.kind) {
-    case Kind::path: begin_connect_errand(std::move(call), now); return;
-    case Kind::abstract:
-        // The sandbox or the machine may have made the name: without a network of its own, both
-        // share one space of names.
-        if (!settings_.has_own_network) return refuse_abstract(call);
-        begin_connect_errand(std::move(call), now);
-        return;
     case Kind::internet: decide_internet(std::move(call), now); return;
-    case Kind::unspecified: connects_.connect(std::move(call), now); return;
+    case Kind::unspecified:
+        connects_.connect(std::move(call), PendingConnects::Networks::any, now);
+        return;
     // Netlink checks whether the connecting process has capabilities (netlink(7)); the errand has
     // none.
+    case Kind::path:
+    case Kind::abstract:
     case Kind::invalid:
     case Kind::other: begin_connect_errand(std::move(call), now); return;
     }
@@ -174,7 +182,8 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
 
 void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
     if (call.descriptor.protocol.starts_with("UNIX")) return notifications_.answer(call.id, EINVAL);
-    if (!settings_.is_network_off) return connects_.connect(std::move(call), now);
+    if (!settings_.is_network_off)
+        return connects_.connect(std::move(call), PendingConnects::Networks::any, now);
     const bool is_held = settings_.has_own_network && call.address.is_loopback();
     if (!is_held) return refuse_internet(call);
     if (const std::optional<bool> wants_machine = ports_.wants_machine(call))
@@ -186,7 +195,7 @@ void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
 
 void Supervisor::decide_port(WaitingCall call, bool wants_machine, TimePoint now) {
     if (wants_machine) return refuse_internet(call);
-    connects_.connect(std::move(call), now);
+    connects_.connect(std::move(call), PendingConnects::Networks::own, now);
 }
 
 void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
@@ -196,7 +205,9 @@ void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
     order.caller = call.caller;
     order.fd = call.fd;
     order.address = call.address;
-    order.rules = {settings_.has_mounts, settings_.writable, settings_.shared_tmp};
+    order.rules = {settings_.has_mounts, settings_.mounts, settings_.writable,
+                   settings_.shared_tmp};
+    order.has_own_network = settings_.has_own_network;
     order.server = ::getpid();
     CallErrands::Task task;
     task.body = [order] { return encode(connect_for_caller(order)); };
@@ -221,11 +232,6 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
 void Supervisor::refuse_internet(const WaitingCall& call) {
     denials_.add(internet_denial(call));
     notifications_.answer(call.id, ENETUNREACH);
-}
-
-void Supervisor::refuse_abstract(const WaitingCall& call) {
-    denials_.add(abstract_socket_denial(call));
-    notifications_.answer(call.id, EACCES);
 }
 
 } // namespace ew::sandbox

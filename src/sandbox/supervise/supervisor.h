@@ -73,6 +73,7 @@ private:
 
     void take_calls(TimePoint now, TimePoint end);
     void take_call(const seccomp_notif& notice, TimePoint now);
+    void refuse_datagram_socket(const seccomp_notif& notice);
     void tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread);
     // Returns 0, or the kernel's error for such a call.
     int read_call(const seccomp_data& data, WaitingCall& call) const;
@@ -83,7 +84,6 @@ private:
     void begin_connect_errand(WaitingCall call, TimePoint now);
     void finish(CallErrands::Finished errand, TimePoint now);
     void refuse_internet(const WaitingCall& call);
-    void refuse_abstract(const WaitingCall& call);
 
     SupervisorSettings settings_;
     FilePlaces places_;

@@ -198,6 +198,7 @@ public:
         told_ = std::move(ours);
         UniqueFd listener = receive_descriptor(told_.get());
         if (!listener) return;
+        if (settings.has_mounts) settings.mounts = sandbox::KnownMounts::of(pid_);
         auto started = sandbox::Supervisor::start(std::move(listener), std::move(settings));
         REQUIRE(started);
         supervisor_ = std::move(*started);

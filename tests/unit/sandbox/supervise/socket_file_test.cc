@@ -242,6 +242,31 @@ TEST_CASE("a writable mount is what counts where there are mounts") {
     CHECK(!has_visitor(places.forbidden()));
 }
 
+TEST_CASE("what is mounted after the start is no writable place") {
+    const Places places;
+    SupervisorSettings settings = places.settings();
+    settings.has_mounts = true;
+    const std::string late = places.path("late");
+    ConfinedChild child(
+        settings,
+        [&] {
+            if (::mount("none", late.c_str(), "tmpfs", 0, nullptr) != 0) return std::string("?");
+            const UniqueFd server = listen_at(unix_address(late + "/s"));
+            return in_words(try_file(late + "/s")) + " " +
+                   in_words(try_file(places.allowed_path()));
+        },
+        [&] {
+            if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+                return false;
+            return ::mkdir(late.c_str(), 0700) == 0 &&
+                   ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+        });
+    if (!child.is_running()) return;
+
+    CHECK(child.result() == "EACCES connected");
+    CHECK(only_denial(child).target == late + "/s");
+}
+
 TEST_CASE("in a shared place only the sandbox's own listeners are reached") {
     const Places places;
     SupervisorSettings settings = places.settings();
