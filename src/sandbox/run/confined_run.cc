@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
 namespace ew::sandbox {
@@ -18,6 +19,7 @@ ConfinedRun& ConfinedRun::operator=(ConfinedRun&&) noexcept = default;
 Result<ConfinedRun> ConfinedRun::begin(LaunchOrder order) {
     ConfinedRun run;
     run.supervision_ = supervision_of(order.policy, order.context, order.machine);
+    if (const char* const home = ::getenv("HOME")) run.supervision_.home = home;
     run.journal_ = order.journal;
     run.launch_ = TRY(Launch::begin(std::move(order), ::getpid()));
     return run;

@@ -15,7 +15,7 @@ using Source = EventQueue::Source;
 void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
     const pid_t process = call.caller.process;
     Result<os::Errand> errand = os::Errand::begin(task.body, task.kept, now + patience_);
-    if (!errand) return notifications_.answer(call.id, EAGAIN); // as for any resource
+    if (!errand) return give_up(call, EAGAIN); // as for any resource
     const std::uint64_t serial = next_serial_++;
     std::string program = program_of(call.caller);
     UniqueFd pidfd = os::open_pidfd(process);
@@ -26,12 +26,17 @@ void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
             .first;
     const Running& running = at->second;
     if (!events_.add(running.errand.fd(), Source::errand_result, serial, EPOLLIN)) {
-        notifications_.answer(running.call.id, EAGAIN);
+        give_up(running.call, EAGAIN);
         (void)end(at);
         return;
     }
     if (running.caller) // otherwise its end is noticed later
         (void)events_.add(running.caller.get(), Source::errand_caller, serial, EPOLLIN);
+}
+
+void CallErrands::give_up(const WaitingCall& call, int error) {
+    if (call.changes.empty()) return notifications_.answer(call.id, error);
+    notifications_.let_through(call.id);
 }
 
 std::optional<CallErrands::Finished> CallErrands::take_result(std::uint64_t serial) {
@@ -64,7 +69,7 @@ CallErrands::Map::iterator CallErrands::end(Map::iterator at) {
 void CallErrands::on_time(TimePoint now) {
     for (auto at = running_.begin(); at != running_.end();) {
         const bool is_late = at->second.errand.deadline() <= now;
-        if (is_late) notifications_.answer(at->second.call.id, ETIMEDOUT);
+        if (is_late) give_up(at->second.call, ETIMEDOUT);
         at = is_late ? end(at) : std::next(at);
     }
 }

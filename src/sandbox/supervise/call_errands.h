@@ -35,8 +35,8 @@ public:
         std::string result;
     };
 
-    // The first two are borrowed. `patience` is how long one errand may take; after it, the call
-    // fails with ETIMEDOUT.
+    // The first two are borrowed. `patience` is how long one errand may take; after it, a connect
+    // fails with ETIMEDOUT, and a change of a file continues.
     CallErrands(Notifications& notifications, EventQueue& events, Millis patience)
         : notifications_(notifications), events_(events), patience_(patience) {}
 
@@ -44,7 +44,7 @@ public:
 
     bool is_full() const { return running_.size() >= most; }
 
-    // If no errand can be started, the call fails with EAGAIN.
+    // If no errand can be started, a connect fails with EAGAIN, and a change of a file continues.
     void begin(WaitingCall call, Task task, TimePoint now);
 
     // To be called when the queue reports a result. Returns nullopt if it is not complete yet.
@@ -64,6 +64,8 @@ private:
         os::Errand errand;
         UniqueFd look_ups;
     };
+
+    void give_up(const WaitingCall& call, int error);
 
     using Map = std::map<std::uint64_t, Running>; // by a serial number that is never reused
 

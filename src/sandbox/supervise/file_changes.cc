@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -161,6 +163,17 @@ FileChange read_file_change(const Caller& caller, const seccomp_data& data) {
         if (path) change.paths.push_back(std::move(*path));
     }
     return change;
+}
+
+bool exists_for(pid_t thread, const std::string& path) {
+    const std::string root = fmt::format("/proc/{}/root", thread);
+    const UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    open_how how = {};
+    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    const UniqueFd found(
+        static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
+    return bool(found);
 }
 
 FileVerdict judge_file_change(const FilePlaces& places, std::string_view operation,

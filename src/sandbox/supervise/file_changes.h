@@ -41,9 +41,11 @@ enum class FileVerdict : std::uint8_t {
     closed,  // in a writable root, but read-only
 };
 
+// Does the path exist for that thread? It may be a link to nothing. Waits for the disk.
+bool exists_for(pid_t thread, const std::string& path);
+
 // The longest of the places that contain the path decides; of two for the same path the writable
-// one. mkdir of an existing directory above a writable root is allowed, since tools make sure of
-// directories that way.
+// one. mkdir of a directory above a writable root is allowed: it exists.
 FileVerdict judge_file_change(const FilePlaces& places, std::string_view operation,
                               std::string_view path);
 

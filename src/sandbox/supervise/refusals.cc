@@ -1,6 +1,7 @@
 #include "sandbox/supervise/refusals.h"
 
 #include "core/text/display.h"
+#include "sandbox/policy/advice.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ Denial call_denial(DenialKind kind, std::string operation, const Caller& caller,
 // copies it, and the program chooses the path: so it is quoted for both, and a path whose text
 // could mislead a person gets no line.
 std::string allowing_write_to(std::string_view directory) {
-    if (directory.empty()) directory = "/";
+    if (directory.empty()) return {};
     const bool is_plain = directory.find_first_of("\n\t") == std::string_view::npos;
     if (!is_plain || core::has_invisible(directory)) return {};
     std::string quoted;
@@ -66,7 +67,7 @@ Denial datagram_denial(const Caller& caller, bool is_pair) {
 }
 
 std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
-                                    const ConnectResult& result) {
+                                    const ConnectResult& result, const std::string& home) {
     const WaitingCall& call = errand.call;
     const std::string& path = result.path.empty() ? call.address.name : result.path;
     if (result.refusal == Refusal::none || is_tried_in_passing(path) ||
@@ -79,7 +80,7 @@ std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
     switch (result.refusal) {
     case Refusal::not_writable:
         denial.rule = "socket files: only those in writable directories";
-        denial.allow = allowing_write_to(denial.target.substr(0, denial.target.rfind('/')));
+        denial.allow = allowing_write_to(directory_to_open(denial.operation, denial.target, home));
         break;
     case Refusal::hidden:
         denial.rule = "socket files: the machine's are not shown in the sandbox's own directories";
@@ -99,14 +100,17 @@ std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
     return denial;
 }
 
-Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict) {
+Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict,
+                   const std::string& home) {
     Denial denial;
     denial.kind = DenialKind::file;
     denial.operation = change.operation;
     denial.target = path;
     denial.rule = "file system: read-only here";
-    if (verdict == FileVerdict::outside)
-        denial.allow = allowing_write_to(path.substr(0, path.rfind('/')));
+    if (verdict != FileVerdict::outside) return denial;
+    const std::string directory = directory_to_open(change.operation, path, home);
+    denial.allow = allowing_write_to(directory);
+    if (directory == path && !denial.allow.empty()) denial.allow += ", once it exists";
     return denial;
 }
 

@@ -19,10 +19,11 @@ Denial datagram_denial(const Caller& caller, bool is_pair);
 
 // Returns nullopt if nothing was refused, or only a path of is_tried_in_passing().
 std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
-                                    const ConnectResult& result);
+                                    const ConnectResult& result, const std::string& home);
 
-// Without pid and program.
-Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict);
+// Without pid and program. `home` is the home directory, which no denial offers to open.
+Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict,
+                   const std::string& home);
 
 // Is it a socket file that the C library and others only try, and do without? Then the refusal is
 // no denial.

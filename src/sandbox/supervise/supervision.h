@@ -22,6 +22,7 @@ struct SupervisorSettings {
     std::vector<std::string> read_only = {};  // refused changes in these are reported too
     std::vector<std::string> own = {};        // refused changes in these are not reported
     std::vector<std::string> shared_tmp = {}; // writable, but with the machine's sockets
+    std::string home = {};                    // the home directory, which is never offered
     Millis patience{5000};                    // for one connect to a socket file
 };
 

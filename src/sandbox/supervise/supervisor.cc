@@ -103,7 +103,7 @@ void Supervisor::take_calls(TimePoint now, TimePoint end) {
 void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     const std::uint64_t id = notice.id;
     const auto thread = static_cast<pid_t>(notice.pid);
-    if (is_file_change(notice.data.nr)) return tell_file_change(id, notice.data, thread);
+    if (is_file_change(notice.data.nr)) return tell_file_change(id, notice.data, thread, now);
     if (notice.data.nr == SYS_socket || notice.data.nr == SYS_socketpair)
         return refuse_datagram_socket(notice);
     if (notice.data.nr != SYS_connect)
@@ -129,25 +129,45 @@ void Supervisor::refuse_datagram_socket(const seccomp_notif& notice) {
 }
 
 // The call continues in any case: mounts and Landlock decide.
-void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread) {
-    Caller caller;
-    caller.thread = thread;
-    const FileChange change = read_file_change(caller, data);
-    std::vector<Denial> denials;
+void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread,
+                                  TimePoint now) {
+    WaitingCall call;
+    call.id = id;
+    call.caller.thread = thread;
+    const FileChange change = read_file_change(call.caller, data);
     for (const std::string& path : change.paths) {
         const FileVerdict verdict = judge_file_change(places_, change.operation, path);
-        if (verdict != FileVerdict::allowed) denials.push_back(file_denial(change, path, verdict));
+        if (verdict != FileVerdict::allowed)
+            call.changes.push_back(file_denial(change, path, verdict, settings_.home));
     }
-    if (!denials.empty()) caller = look_at(thread).value_or(caller);
-    const std::string program = denials.empty() ? std::string() : program_of(caller);
-    const bool is_known = notifications_.is_waiting(id); // else it may be another process
-    notifications_.let_through(id);
-    for (Denial& denial : denials) {
-        if (!is_known) return;
-        denial.pid = caller.process;
+    if (call.changes.empty()) return notifications_.let_through(id);
+    call.caller = look_at(thread).value_or(call.caller);
+    const std::string program = program_of(call.caller);
+    if (!notifications_.is_waiting(id)) return; // the facts may be of another process
+    for (Denial& denial : call.changes) {
+        denial.pid = call.caller.process;
         denial.program = program;
-        denials_.add(std::move(denial));
     }
+    // mkdir of an existing directory changes nothing, and tools make sure of directories that way.
+    if (change.operation == "mkdir") return begin_existence_errand(std::move(call), now);
+    tell_changes(std::move(call));
+}
+
+void Supervisor::tell_changes(WaitingCall call) {
+    for (Denial& denial : call.changes)
+        denials_.add(std::move(denial));
+    notifications_.let_through(call.id);
+}
+
+void Supervisor::begin_existence_errand(WaitingCall call, TimePoint now) {
+    CallErrands::Task task;
+    const int listener = notifications_.fd();
+    const std::string& path = call.changes.front().target;
+    task.body = [listener, path, id = call.id, thread = call.caller.thread] {
+        return std::string(exists_for(thread, path) && is_waiting(listener, id) ? "1" : "0");
+    };
+    task.kept = {listener};
+    errands_.begin(std::move(call), std::move(task), now);
 }
 
 // In the order in which the kernel checks a call (net/socket.c), where the numbers are int.
@@ -216,6 +236,11 @@ void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
 }
 
 void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
+    if (!errand.call.changes.empty()) {
+        const bool exists = errand.result == "1";
+        return exists ? notifications_.let_through(errand.call.id)
+                      : tell_changes(std::move(errand.call));
+    }
     if (errand.look_ups) {
         const bool wants_machine = ports_.wants_machine(errand);
         // If the call does not wait any more, the caller may be another process.
@@ -224,7 +249,7 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
         return;
     }
     const ConnectResult result = decode_connect_result(errand.result);
-    if (std::optional<Denial> denial = socket_denial(errand, result))
+    if (std::optional<Denial> denial = socket_denial(errand, result, settings_.home))
         denials_.add(std::move(*denial));
     notifications_.answer(errand.call.id, result.error);
 }

@@ -1,10 +1,12 @@
-// A connect(2) of a confined program that waits for its answer.
+// A call of a confined program that waits for its answer: a connect(2), or a change of a file.
 #pragma once
 
 #include "sandbox/supervise/caller.h"
+#include "sandbox/supervise/denials.h"
 #include "sandbox/supervise/socket_address.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace ew::sandbox {
 
@@ -14,6 +16,7 @@ struct WaitingCall {
     int fd = -1; // in the caller
     Descriptor descriptor = {};
     SocketAddress address = {};
+    std::vector<Denial> changes = {}; // the call continues, and what it changes may be refused
 };
 
 } // namespace ew::sandbox

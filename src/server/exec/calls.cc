@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <string>
 
 namespace ew::server {
 
@@ -20,6 +22,11 @@ using core::exec_call::Bounds;
 using core::exec_call::Refusals;
 
 namespace {
+
+std::string home_directory() {
+    const char* const home = std::getenv("HOME");
+    return home == nullptr ? std::string() : home;
+}
 
 // `hindrance` says why the program cannot run. Such a call asks no question.
 exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
@@ -165,7 +172,7 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
     ended.refusals = has_network ? Refusals::network : Refusals::some;
     if (!may_run_again(call.state, ended.refusals)) return ended;
     // The paths of a remote environment cannot be examined from here.
-    if (!call.plan.remote) call.widening = widening_for(denials);
+    if (!call.plan.remote) call.widening = widening_for(denials, home_directory());
     for (const Bounds bounds : {Bounds::widened, Bounds::none}) {
         if (bounds == Bounds::widened && !call.widening) continue;
         call.allowed_by = parts_.gate.take_approval(

@@ -3,6 +3,7 @@
 #include "core/text/display.h"
 #include "core/text/paths.h"
 #include "os/io.h"
+#include "sandbox/policy/advice.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -82,16 +83,17 @@ bool changes_directory(std::string_view operation) {
 }
 
 // Returns the path that must be writable. Returns nullopt if no such path may be offered.
-std::optional<std::string> place_to_write(const protocol::Denial& denial) {
-    const std::string target = denial.target.value_or("");
-    if (!target.starts_with('/')) return std::nullopt; // an abstract socket
-    std::string place = target;
-    if (denial.kind == "file" && changes_directory(denial.operation.value_or("")))
-        place = core::parent_of(place);
-    while (place != "/" && !exists(place))
+std::optional<std::string> place_to_write(const protocol::Denial& denial, const std::string& home) {
+    std::string place = denial.target.value_or("");
+    if (!place.starts_with('/')) return std::nullopt; // an abstract socket
+    const std::string operation = denial.operation.value_or("");
+    if (denial.kind == "file" && (changes_directory(operation) || !exists(place)))
+        place = sandbox::directory_to_open(operation, place, home);
+    while (!sandbox::is_too_wide(place, home) && !exists(place))
         place = core::parent_of(place);
     std::optional<std::string> real = os::real_path(place);
-    if (!real || *real == "/") return std::nullopt;
+    if (!real || sandbox::is_too_wide(place, home) || sandbox::is_too_wide(*real, home))
+        return std::nullopt;
     return real;
 }
 
@@ -132,13 +134,14 @@ sandbox::Additions together(sandbox::Additions one, const sandbox::Additions& ot
     return one;
 }
 
-std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials) {
+std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials,
+                                               const std::string& home) {
     sandbox::Additions widening;
     for (const protocol::Denial& denial : denials) {
         if (!denial.allow) continue; // no permission would have allowed it
         if (denial.kind == "network") {
             widening.network = true;
-        } else if (std::optional<std::string> place = place_to_write(denial)) {
+        } else if (std::optional<std::string> place = place_to_write(denial, home)) {
             widening.write.push_back(std::move(*place));
         }
     }

@@ -39,9 +39,11 @@ bool are_where_they_were(const sandbox::Additions& additions);
 sandbox::Additions together(sandbox::Additions one, const sandbox::Additions& other);
 
 // Returns the paths and the network that must be allowed to let these accesses through. A path is
-// never wider than the directory that something was to be made or removed in, and never the root.
-// Returns nullopt if none of the accesses can be allowed. Reads the file system.
-std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials);
+// never wider than sandbox::directory_to_open() and the part of it that exists, and never the root,
+// the home directory or one above it. Returns nullopt if none of the accesses can be allowed. Reads
+// the file system.
+std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denial>& denials,
+                                               const std::string& home);
 
 protocol::Widening to_wire(const sandbox::Additions& additions);
 protocol::AdditionalPermissions permissions_of(const sandbox::Additions& additions);

@@ -567,6 +567,33 @@ def refused_changes_of_files_are_told_on_request(site):
 
 
 @sandbox_test
+def what_would_allow_a_change_is_no_home_directory(site):
+    home = site.outside
+    os.mkdir(site.beyond(".cache"))
+    site.new_server(env={"HOME": home})
+    script = (
+        "mkdir -p %s %s; mkdir %s %s /execward-test; echo x > %s; echo x > %s; echo x > %s; exit 0"
+        % (home, site.workspace, *map(site.beyond, (".npm", ".cache/go-build", ".gitconfig")), site.beyond(".cache/x/y/z"), "/execward-test")
+    )
+    exited = site.run(script, {**mode(), "reportWrites": True}).exited
+    told = {(d["operation"], d["target"]): d.get("allow") for d in exited["denials"]}
+    way = 'writableRoots = ["%s"] (--writable %s)'
+    npm, build, cache = map(site.beyond, (".npm", ".cache/go-build", ".cache/x"))
+    equal(
+        told,
+        {
+            ("mkdir", npm): way % (npm, npm) + ", once it exists",
+            ("mkdir", build): way % (build, build) + ", once it exists",
+            ("mkdir", "/execward-test"): None,
+            ("open", site.beyond(".gitconfig")): None,
+            ("open", site.beyond(".cache/x/y/z")): way % (cache, cache),
+            ("open", "/execward-test"): None,
+        },
+        "denials, and what would allow them",
+    )
+
+
+@sandbox_test
 def a_hint_is_of_failures_only(site):
     for script, hint, denied in (
         ("echo Permission denied; exit 1", "permission denied", True),

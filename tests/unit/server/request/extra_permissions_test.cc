@@ -111,7 +111,7 @@ TEST_CASE("a file that was not to be opened is offered itself, one that is missi
     std::ofstream(root + "/file") << "x";
 
     const auto place = [&](const char* operation, const std::string& target) {
-        const auto widening = widening_for({denial("file", operation, target)});
+        const auto widening = widening_for({denial("file", operation, target)}, "/nobody");
         REQUIRE(widening);
         CHECK_FALSE(widening->network);
         CHECK(widening->read.empty());
@@ -132,7 +132,8 @@ TEST_CASE("a socket is offered itself, and the network as a whole") {
 
     const auto widening = widening_for({denial("socket", "connect", root + "/socket"),
                                         denial("network", "connect", "192.0.2.1:9"),
-                                        denial("network", "connect", "192.0.2.2:9")});
+                                        denial("network", "connect", "192.0.2.2:9")},
+                                       "/nobody");
 
     REQUIRE(widening);
     CHECK(widening->write == Paths{root + "/socket"});
@@ -143,10 +144,29 @@ TEST_CASE("the root, abstract sockets and what nothing would allow are not offer
     Denial impossible = denial("file", "open", "/etc/passwd");
     impossible.allow.reset();
 
-    CHECK_FALSE(widening_for({}));
-    CHECK_FALSE(widening_for({impossible}));
-    CHECK_FALSE(widening_for({denial("socket", "connect", "@name")}));
-    CHECK_FALSE(widening_for({denial("file", "mkdir", "/never-made")}));
+    CHECK_FALSE(widening_for({}, "/nobody"));
+    CHECK_FALSE(widening_for({impossible}, "/nobody"));
+    CHECK_FALSE(widening_for({denial("socket", "connect", "@name")}, "/nobody"));
+    CHECK_FALSE(widening_for({denial("file", "mkdir", "/never-made")}, "/nobody"));
+}
+
+TEST_CASE("the home directory is not offered, the directory of one program in it is") {
+    const ew::test::TempDirectory temp;
+    const std::string home = fs::canonical(temp.path());
+    fs::create_directories(home + "/.npm/_cacache/tmp");
+    fs::create_directories(home + "/.cache");
+
+    const auto place = [&](const char* operation, const std::string& target) {
+        const auto widening = widening_for({denial("file", operation, target)}, home);
+        return widening ? widening->write : Paths{};
+    };
+
+    CHECK(place("open", home + "/.gitconfig.lock") == Paths{});
+    CHECK(place("mkdir", home + "/.m2") == Paths{});
+    CHECK(place("mkdir", home) == Paths{});
+    CHECK(place("open", home + "/.npm/_cacache/tmp/a/b") == Paths{home + "/.npm"});
+    CHECK(place("rename", home + "/.npm/_cacache/tmp/a") == Paths{home + "/.npm"});
+    CHECK(place("mkdir", home + "/.cache/go-build") == Paths{home + "/.cache"});
 }
 
 TEST_CASE("a person reads what was refused, and nothing in it is hidden") {
