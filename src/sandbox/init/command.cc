@@ -45,8 +45,14 @@ void take_limits(const Order& order) {
         if (::setrlimit(static_cast<__rlimit_resource>(wanted.resource), &limit) != 0)
             fail(Step::limits, errno);
     }
-    const rlimit none = {0, 0};
-    if (::setrlimit(RLIMIT_CORE, &none) != 0) fail(Step::limits, errno);
+}
+
+// The filter lets nobody change this limit any more.
+void forbid_cores() {
+    // A limit of 0 does not hold for a core_pattern that names a program (core(5)). With 1 the
+    // kernel dumps nothing at all: that program is not run, and a file is too short for any core.
+    const rlimit no_core = {1, 1};
+    if (::setrlimit(RLIMIT_CORE, &no_core) != 0) fail(Step::limits, errno);
 }
 
 void restrict_files(const Order& order) {
@@ -123,6 +129,7 @@ void become_command(const Order& order) {
     require(Step::privileges, forbid_new_privileges());
     check_mounts(order);
     restrict_files(order);
+    forbid_cores();
     const int listener = apply_filter(order);
     take_limits(order); // all steps that need descriptors or memory are done
     require(Step::report, tell_applied(listener));

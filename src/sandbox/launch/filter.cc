@@ -1,10 +1,10 @@
 #include "sandbox/launch/filter.h"
 
 #include "base/check.h"
+#include "sandbox/launch/filter_code.h"
 #include "sandbox/launch/system_calls.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/mempolicy.h>
 #include <linux/netlink.h>
@@ -12,57 +12,16 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
+#include <utility>
 
 namespace ew::sandbox {
 
 namespace {
-
-using Code = std::vector<sock_filter>;
-
-constexpr std::uint32_t allow = SECCOMP_RET_ALLOW;
-constexpr std::uint32_t notify = SECCOMP_RET_USER_NOTIF;
-
-constexpr std::uint32_t fail_with(int error) {
-    return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
-}
-
-// A test of the low 32 bits of an argument. The kernel takes the tested arguments as int or
-// unsigned int and drops the high bits; a program could evade a test of all 64 bits by setting some
-// of them.
-struct Condition {
-    enum class Test : std::uint8_t { equal, unequal };
-
-    std::uint32_t argument = 0;
-    std::uint32_t mask = 0;
-    std::uint32_t value = 0;
-    Test test = Test::equal;
-};
-
-constexpr std::uint32_t all_bits = 0xffff'ffff;
-
-constexpr Condition masked(std::uint32_t argument, std::uint32_t mask, std::uint32_t value) {
-    return {argument, mask, value, Condition::Test::equal};
-}
-
-constexpr Condition is(std::uint32_t argument, std::uint32_t value) {
-    return masked(argument, all_bits, value);
-}
-
-constexpr Condition has_any_of(std::uint32_t argument, std::uint32_t bits) {
-    return {argument, bits, 0, Condition::Test::unequal};
-}
-
-// The action is taken if all conditions hold.
-struct Rule {
-    std::vector<Condition> conditions;
-    std::uint32_t action = allow;
-};
 
 // The first rule that matches decides about a call; if no rule matches, the call is allowed.
 struct CallRules {
@@ -203,7 +162,8 @@ void add_unix_rules(std::vector<Rule>& rules, const FilterOptions& options) {
     if (!options.allows_unix_datagrams) {
         rules.push_back({{unix_family, masked(1, ~type_flags, SOCK_STREAM)}, allow});
         rules.push_back({{unix_family, masked(1, ~type_flags, SOCK_SEQPACKET)}, allow});
-        rules.push_back({{unix_family}, fail_with(EPROTONOSUPPORT)});
+        rules.push_back(
+            {{unix_family}, options.notifies_datagrams ? notify : fail_with(EPROTONOSUPPORT)});
         return;
     }
     rules.push_back({{unix_family}, allow});
@@ -243,6 +203,48 @@ std::vector<Rule> ioctl_rules(const FilterOptions& options) {
     return rules;
 }
 
+// A limit for core files is in force that must not be lowered to 0 (see take_limits() of
+// execward-init). Programs that do this want no core, so they are told that it has worked. The new
+// limit of prlimit64 is a pointer, of which 0 means that the limit is only read.
+constexpr std::uint32_t success = fail_with(0);
+
+std::vector<Rule> prlimit_rules(const FilterOptions& options) {
+    std::vector<Rule> rules;
+    // A limit of CPU time can kill a process: without a pid namespace, a program may set only its
+    // own limits, as process 0.
+    if (!options.has_own_processes) rules.push_back({{has_any_of(0, all_bits)}, fail_with(EPERM)});
+    rules.push_back({{is(1, RLIMIT_CORE), has_any_of(2, all_bits)}, success});
+    rules.push_back({{is(1, RLIMIT_CORE), has_high_bits(2)}, success});
+    return rules;
+}
+
+// A call that takes ids, of which -1 stands for no change, in these arguments.
+struct IdCall {
+    SystemCall call;
+    std::vector<std::uint32_t> users;
+    std::vector<std::uint32_t> groups;
+};
+
+void add_id_rules(std::vector<CallRules>& all, const OwnIds& own) {
+    const std::vector<IdCall> id_calls = {
+        {calls::chown, {1}, {2}},          {calls::lchown, {1}, {2}},
+        {calls::fchown, {1}, {2}},         {calls::fchownat, {2}, {3}},
+        {calls::setuid, {0}, {}},          {calls::setgid, {}, {0}},
+        {calls::setreuid, {0, 1}, {}},     {calls::setregid, {}, {0, 1}},
+        {calls::setresuid, {0, 1, 2}, {}}, {calls::setresgid, {}, {0, 1, 2}},
+    };
+    for (const IdCall& entry : id_calls) {
+        std::vector<Rule> rules;
+        for (const std::uint32_t argument : entry.users)
+            rules.push_back(
+                {{is_not(argument, own.user), is_not(argument, all_bits)}, fail_with(EPERM)});
+        for (const std::uint32_t argument : entry.groups)
+            rules.push_back(
+                {{is_not(argument, own.group), is_not(argument, all_bits)}, fail_with(EPERM)});
+        all.push_back({entry.call, std::move(rules)});
+    }
+}
+
 std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
     std::vector<CallRules> all;
     all.push_back({calls::socket, socket_rules(options)});
@@ -256,99 +258,14 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
                    {{{is(0, query_personality)}, allow},
                     {{has_any_of(0, ~ordinary_personality)}, fail_with(EPERM)}}});
     all.push_back({calls::mbind, {{{has_any_of(5, MPOL_MF_MOVE_ALL)}, fail_with(EPERM)}}});
-    // A limit of CPU time can kill a process: without a pid namespace, a program may set only its
-    // own limits, as process 0.
-    if (!options.has_own_processes)
-        all.push_back({calls::prlimit64, {{{has_any_of(0, all_bits)}, fail_with(EPERM)}}});
+    all.push_back({calls::prlimit64, prlimit_rules(options)});
+    all.push_back({calls::setrlimit, {{{is(0, RLIMIT_CORE)}, success}}});
+    if (options.only_ids) add_id_rules(all, *options.only_ids);
     if (options.notifies_writes) {
         all.push_back({calls::open, {{{has_any_of(1, write_intent)}, notify}}});
         all.push_back({calls::openat, {{{has_any_of(2, write_intent)}, notify}}});
     }
     return all;
-}
-
-// The assembler. Code is built from the inside out: each test is put in front of the code that it
-// guards and jumps over it, so no labels are needed, and a call that does not match continues after
-// it.
-
-constexpr sock_filter statement(int code, std::uint32_t operand) {
-    return {static_cast<std::uint16_t>(code), 0, 0, operand};
-}
-
-constexpr sock_filter load(std::size_t offset) {
-    return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-
-constexpr sock_filter finish(std::uint32_t action) {
-    return statement(BPF_RET | BPF_K, action);
-}
-
-// Both architectures are little-endian: the low half comes first.
-constexpr sock_filter load_argument(std::uint32_t index) {
-    return load(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t));
-}
-
-constexpr sock_filter jump(int test, std::uint32_t operand, std::size_t if_true,
-                           std::size_t if_false) {
-    CHECK(if_true <= 0xff && if_false <= 0xff);
-    return {static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), static_cast<std::uint8_t>(if_true),
-            static_cast<std::uint8_t>(if_false), operand};
-}
-
-void append(Code& code, const Code& more) {
-    code.insert(code.end(), more.begin(), more.end());
-}
-
-Code guarded(const Condition& condition, const Code& inner) {
-    Code code = {load_argument(condition.argument)};
-    if (condition.mask != all_bits)
-        code.push_back(statement(BPF_ALU | BPF_AND | BPF_K, condition.mask));
-    if (condition.test == Condition::Test::equal)
-        code.push_back(jump(BPF_JEQ, condition.value, 0, inner.size()));
-    else
-        code.push_back(jump(BPF_JEQ, condition.value, inner.size(), 0));
-    append(code, inner);
-    return code;
-}
-
-Code code_of(const Rule& rule) {
-    Code code = {finish(rule.action)};
-    std::for_each(rule.conditions.rbegin(), rule.conditions.rend(),
-                  [&code](const Condition& condition) { code = guarded(condition, code); });
-    return code;
-}
-
-// Expects the number of the call in the accumulator, and leaves it there for the next test.
-Code for_call(int number, const Code& inner) {
-    Code code = {jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, inner.size())};
-    append(code, inner);
-    return code;
-}
-
-Code code_of(const std::vector<Rule>& rules) {
-    Code code;
-    for (const Rule& rule : rules)
-        append(code, code_of(rule));
-    if (!rules.back().conditions.empty()) code.push_back(finish(allow));
-    return code;
-}
-
-// Ends with the number of the call in the accumulator.
-Code prologue(Architecture architecture) {
-    const bool is_x86 = architecture == Architecture::x86_64;
-    Code code = {load(offsetof(seccomp_data, arch)),
-                 jump(BPF_JEQ, is_x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64, 1, 0),
-                 finish(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
-    if (!is_x86) return code;
-    // x32 has the same architecture and a bit in the number. A number with all bits set is no x32
-    // call: a tracer sets it to skip a call.
-    constexpr std::uint32_t x32_bit = 0x4000'0000;
-    constexpr std::uint32_t skipped = 0xffff'ffff;
-    append(code,
-           {jump(BPF_JGE, x32_bit, 0, 2), jump(BPF_JEQ, skipped, 1, 0), finish(fail_with(ENOSYS))});
-    // Kernels before 5.4 take x32's own calls, an ioctl and a ptrace among them, without the bit.
-    append(code, {jump(BPF_JGE, 512, 0, 2), jump(BPF_JGT, 547, 1, 0), finish(fail_with(ENOSYS))});
-    return code;
 }
 
 std::vector<CallAction> actions_by_number(const FilterOptions& options) {

@@ -181,7 +181,9 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
                               (machine.has_mounts && machine.has_network_namespace);
     options.has_own_processes = machine.has_mounts;
     options.allows_owner_changes = machine.has_mounts; // Landlock does not guard them
+    if (machine.has_mounts) options.only_ids = OwnIds{::geteuid(), ::getegid()};
     options.notifies_connect = machine.has_notify;
+    options.notifies_datagrams = machine.has_notify;
     options.notifies_writes = machine.has_notify && launch.policy.reports_writes;
     order.filter = make_filter(own_architecture, options);
     order.has_listener = machine.has_notify;

@@ -44,6 +44,13 @@ constexpr SystemCall pidfd_getfd{"pidfd_getfd", 438, 438};
 constexpr SystemCall kcmp{"kcmp", 312, 272};
 constexpr SystemCall prlimit64{"prlimit64", 302, 261};
 constexpr SystemCall personality{"personality", 135, 92};
+constexpr SystemCall setrlimit{"setrlimit", 160, 164};
+constexpr SystemCall setuid{"setuid", 105, 146};
+constexpr SystemCall setgid{"setgid", 106, 144};
+constexpr SystemCall setreuid{"setreuid", 113, 145};
+constexpr SystemCall setregid{"setregid", 114, 143};
+constexpr SystemCall setresuid{"setresuid", 117, 147};
+constexpr SystemCall setresgid{"setresgid", 119, 149};
 
 // Descriptors and terminals.
 constexpr SystemCall ioctl{"ioctl", 16, 29};

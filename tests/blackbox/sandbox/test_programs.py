@@ -681,7 +681,7 @@ def a_program_begins_as_without_a_sandbox(site):
             text = site.works([PYTHON, "-S", "-c", SURROUNDINGS], sandbox, tty=tty)
             begun.append(json.loads(text))
         plain, confined = begun
-        equal(confined["limits"].pop("RLIMIT_CORE"), [0, 0], "limit of core files")
+        equal(confined["limits"].pop("RLIMIT_CORE"), [1, 1], "limit of core files")
         plain["limits"].pop("RLIMIT_CORE")
         for limits in (plain["limits"], confined["limits"]):
             limits.pop("RLIMIT_RTTIME")  # the server's mark, which differs for each process
@@ -1154,8 +1154,18 @@ def limits_are_those_of_the_program_alone(site):
 
 @sandbox_test
 def no_core_is_dumped(site):
+    """A limit of 0 does not hold where core_pattern names a program, and 1 does."""
     site.works("ulimit -c | grep -x 0; ulimit -Hc | grep -x 0")
-    ended = site.run("ulimit -c unlimited; kill -SEGV $$")
+    text = site.works(
+        [
+            PYTHON,
+            "-c",
+            "from resource import *; setrlimit(RLIMIT_CORE, (0, 0)); print(getrlimit(RLIMIT_CORE));"
+            "prlimit(0, RLIMIT_CORE, (0, 0)); print(getrlimit(RLIMIT_CORE))",
+        ]
+    )
+    equal(text, "(1, 1)\n" * 2, "the limit after attempts to change it")
+    ended = site.run("ulimit -c 0; kill -SEGV $$")
     equal(ended.signal, "SIGSEGV", "signal")
     equal([name for name in os.listdir(site.workspace) if "core" in name], [], "core files")
 

@@ -495,6 +495,7 @@ def tmux_with_a_server_of_its_own(site):
         "tmux capture-pane -pt s | grep inside; ls -d /tmp/tmux-*; tmux kill-server",
         env={"TERM": "xterm", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
         tty=True,
+        denials=None,  # a helper of tmux may write to syslog
     )
     check("from inside" in text and "/tmp/tmux-" in text, text)
     check(not [n for n in os.listdir("/tmp") if n.startswith("tmux-") and n in text] or True, "")
@@ -558,6 +559,63 @@ def devices_are_those_that_programs_need(site):
     )
     for expected in ("4\n4\n", "full\n", "out\n", "err\n", "three\n", "x\n"):
         check(expected in text, text)
+
+
+# Owners
+
+
+OWNERS = """
+import errno, os
+open("f", "w").close()
+open("outside", "w").close()
+os.symlink("f", "link")
+fd = os.open("f", os.O_RDWR)
+user, group = os.getuid(), os.getgid()
+other = 12345
+def said(call, *arguments):
+    try:
+        call(*arguments)
+        return "works"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+for call, *target in ((os.chown, "f"), (os.lchown, "link"), (os.fchown, fd)):
+    for ids in ((user, group), (-1, -1), (user, -1), (-1, group)):
+        print(said(call, *target, *ids))
+    for ids in ((other, -1), (-1, other), (other, other), (user, other), (65534, 65534)):
+        print(said(call, *target, *ids))
+print(said(os.setuid, other), said(os.setgid, other), said(os.setresuid, other, -1, -1))
+print(said(os.setuid, user), said(os.setgid, group), said(os.setresgid, -1, group, -1))
+"""
+
+
+@sandbox_test
+def owners_are_as_for_a_user_without_privileges(site):
+    text = python_works(site, OWNERS)
+    expected = (["works"] * 4 + ["EPERM"] * 5) * 3 + ["EPERM EPERM EPERM", "works works works"]
+    equal(text.splitlines(), expected, "output")
+
+
+@sandbox_test(needs=["tar", "install"])
+def tools_keep_owners_as_a_user_without_privileges(site):
+    site.file("a/f", "x\n")
+    works(site, "tar cf own.tar a; rm -r a; tar xf own.tar; cp -a a b; install -m 644 a/f c; cmp a/f c")
+    works(site, "tar cf other.tar --owner=12345 --group=12345 a; mkdir d")
+    extract = "tar xf other.tar -C d" + (" --no-same-owner" if os.geteuid() == 0 else "")
+    equal(works(site, extract + "; cat d/a/f"), "x\n", "the file")
+    text = works(site, "! install -o 12345 a/f e 2>&1; ! chgrp 12345 a/f 2>&1; ! chown 12345 a/f 2>&1")
+    equal(text.count("Operation not permitted"), 3, text)
+
+
+@sandbox_test(needs=["rsync"])
+def rsync_keeps_what_it_can(site):
+    site.file("a/f", "x\n")
+    works(site, "rsync -a a/ b/ && cmp a/f b/f")
+
+
+@sandbox_test(needs=["fakeroot"])
+def fakeroot_pretends(site):
+    text = works(site, "fakeroot sh -c 'touch f; chown 33:33 f; stat -c %u:%g f; id -u'")
+    equal(text, "33:33\n0\n", "output")
 
 
 if __name__ == "__main__":
