@@ -1,5 +1,6 @@
 #include "sandbox/plan/path_rules.h"
 
+#include "os/directory.h"
 #include "sandbox/plan/glob_expansion.h"
 #include "sandbox/plan/imposed_rules.h"
 
@@ -38,6 +39,27 @@ int strength(State state) {
     case State::own_directory: return 0;
     }
     return 3;
+}
+
+// Returns the devices in a directory of /dev and below, not those that links lead to, and not more
+// than the bounds.
+std::vector<std::string> devices_below(const std::string& directory, int depth = 4) {
+    constexpr std::size_t most_devices = 256;
+    std::vector<std::string> found;
+    const os::Directory open = os::open_directory(directory);
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        const std::string path = joined(directory, name);
+        const ResolvedPath::Kind kind = locate_last(path).kind;
+        const bool is_link = entry->d_type == DT_LNK;
+        if (kind == ResolvedPath::Kind::device && !is_link) found.push_back(path);
+        if (kind == ResolvedPath::Kind::directory && !is_link && depth > 1)
+            for (std::string& device : devices_below(path, depth - 1))
+                found.push_back(std::move(device));
+        if (found.size() >= most_devices) break;
+    }
+    return found;
 }
 
 bool is_for_temporary_files(const std::string& path) {
@@ -154,24 +176,44 @@ private:
     }
 
     void add_place(const ResolvedPath& place, const Entry& entry, bool is_temporary) {
-        // /proc and /dev are made anew. Nothing of /proc can be granted or hidden; single devices
-        // of /dev can be granted, and /dev/shm is an ordinary directory.
+        // /proc and /dev are made anew. Nothing of /proc can be granted or hidden; devices below
+        // /dev can be granted, and /dev/shm is an ordinary directory.
         if (is_at_or_below(place.path, "/proc") || place.path == "/dev") {
-            if (entry.access != Access::deny) return;
-            lose(Guarantee::deny_read,
-                 fmt::format("'{}' cannot be hidden: the sandbox has one of its own", place.path),
-                 "take it out of the policy");
+            if (entry.access == Access::deny)
+                lose(Guarantee::deny_read,
+                     fmt::format("'{}' cannot be hidden: the sandbox has one of its own",
+                                 place.path),
+                     "take it out of the policy");
+            if (entry.access == Access::write)
+                rules_.notes.push_back(fmt::format(
+                    "'{}' is not writable: the sandbox has one of its own{}", place.path,
+                    place.path == "/dev" ? "; name devices or directories below it" : ""));
             return;
         }
-        const bool is_device =
-            is_below(place.path, "/dev") && !is_at_or_below(place.path, "/dev/shm");
-        if (is_device &&
-            (entry.access != Access::write || place.kind != ResolvedPath::Kind::device))
-            return;
+        if (is_below(place.path, "/dev") && !is_at_or_below(place.path, "/dev/shm"))
+            return add_devices(place, entry);
         PathRule rule{state_of(entry.access), place.kind};
         rule.is_optional = entry.skip_if_missing;
         rule.is_temporary = is_temporary || is_for_temporary_files(place.path);
         put(place.path, rule);
+    }
+
+    // A directory stands for the devices below it.
+    void add_devices(const ResolvedPath& place, const Entry& entry) {
+        if (entry.access != Access::write) return;
+        std::vector<std::string> devices;
+        if (place.kind == ResolvedPath::Kind::device)
+            devices.push_back(place.path);
+        else if (place.kind == ResolvedPath::Kind::directory && place.path != "/dev/pts")
+            devices = devices_below(place.path);
+        for (const std::string& device : devices) {
+            PathRule rule{State::write, ResolvedPath::Kind::device};
+            rule.is_optional = entry.skip_if_missing;
+            put(device, rule);
+        }
+        if (devices.empty() && !entry.skip_if_missing)
+            rules_.notes.push_back(fmt::format(
+                "'{}' is not writable: there is no device that a sandbox can have", place.path));
     }
 
     void add_special(const Entry& entry) {

@@ -99,9 +99,10 @@ private:
         if (around() != State::write) {
             mount(path, kind);
             plan_.writable.push_back(path);
-        } else if (above_.back().path != "/") {
-            // The mount keeps the directory from being replaced: the next command gets the
-            // directory that has this name then.
+        } else if (above_.back().path != "/" && rule.kind == ResolvedPath::Kind::directory) {
+            // A file needs no mount, which would keep programs from replacing it. The mount keeps
+            // the directory from being replaced: the next command gets the directory that has this
+            // name then.
             mount(path, kind);
             pin_above(path);
         }

@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -26,6 +28,7 @@ from support.client import (
     stat_of,
     within,
 )
+from support import machines
 from support.files import make_deep
 from support.programs import (
     ESCAPEES,
@@ -202,6 +205,40 @@ def further_roots_can_be_written(site):
     ):
         equal(outcomes(site.works(script, sandbox)), {"more": "yes", "less": "no"}, str(sandbox))
         equal(site.litter(site.beyond("more")), [], "litter in the further root")
+
+
+@sandbox_test
+def a_directory_of_devices_stands_for_those_below_it(site):
+    places = [place for place in ("/dev/net", "/dev/dri", "/dev/input") if os.path.isdir(place)]
+    for place in places[:1]:
+        devices = [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(place)
+            for name in names
+            if stat.S_ISCHR(os.lstat(os.path.join(directory, name)).st_mode)
+        ]
+        ended = site.run(
+            ["ls", *devices, "/dev/null"], mode(writableRoots=[place]), cwd=file_uri(site.workspace)
+        )
+        equal(ended.code, 0, ended.text)
+        equal(ended.started.get("notes"), None, "notes")
+        site.fails(["ls", *devices], mode())
+    if os.geteuid() == 0:
+        place = tempfile.mkdtemp(prefix="execward-test-", dir="/dev")
+        try:
+            os.mkdir(place + "/deep")
+            os.mknod(place + "/deep/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            site.works("echo x > %s/deep/null" % place, mode(writableRoots=[place]))
+        finally:
+            shutil.rmtree(place)
+
+
+@sandbox_test
+def what_cannot_be_granted_of_dev_is_told(site):
+    for place in ("/dev", "/dev/pts", "/proc/sys"):
+        started = site.started("true", mode(writableRoots=[place]))
+        (note,) = started["notes"]
+        check(note.startswith("'%s' is not writable" % place), note)
 
 
 @sandbox_test
@@ -1569,6 +1606,7 @@ def what_is_said_of_git_itself_counts(site):
         ([special("project_roots", "read", ".git", missing_path_behavior="skip")], set()),
         ([at(git, "write")], {"commit", "ref"}),
         ([at(git, "write"), at(git + "/hooks", "write")], {"commit", "ref", "hook"}),
+        ([at(git + "/config", "write")], {"commit", "ref", "config"}),
     ):
         text = site.works(
             tries_all,
