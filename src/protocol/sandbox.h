@@ -37,7 +37,7 @@ void fields(Visitor& visit, Confinement& confinement) {
 
 // An access that the sandbox refused to a program.
 struct Denial {
-    std::string kind = {}; // "network", "socket", "file"
+    std::string kind = {}; // "network", "socket", "file", "setAside"
     std::optional<std::string> operation = {};
     std::optional<std::string> target = {};
     std::optional<std::int64_t> pid = {};
@@ -45,6 +45,7 @@ struct Denial {
     std::uint64_t count = 1;
     std::optional<std::string> rule = {};
     std::optional<std::string> allow = {}; // absent: no permission would allow it
+    std::optional<std::string> moved_to = {};
 };
 
 template <class Visitor>
@@ -57,6 +58,7 @@ void fields(Visitor& visit, Denial& denial) {
     visit.required("count", denial.count);
     visit.optional("rule", denial.rule);
     visit.optional("allow", denial.allow);
+    visit.optional("movedTo", denial.moved_to);
 }
 
 // ---------------------------------------------------------------- entries of a file system

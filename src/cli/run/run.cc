@@ -236,6 +236,7 @@ Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
         launch.journal = state_directory + "/placeholders";
         sandbox::sweep(launch.journal);
     }
+    launch.context.looks_afterwards = true;
     launch.machine = this_machine(state_directory);
     launch.request.argv = arguments.operands();
     launch.request.environment = server::own_environment();

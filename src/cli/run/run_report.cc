@@ -38,6 +38,16 @@ std::string times(std::uint64_t count) {
     return count == 1 ? std::string() : fmt::format(" {} times", count);
 }
 
+// Not a call that was refused: something that was there when the command had ended.
+std::string set_aside_line(const sandbox::Denial& denial) {
+    if (denial.moved_to.empty())
+        return fmt::format(
+            "cannot be moved aside: {} ({}); remove it before git or an agent uses it",
+            target_of(denial), core::visible(denial.rule));
+    return fmt::format("moved aside: {} ({}); {} brings it back", target_of(denial),
+                       core::visible(denial.rule), denial.allow);
+}
+
 } // namespace
 
 void report_error(const Error& error) {
@@ -57,9 +67,11 @@ void report_denials(const sandbox::DenialLog& denials) {
     std::size_t lines = 0;
     for (const sandbox::Denial& denial : denials.kept()) {
         if (++lines > most_lines) break;
-        say(fmt::format("refused{}: {} {} ({})", times(denial.count), denial.operation,
-                        target_of(denial), way_out(denial)));
         told += denial.count;
+        say(denial.kind == sandbox::DenialKind::set_aside
+                ? set_aside_line(denial)
+                : fmt::format("refused{}: {} {} ({})", times(denial.count), denial.operation,
+                              target_of(denial), way_out(denial)));
     }
     if (denials.total() > told) say(fmt::format("refused: {} more", denials.total() - told));
 }

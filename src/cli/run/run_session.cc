@@ -370,7 +370,7 @@ void Session::kill_sandbox() {
 }
 
 void Session::release_placeholders() {
-    sandbox::release_all(run_->end_with_placeholders(clock_now()), journal_);
+    run_->end_and_wait(clock_now());
     // A process that was killed while it made placeholders may not have reported all of them.
     if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
 }

@@ -13,7 +13,7 @@ constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the or
 constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see launch_child.cc
 
 // Increased with every change of the format; execward-init refuses any other version.
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 
 enum class RecordKind : std::uint32_t {
     refused,     // before bubblewrap; text: kind name, message, hint, each ended by NUL. `value`:
@@ -28,6 +28,7 @@ enum class RecordKind : std::uint32_t {
     guarded,     // with a mount namespace, see devices.h
     name_space,  // with a namespace of launch/namespaces.h; `step`: which one (Namespace), users
                  // last; `value`: Namespaces::machine_mounts
+    look,        // text: the path of a record of a look (aftermath/look_journal.h); with its lock
 };
 
 enum class Namespace : std::uint32_t { users, mounts, network };

@@ -279,6 +279,9 @@ void Launch::take(Packet& packet) {
         return;
     }
     case wire::RecordKind::placeholder: return keep_placeholder(packet);
+    case wire::RecordKind::look:
+        look_ = HeldLook{packet.text, std::move(packet.descriptor)};
+        return;
     case wire::RecordKind::guarded: guarded_ = std::move(packet.descriptor); return;
     case wire::RecordKind::name_space:
         namespaces_.machine_mounts = static_cast<std::uint64_t>(packet.record.value);

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "os/spawn.h"
+#include "sandbox/aftermath/look_journal.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/launch/start_watch.h"
@@ -93,6 +94,11 @@ public:
     // To be released when all processes of the sandbox have ended.
     std::vector<Placeholder> take_placeholders();
 
+    // What is to be looked at when all processes of the sandbox have ended. Nullopt: nothing.
+    int look() const { return look_ ? look_->lock.get() : -1; }
+
+    std::optional<HeldLook> take_look() { return std::move(look_); }
+
 private:
     struct Packet;
 
@@ -127,6 +133,7 @@ private:
     GuaranteeSet missing_;
     std::vector<std::string> notes_;
     std::vector<Placeholder> placeholders_;
+    std::optional<HeldLook> look_;
 };
 
 } // namespace ew::sandbox

@@ -10,6 +10,7 @@
 #include "sandbox/launch/entrance.h"
 #include "sandbox/launch/filter.h"
 #include "sandbox/launch/init_place.h"
+#include "sandbox/launch/planned_look.h"
 #include "sandbox/launch/planned_placeholders.h"
 #include "sandbox/launch/report.h"
 #include "sandbox/launch/start_namespaces.h"
@@ -375,9 +376,11 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     check_directory(launch.request);
     name_own_programs(launch);
 
+    finish_looks_of_others(launch.journal);
     const std::string unguarded = guard(launch, is_guarded);
     const Namespaces namespaces = namespaces_for(launch);
     auto [plan, orders] = prepare(launch, unguarded);
+    if (launch.machine.has_mounts) look_before(plan, launch.journal);
     tell(plan);
     if (launch.machine.init.empty()) run_unconfined(std::move(orders));
     put_at(wire::order_fd, encode(orders), true);

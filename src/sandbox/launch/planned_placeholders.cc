@@ -13,9 +13,7 @@
 
 namespace ew::sandbox {
 
-namespace {
-
-Error not_held(Error error) {
+Error not_noted(Error error) {
     if (error.kind != ErrorKind::internal) return error;
     return {ErrorKind::sandbox_unavailable,
             fmt::format("the command was not run: what protects its workspace cannot be made, or "
@@ -24,6 +22,15 @@ Error not_held(Error error) {
             "see that both are writable and not full; XDG_STATE_HOME names another state "
             "directory"};
 }
+
+void refuse_without_journal() {
+    refuse({ErrorKind::sandbox_unavailable,
+            "the command was not run: what protects its workspace has to be noted in a state "
+            "directory, and there is none",
+            "set HOME or XDG_STATE_HOME"});
+}
+
+namespace {
 
 // Sent before the placeholder is made: if this process is killed before the hand-over, the server
 // still knows the path.
@@ -35,7 +42,7 @@ void announce(const std::string& path) {
 
 // The server keeps it locked from now on, and removes it when all processes have ended.
 Result<void> hand_over(Result<Placeholder> placeholder) {
-    if (!placeholder) return not_held(std::move(placeholder.error()));
+    if (!placeholder) return not_noted(std::move(placeholder.error()));
     if (!placeholder->lock) return {};
     wire::Record record;
     record.kind = wire::RecordKind::placeholder;
@@ -50,11 +57,7 @@ void do_without_journal(const Plan& plan) {
         std::ranges::all_of(plan.placeholder_files, [](const PlaceholderFile& file) {
             return exists_without_links(file.path);
         });
-    if (is_complete) return;
-    refuse({ErrorKind::sandbox_unavailable,
-            "the command was not run: what protects its workspace has to be noted in a state "
-            "directory, and there is none",
-            "set HOME or XDG_STATE_HOME"});
+    if (!is_complete) refuse_without_journal();
 }
 
 // The server holds a descriptor for each placeholder while the command runs.

@@ -13,4 +13,10 @@ namespace ew::sandbox {
 // Errors: a path has changed since the plan was made.
 Result<void> make_placeholders(const Plan& plan, const std::string& journal);
 
+// Turns an error of a journal into one that says that the command was not run.
+Error not_noted(Error error);
+
+// There is no state directory, and this start needs one.
+[[noreturn]] void refuse_without_journal();
+
 } // namespace ew::sandbox

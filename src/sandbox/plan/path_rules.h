@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "sandbox/plan/look_places.h"
 #include "sandbox/plan/resolved_path.h"
 #include "sandbox/policy/guarantees.h"
 #include "sandbox/policy/policy.h"
@@ -29,7 +30,6 @@ struct PathRule {
     bool is_optional = false;   // if it is missing, no placeholder is made and nothing is reported
     bool is_temporary = false;  // for temporary files: missing paths get no placeholder
     bool is_protection = false; // protects metadata: no entry of the policy names it
-    bool is_found = false;      // a protection deep in a root, found by a search
     std::optional<std::string> file = {}; // content of the placeholder file if the path is missing
 };
 
@@ -48,6 +48,7 @@ struct PathRules {
     std::vector<std::string> workspace = {}; // the workspace roots and the directory of the command
     std::vector<std::string> notes = {};
     std::vector<Loss> losses = {}; // if the policy does not permit them, there is no plan
+    LookPlaces look = {};
 
     // The state of a path: that of the nearest rule at or above it.
     PathRule::State covering(const std::string& path) const;

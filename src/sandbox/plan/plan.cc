@@ -43,6 +43,7 @@ public:
             plan_.mounts.push_back({mount.kind, path, std::move(mount.target)});
         plan_.notes = std::move(rules_.notes);
         plan_.notes.insert(plan_.notes.end(), notes_.begin(), notes_.end());
+        take_look();
         TRY(lose_what_is_lost());
         return std::move(plan_);
     }
@@ -56,6 +57,21 @@ private:
             plan_.notes.push_back(std::move(loss.message));
         }
         return {};
+    }
+
+    void take_look() {
+        if (rules_.look.roots.empty()) return;
+        plan_.look = std::move(rules_.look);
+        const std::vector<std::string>& roots = plan_.look.roots;
+        for (const auto& [path, rule] : rules_.at) {
+            if (rule.state != State::read && rule.state != State::denied) continue;
+            // Harmless changes of protected settings are carried out: see settings_change.h.
+            if (rule.is_protection && rule.kind != ResolvedPath::Kind::directory) continue;
+            const auto holds = [&path = path](const std::string& root) {
+                return is_at_or_below(path, root);
+            };
+            if (std::ranges::any_of(roots, holds)) plan_.look.closed.push_back(path);
+        }
     }
 
     struct Above {
@@ -174,7 +190,7 @@ private:
     void join(const std::string& path, const PathRule& rule) {
         if (around() != State::write) return;
         // In a shared /tmp there are workspaces of other users, who make their own placeholders.
-        if (rule.is_found) return;
+        if (rule.is_temporary) return;
         if (rule.kind == ResolvedPath::Kind::directory && is_empty_directory(path))
             add_placeholder(path);
         else if (rule.file && has_size(path, rule.file->size()))
@@ -253,7 +269,7 @@ private:
 Result<Plan> make_plan(const Policy& policy, const Context& context) {
     PathRules rules = TRY(rules_of(policy, context));
     if (policy.protects_metadata && policy.file_system == FileSystem::restricted)
-        protect_metadata(rules);
+        protect_metadata(rules, context.looks_afterwards);
     return Planning(policy, std::move(rules)).plan();
 }
 

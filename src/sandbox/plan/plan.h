@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "sandbox/plan/look_places.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
 
@@ -50,6 +51,7 @@ struct Plan {
     // can make its own files at these paths; outer directories come before inner ones.
     std::vector<std::string> placeholders = {};
     std::vector<PlaceholderFile> placeholder_files = {};
+    LookPlaces look = {}; // empty unless Context::looks_afterwards
     bool has_own_network = true;
     bool keeps_writes = false;           // the sandbox's own directories and /dev are read-only
     std::vector<std::string> notes = {}; // a sentence for each thing shortened or left out

@@ -42,7 +42,8 @@ enum class Missing : std::uint8_t { held, left };
 
 class Protection {
 public:
-    explicit Protection(PathRules& rules) : rules_(rules) {}
+    Protection(PathRules& rules, bool looks_afterwards)
+        : rules_(rules), looks_afterwards_(looks_afterwards) {}
 
     void protect() {
         std::vector<std::pair<std::string, Missing>> roots;
@@ -57,6 +58,9 @@ public:
             roots.emplace_back(path, rule.is_temporary ? Missing::left : Missing::held);
         }
         for (const auto& [path, missing] : roots)
+            if (missing == Missing::held) kept_.push_back(path);
+        if (looks_afterwards_) rules_.look.roots = kept_;
+        for (const auto& [path, missing] : roots)
             protect_root(path, missing);
         is_searching_ = true;
         for (const auto& [path, missing] : roots)
@@ -66,6 +70,12 @@ public:
 private:
     bool is_writable(const std::string& path) const {
         return rules_.covering(path) == State::write;
+    }
+
+    // Other users and programs have files in a directory for temporary files.
+    bool is_temporary(const std::string& path) const {
+        return std::ranges::none_of(
+            kept_, [&path](const std::string& root) { return is_at_or_below(path, root); });
     }
 
     void protect_root(const std::string& root, Missing missing) {
@@ -82,7 +92,7 @@ private:
         if (place.exists() && is_writable(place.path))
             add(place.path, place.kind);
         else if (place.kind == ResolvedPath::Kind::missing && missing == Missing::held)
-            hold(path, std::nullopt);
+            keep_absent(path);
     }
 
     void protect_git(const std::string& work_tree, Missing missing) {
@@ -90,12 +100,14 @@ private:
         const ResolvedPath place = locate_last(path);
         if (place.path != path) note_link(path);
         switch (place.kind) {
-        case ResolvedPath::Kind::directory: return protect_git_directory(place.path);
-        case ResolvedPath::Kind::file: return protect_git_file(place.path);
+        case ResolvedPath::Kind::directory:
+            note_repository(work_tree, place.path);
+            return protect_git_directory(place.path);
+        case ResolvedPath::Kind::file: return protect_git_file(place.path, work_tree);
         case ResolvedPath::Kind::missing:
+            if (missing == Missing::left) return;
             // Inside a work tree git would take the placeholder for a broken repository.
-            if (missing == Missing::held && !is_inside_repository(work_tree))
-                hold(path, std::nullopt);
+            if (looks_afterwards_ || !is_inside_repository(work_tree)) keep_absent(path);
             return;
         case ResolvedPath::Kind::device:
         case ResolvedPath::Kind::unreachable: return;
@@ -110,10 +122,11 @@ private:
 
     // The file is followed now, before a confined program could have changed it. This does not open
     // its target; it only protects the target where a grant opens it.
-    void protect_git_file(const std::string& path) {
+    void protect_git_file(const std::string& path, const std::string& work_tree) {
         if (is_writable(path)) add(path, ResolvedPath::Kind::file);
         const std::optional<Linked> linked = linked_by(path);
         if (!linked) return;
+        note_repository(work_tree, linked->git_directory);
         protect_linked(linked->git_directory);
         if (linked->common_directory != linked->git_directory)
             protect_linked(linked->common_directory);
@@ -161,9 +174,19 @@ private:
         if (const std::string at = place_for(path); at != path) return close_whole(at);
         PathRule rule{State::read, kind};
         rule.is_protection = true;
-        rule.is_found = is_searching_;
+        rule.is_temporary = is_temporary(path);
         if (kind == ResolvedPath::Kind::file) rule.file = std::move(file);
         rules_.at.try_emplace(path, std::move(rule));
+    }
+
+    void note_repository(const std::string& work_tree, const std::string& git_directory) {
+        if (looks_afterwards_ && !is_temporary(work_tree) && is_writable(git_directory))
+            rules_.look.repositories.push_back({work_tree, git_directory});
+    }
+
+    void keep_absent(const std::string& path) {
+        if (!looks_afterwards_) return hold(path, std::nullopt);
+        if (is_writable(path) && !rules_.at.contains(path)) rules_.look.absent.push_back(path);
     }
 
     void hold(const std::string& path, std::optional<std::string> file) {
@@ -207,7 +230,7 @@ private:
         PathRule& rule = at->second;
         rule.state = State::read;
         rule.is_protection = true;
-        rule.is_found = true;
+        rule.is_temporary = is_temporary(path);
         if (wholes_++ > 0) return;
         rules_.notes.push_back(
             fmt::format("'{}' is read-only as a whole, and there may be more like it: what is "
@@ -226,6 +249,7 @@ private:
         const Repositories found = find_repositories(
             root, most_directories, [this](const std::string& path) { return is_closed(path); });
         if (!found.is_complete) lose(root, fmt::format("{} directories", most_directories));
+        if (looks_afterwards_) note_nested(found);
         protect_unreadable(root, found.unreadable);
         const std::size_t before = closed_;
         for (const std::string& work_tree : found.work_trees)
@@ -238,6 +262,12 @@ private:
         if (closed_ > most_closed_repositories)
             lose(root,
                  fmt::format("{} repositories", most_repositories + most_closed_repositories));
+    }
+
+    void note_nested(const Repositories& found) {
+        rules_.look.knows_all_nested = rules_.look.knows_all_nested && found.is_complete;
+        rules_.look.nested.insert(rules_.look.nested.end(), found.work_trees.begin(),
+                                  found.work_trees.end());
     }
 
     void protect_unreadable(const std::string& root, const std::vector<std::string>& paths) {
@@ -303,9 +333,11 @@ private:
     }
 
     PathRules& rules_;
-    bool is_searching_ = false; // the roots themselves are done
-    std::size_t open_ = 0;      // nested repositories that allow commits
-    std::size_t closed_ = 0;    // nested repositories that do not
+    bool looks_afterwards_;         // see Context
+    bool is_searching_ = false;     // the roots themselves are done
+    std::vector<std::string> kept_; // the roots that are not for temporary files
+    std::size_t open_ = 0;          // nested repositories that allow commits
+    std::size_t closed_ = 0;        // nested repositories that do not
     std::size_t unreadable_ = 0;
     std::size_t wholes_ = 0;                      // directories closed as a whole
     std::size_t mounts_left_ = most_found_mounts; // for protected paths that the search finds
@@ -314,8 +346,8 @@ private:
 
 } // namespace
 
-void protect_metadata(PathRules& rules) {
-    Protection(rules).protect();
+void protect_metadata(PathRules& rules, bool looks_afterwards) {
+    Protection(rules, looks_afterwards).protect();
 }
 
 } // namespace ew::sandbox

@@ -7,7 +7,8 @@
 namespace ew::sandbox {
 
 // Adds rules for .git, .agents, .codex and .execward at the top of the writable roots, and for git
-// repositories anywhere in them. Existing rules stay.
-void protect_metadata(PathRules& rules);
+// repositories anywhere in them. Existing rules stay. `looks_afterwards`: see Context; then it also
+// fills PathRules::look.
+void protect_metadata(PathRules& rules, bool looks_afterwards);
 
 } // namespace ew::sandbox

@@ -84,6 +84,9 @@ struct Context {
     // write them. Missing paths are left out.
     std::vector<std::string> read_only = {};
     std::string home = {}; // of the user; empty: unknown
+    // Protected names that do not exist stay absent while the command runs, and what has appeared
+    // there is looked at afterwards (sandbox/aftermath). If false, placeholders hold them.
+    bool looks_afterwards = false;
 };
 
 // The settings of the modes.

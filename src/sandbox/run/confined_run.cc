@@ -1,8 +1,9 @@
 #include "sandbox/run/confined_run.h"
 
-#include "sandbox/run/placeholder_cleanup.h"
+#include "core/text/display.h"
 #include "sandbox/supervise/supervisor.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -61,13 +62,17 @@ void ConfinedRun::on_supervisor(TimePoint now) {
 }
 
 Result<void> ConfinedRun::end(TimePoint now) {
-    std::vector<Placeholder> placeholders = end_with_placeholders(now);
-    if (placeholders.empty()) return {};
-    cleanup_ = TRY(begin_placeholder_cleanup(std::move(placeholders), journal_, now));
+    Leftovers leftovers = drop_all(now);
+    if (leftovers.empty()) return {};
+    cleanup_ = TRY(begin_cleanup(std::move(leftovers), journal_, now));
     return {};
 }
 
-std::vector<Placeholder> ConfinedRun::end_with_placeholders(TimePoint now) {
+void ConfinedRun::end_and_wait(TimePoint now) {
+    note_set_aside(clean_up(drop_all(now), journal_));
+}
+
+Leftovers ConfinedRun::drop_all(TimePoint now) {
     if (supervisor_) {
         supervisor_->on_ready(now); // a call right before the end counts too
         denials_ = supervisor_->denials();
@@ -76,13 +81,39 @@ std::vector<Placeholder> ConfinedRun::end_with_placeholders(TimePoint now) {
     if (!launch_) return {};
     missing_ = launch_->missing();
     notes_ = launch_->notes();
-    std::vector<Placeholder> placeholders = launch_->take_placeholders();
+    Leftovers leftovers;
+    leftovers.placeholders = launch_->take_placeholders();
+    leftovers.look = launch_->take_look();
     launch_.reset();
-    return placeholders;
+    return leftovers;
+}
+
+void ConfinedRun::note_set_aside(const std::vector<SetAside>& things) {
+    for (const SetAside& thing : things) {
+        Denial denial;
+        denial.kind = DenialKind::set_aside;
+        denial.operation = "make";
+        denial.target = thing.path;
+        denial.rule = fmt::format("protected paths: {}", thing.danger);
+        denial.moved_to = thing.moved_to;
+        if (!thing.moved_to.empty())
+            denial.allow = core::shell_quoted({"mv", "-nT", thing.moved_to, thing.path});
+        denials_.add(std::move(denial));
+    }
 }
 
 bool ConfinedRun::is_cleanup_over(TimePoint now) {
-    return cleanup_->deadline() <= now || cleanup_->take_result().has_value();
+    if (const std::optional<std::string> result = cleanup_->take_result()) {
+        if (const auto things = decode_set_aside(*result)) {
+            note_set_aside(*things);
+            return true;
+        }
+    } else if (now < cleanup_->deadline()) {
+        return false;
+    }
+    notes_.emplace_back(
+        "what the command has left was not looked at in time: the next start looks");
+    return true;
 }
 
 void ConfinedRun::on_time(TimePoint now) {

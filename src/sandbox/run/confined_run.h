@@ -1,6 +1,6 @@
-// One program in a sandbox, from its launch to the removal of its placeholders. Owns the launch,
-// the supervisor that answers the program's calls, and the errand that removes the placeholders. It
-// never waits: the owner watches the descriptors that it names, and calls it at its deadlines.
+// One program in a sandbox, from its launch to the cleanup after it. Owns the launch, the
+// supervisor that answers the program's calls, and the errand of the cleanup. It never waits: the
+// owner watches the descriptors that it names, and calls it at its deadlines.
 #pragma once
 
 #include "base/clock.h"
@@ -9,6 +9,7 @@
 #include "os/spawn.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/guarantees.h"
+#include "sandbox/run/cleanup.h"
 #include "sandbox/supervise/denials.h"
 #include "sandbox/supervise/supervision.h"
 
@@ -73,15 +74,16 @@ public:
     int supervisor_fd() const;
     void on_supervisor(TimePoint now);
 
+    // After the cleanup also what was set aside.
     const DenialLog& denials() const;
 
     // To be called when all processes in the sandbox have ended, or none has begun. Drops
-    // everything that they needed and begins to remove the placeholders. Errors: the placeholders
-    // stay until sweep() finds them.
+    // everything that they needed, and begins the cleanup: it removes the placeholders and looks at
+    // what the command has left. Errors: both wait until the next start sweeps.
     Result<void> end(TimePoint now);
 
-    // The same for an owner that may wait: it takes the placeholders and removes them itself.
-    std::vector<Placeholder> end_with_placeholders(TimePoint now);
+    // The same for an owner that may wait.
+    void end_and_wait(TimePoint now);
 
     bool is_cleaning_up() const { return cleanup_.has_value(); }
 
@@ -91,7 +93,7 @@ public:
 
     pid_t cleanup_process() const { return cleanup_->pid(); }
 
-    // Returns true if the cleanup is done or has taken too long.
+    // Returns true if the cleanup is done or has taken too long. Then denials() is complete.
     bool is_cleanup_over(TimePoint now);
 
     void drop_cleanup() { cleanup_.reset(); }
@@ -101,6 +103,9 @@ public:
 
 private:
     ConfinedRun();
+
+    Leftovers drop_all(TimePoint now);
+    void note_set_aside(const std::vector<SetAside>& things);
 
     std::unique_ptr<Launch> launch_;         // null after end()
     std::unique_ptr<Supervisor> supervisor_; // null: no calls are answered

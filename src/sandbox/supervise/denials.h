@@ -9,9 +9,10 @@
 namespace ew::sandbox {
 
 enum class DenialKind : std::uint8_t {
-    network, // an address of the internet, or the machine's loopback
-    socket,  // a socket file or an abstract socket
-    file,    // a change of a file
+    network,   // an address of the internet, or the machine's loopback
+    socket,    // a socket file or an abstract socket
+    file,      // a change of a file
+    set_aside, // a file that git or an agent would execute or obey: moved after the end
 };
 
 struct Denial {
@@ -21,8 +22,9 @@ struct Denial {
     std::int64_t pid = 0;       // as the server sees it
     std::string program = {};   // path of the program, if known
     std::uint64_t count = 1;
-    std::string rule = {};  // the part of the policy that refused it: "network: restricted"
-    std::string allow = {}; // the one line that would allow it; empty: no setting does
+    std::string rule = {};     // the part of the policy that refused it: "network: restricted"
+    std::string allow = {};    // the one line that would allow it; empty: no setting does
+    std::string moved_to = {}; // where a thing is that was set aside
 };
 
 class DenialLog {

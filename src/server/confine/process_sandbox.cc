@@ -13,6 +13,7 @@ std::string_view word_of(sandbox::DenialKind kind) {
     case sandbox::DenialKind::network: return "network";
     case sandbox::DenialKind::socket: return "socket";
     case sandbox::DenialKind::file: return "file";
+    case sandbox::DenialKind::set_aside: return "setAside";
     }
     return "file";
 }
@@ -22,8 +23,10 @@ std::string_view word_of(sandbox::DenialKind kind) {
 Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::string& journal,
                                     const SandboxHost& host) {
     has_mounts_ = host.machine()->has_mounts;
-    run_ = TRY(sandbox::ConfinedRun::begin({request, wish_.policy, wish_.context, *host.machine(),
-                                            journal, host.namespaces(wish_), host.guarded()}));
+    sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context, *host.machine(),
+                                  journal, host.namespaces(wish_), host.guarded()};
+    order.context.looks_afterwards = true;
+    run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
     return {};
 }
 
@@ -92,6 +95,7 @@ std::vector<protocol::Denial> ProcessSandbox::denials() const {
         wire.count = denial.count;
         wire.rule = denial.rule;
         if (!denial.allow.empty()) wire.allow = denial.allow;
+        if (!denial.moved_to.empty()) wire.moved_to = denial.moved_to;
     }
     return list;
 }

@@ -1,6 +1,7 @@
 #include "server/confine/sandbox_host.h"
 
 #include "base/log.h"
+#include "sandbox/aftermath/aftermath.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/trial/trial_memory.h"
 #include "server/connection/source.h"
@@ -27,7 +28,10 @@ void SandboxHost::need(TimePoint now) {
     failure_.reset();
     found_at_ = now;
     const auto body = [places = places_, journal = journal_, trusts_memory = trusts_memory_] {
-        if (!journal.empty()) sandbox::sweep(journal);
+        if (!journal.empty()) {
+            sandbox::sweep(journal);
+            (void)sandbox::sweep_looks(sandbox::look_journal_beside(journal)); // no client to tell
+        }
         if (trusts_memory)
             if (const std::optional<sandbox::Machine> machine = sandbox::remembered_trial(places))
                 return sandbox::encode(*machine);

@@ -163,7 +163,9 @@ void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
 // A second attempt needs denials, and a program that failed by itself. Its output proves nothing,
 // and a client that ended the program wants no second attempt.
 event::Ended Calls::judge_end(Call& call, const Process& process) {
-    const std::vector<protocol::Denial> denials = process.denials();
+    std::vector<protocol::Denial> denials = process.denials();
+    // The program ended before anything was moved aside: that is not why it failed.
+    std::erase_if(denials, [](const auto& denial) { return denial.kind == "setAside"; });
     if (denials.empty() || !has_failed_by_itself(process)) return {};
     event::Ended ended;
     const bool has_network = std::any_of(denials.begin(), denials.end(), [](const auto& denial) {

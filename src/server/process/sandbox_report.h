@@ -3,13 +3,18 @@
 
 #include "server/process/backend.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace ew::server {
 
-// A guess that clients of the older protocol expect: a program that succeeded was not denied.
+// A guess that clients of the older protocol expect: a program that succeeded was not denied, and
+// what was set aside after its end has not stopped it.
 inline bool looks_denied(const Exit& exit, const SandboxState& sandbox) {
-    return exit.code != 0 && (sandbox.denial_count > 0 || exit.sandbox_hint);
+    std::uint64_t moved = 0;
+    for (const protocol::Denial& denial : sandbox.denials)
+        if (denial.kind == "setAside") moved += denial.count;
+    return exit.code != 0 && (sandbox.denial_count > moved || exit.sandbox_hint);
 }
 
 // `message` has the members sandboxDenied, denials, denialCount, sandboxHint and limitHits.

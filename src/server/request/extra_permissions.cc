@@ -138,7 +138,8 @@ std::optional<sandbox::Additions> widening_for(const std::vector<protocol::Denia
                                                const std::string& home) {
     sandbox::Additions widening;
     for (const protocol::Denial& denial : denials) {
-        if (!denial.allow) continue; // no permission would have allowed it
+        // No permission would have allowed it, or it has been moved and nothing was refused.
+        if (!denial.allow || denial.kind == "setAside") continue;
         if (denial.kind == "network") {
             widening.network = true;
         } else if (std::optional<std::string> place = place_to_write(denial, home)) {
@@ -177,6 +178,8 @@ std::string described(const sandbox::Additions& additions) {
 std::string described(const protocol::Denial& denial) {
     std::string target = denial.target.value_or("of something");
     if (denial.target && denial.kind != "network") target = core::shell_quoted({target});
+    if (denial.kind == "setAside")
+        return fmt::format("{} was moved aside ({})", target, denial.rule.value_or(""));
     std::string text = fmt::format("{} {}", denial.operation.value_or(denial.kind), target);
     if (denial.program && !denial.program->empty())
         text += fmt::format(" by {}", core::shell_quoted({*denial.program}));

@@ -1154,6 +1154,14 @@ def a_refused_write_is_told_by_choice(scene):
 
 
 @test
+def what_was_moved_aside_is_told_with_the_way_back(scene):
+    done = shell(scene, "mkdir .codex && echo x >.codex/config.toml")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("execward: ")]
+    check(len(lines) == 1 and "moved aside" in lines[0] and "mv -nT" in lines[0], done.stderr)
+    check(not os.path.lexists(workspace(scene) + "/.codex"), "it is still there")
+
+
+@test
 def refusals_are_told_after_the_terminal_is_itself_again(scene):
     with Caller(scene, [PYTHON, "-c", CONNECTS, "192.0.2.7", "443", "1"]) as caller:
         caller.expect(rb"execward: refused[^\r\n]*192.0.2.7:443[^\r\n]*\r\n")

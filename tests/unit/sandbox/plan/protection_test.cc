@@ -195,3 +195,69 @@ TEST_CASE("more directories than can be closed are refused by name, or told as a
     CHECK(plan->missing.has(Guarantee::protected_paths));
     CHECK(plan->mounts.size() < bearable);
 }
+
+namespace {
+
+Plan planned_with_a_look(const std::string& root) {
+    Policy policy = policy_of(core::SandboxMode::workspace_write, {});
+    Context context;
+    context.cwd = root;
+    context.workspace_roots = {root};
+    context.looks_afterwards = true;
+    Result<Plan> plan = make_plan(policy, context);
+    REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().message));
+    return std::move(*plan);
+}
+
+} // namespace
+
+TEST_CASE("names that do not exist get no placeholder if they are looked at afterwards") {
+    const test::Tree tree;
+    const std::string root = tree.directory("r");
+
+    const Plan plan = planned_with_a_look(root);
+
+    CHECK(plan.placeholders.empty());
+    CHECK(plan.placeholder_files.empty());
+    CHECK(plan.look.roots == std::vector{root});
+    CHECK(plan.look.absent ==
+          std::vector{root + "/.git", root + "/.agents", root + "/.codex", root + "/.execward"});
+}
+
+TEST_CASE("a root inside a repository has no .git, and is looked at for one afterwards") {
+    const test::Tree tree;
+    tree.git(".git");
+
+    const Plan plan = planned_with_a_look(tree.directory("packages/a"));
+
+    CHECK(std::ranges::count(plan.look.absent, tree.at("packages/a/.git")) == 1);
+}
+
+TEST_CASE("repositories that exist keep their placeholders, and are looked at afterwards") {
+    const test::Tree tree;
+    const std::string root = tree.directory("r");
+    tree.git("r/.git");
+    tree.git("r/nested/.git");
+
+    const Plan plan = planned_with_a_look(root);
+
+    CHECK(plan.placeholder_files.size() == 2);
+    CHECK(plan.look.repositories ==
+          std::vector<LookPlaces::Repository>{{root, root + "/.git"},
+                                              {root + "/nested", root + "/nested/.git"}});
+    CHECK(plan.look.nested == std::vector{root + "/nested"});
+    CHECK(plan.look.closed == std::vector{root + "/.git/hooks", root + "/nested/.git/hooks"});
+}
+
+TEST_CASE("the placeholders of another start are shared in nested repositories too") {
+    const test::Tree tree;
+    const std::string root = tree.directory("r");
+    tree.git("r/nested/.git");
+    tree.file("r/nested/.git/commondir", ".\n");
+
+    const Plan plan = planned(root);
+
+    CHECK(std::ranges::count(plan.placeholders, root + "/nested/.git/hooks") == 1);
+    CHECK(std::ranges::count(plan.placeholder_files,
+                             PlaceholderFile{root + "/nested/.git/commondir", ".\n"}) == 1);
+}
