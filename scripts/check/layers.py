@@ -47,7 +47,7 @@ MAP = {
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",
     "sandbox/run": "sandbox/supervise sandbox/launch sandbox/aftermath sandbox/policy core os base",
-    "sandbox/supervise": "sandbox/launch sandbox/plan sandbox/policy core os base",
+    "sandbox/supervise": "sandbox/launch sandbox/aftermath sandbox/plan sandbox/policy core os base",
     "sandbox/launch": "sandbox/aftermath sandbox/plan sandbox/policy sandbox/init core os base",
     "sandbox/aftermath": "sandbox/plan core os base",
     "sandbox/plan": "sandbox/policy sandbox/init core os base",

@@ -136,6 +136,12 @@ constexpr auto path_changes = std::to_array<CallAction>({
     {calls::mknodat, notify},
 });
 
+constexpr auto renames = std::to_array<CallAction>({
+    {calls::rename, notify},
+    {calls::renameat, notify},
+    {calls::renameat2, notify},
+});
+
 constexpr std::uint32_t write_intent = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
 // CLONE_NEWTIME is not among them: for clone(2) its bit is part of the signal.
@@ -275,6 +281,7 @@ std::vector<CallAction> actions_by_number(const FilterOptions& options) {
     if (!options.allows_owner_changes) add(owner_changes);
     if (options.notifies_connect) all.push_back({calls::connect, notify});
     if (options.notifies_writes) add(path_changes);
+    if (options.notifies_renames && !options.notifies_writes) add(renames);
     return all;
 }
 

@@ -32,6 +32,7 @@ struct FilterOptions {
     bool has_own_processes = true; // a pid namespace: programs may trace their own children
     bool notifies_connect = true;  // otherwise the kernel carries it out
     bool notifies_writes = false;  // opens for writing, and changes by path
+    bool notifies_renames = false; // by path
     bool allows_unix_datagrams = false; // only if no socket outside can be reached with them
     bool notifies_datagrams = false;    // refused ones, so that they can be reported
     // Owners, extended attributes and inode flags; false without mounts, since Landlock does not

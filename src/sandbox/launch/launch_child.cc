@@ -186,6 +186,7 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     options.notifies_connect = machine.has_notify;
     options.notifies_datagrams = machine.has_notify;
     options.notifies_writes = machine.has_notify && launch.policy.reports_writes;
+    options.notifies_renames = machine.has_notify && !plan.look.repositories.empty();
     order.filter = make_filter(own_architecture, options);
     order.has_listener = machine.has_notify;
     return order;

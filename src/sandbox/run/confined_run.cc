@@ -37,6 +37,7 @@ Result<void> ConfinedRun::supervise() {
     UniqueFd listener = launch_->take_listener();
     if (!listener) return {}; // the machine has no notifications
     if (supervision_.has_mounts) supervision_.mounts = KnownMounts::of(leader_);
+    supervision_.look = launch_->look();
     supervisor_ = TRY(Supervisor::start(std::move(listener), std::move(supervision_)));
     return {};
 }

@@ -22,7 +22,8 @@ void CallErrands::begin(WaitingCall call, Task task, TimePoint now) {
     const auto at =
         running_
             .emplace(serial, Running{std::move(call), std::move(program), std::move(pidfd),
-                                     std::move(*errand), std::move(task.look_ups)})
+                                     std::move(*errand), std::move(task.look_ups),
+                                     std::move(task.settings)})
             .first;
     const Running& running = at->second;
     if (!events_.add(running.errand.fd(), Source::errand_result, serial, EPOLLIN)) {
@@ -46,7 +47,7 @@ std::optional<CallErrands::Finished> CallErrands::take_result(std::uint64_t seri
     std::optional<std::string> result = running.errand.take_result();
     if (!result) return std::nullopt;
     Finished finished{std::move(running.call), std::move(running.program),
-                      std::move(running.look_ups), std::move(*result)};
+                      std::move(running.look_ups), std::move(running.settings), std::move(*result)};
     (void)end(at);
     return finished;
 }

@@ -25,6 +25,7 @@ public:
         std::function<std::string()> body;
         std::vector<int> kept = {}; // descriptors that it uses
         UniqueFd look_ups = {};     // the socket for them, if the task is about a port
+        std::string settings = {};  // the file of git's settings that the task is about
     };
 
     // The result of an errand. Its call has not been answered.
@@ -32,6 +33,7 @@ public:
         WaitingCall call;
         std::string program; // of the caller, when the errand began
         UniqueFd look_ups;
+        std::string settings;
         std::string result;
     };
 
@@ -63,6 +65,7 @@ private:
         UniqueFd caller; // pidfd: readable when the caller has ended
         os::Errand errand;
         UniqueFd look_ups;
+        std::string settings;
     };
 
     void give_up(const WaitingCall& call, int error);

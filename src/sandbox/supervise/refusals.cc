@@ -114,6 +114,17 @@ Denial file_denial(const FileChange& change, const std::string& path, FileVerdic
     return denial;
 }
 
+Denial settings_denial(const CallErrands::Finished& errand, const std::string& reason) {
+    Denial denial;
+    denial.kind = DenialKind::file;
+    denial.operation = "rename";
+    denial.target = errand.settings;
+    denial.pid = errand.call.caller.process;
+    denial.program = errand.program;
+    denial.rule = fmt::format("protected paths: {}", reason);
+    return denial;
+}
+
 bool is_tried_in_passing(std::string_view path) {
     // Users, groups and hosts: the name service caches nscd and sssd, systemd's userdb and
     // resolved, mDNS. Bound in /run, which /var/run leads to.

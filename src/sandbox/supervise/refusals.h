@@ -25,6 +25,9 @@ std::optional<Denial> socket_denial(const CallErrands::Finished& errand,
 Denial file_denial(const FileChange& change, const std::string& path, FileVerdict verdict,
                    const std::string& home);
 
+// A change of git's settings that was not carried out (aftermath/settings_change.h).
+Denial settings_denial(const CallErrands::Finished& errand, const std::string& reason);
+
 // Is it a socket file that the C library and others only try, and do without? Then the refusal is
 // no denial.
 bool is_tried_in_passing(std::string_view path);

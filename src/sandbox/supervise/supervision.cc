@@ -70,6 +70,7 @@ SupervisorSettings supervision_of(const Policy& policy, const Context& context,
     settings.has_own_network =
         settings.is_network_off && machine.has_mounts && machine.has_network_namespace;
     settings.has_mounts = machine.has_mounts;
+    settings.reports_changes = policy.reports_writes;
     if (policy.file_system != FileSystem::restricted)
         settings.writable = {"/"};
     else

@@ -23,7 +23,9 @@ struct SupervisorSettings {
     std::vector<std::string> own = {};        // refused changes in these are not reported
     std::vector<std::string> shared_tmp = {}; // writable, but with the machine's sockets
     std::string home = {};                    // the home directory, which is never offered
-    Millis patience{5000};                    // for one connect to a socket file
+    bool reports_changes = true;              // refused changes of files are denials
+    int look = -1; // borrowed: the record (aftermath/look_journal.h) of what is protected; -1: none
+    Millis patience{5000}; // for one connect to a socket file
 };
 
 // Looks nothing up on the disk: takes paths as written, and protected paths by their names.

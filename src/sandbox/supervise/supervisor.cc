@@ -1,6 +1,8 @@
 #include "sandbox/supervise/supervisor.h"
 
 #include "os/io.h"
+#include "sandbox/aftermath/look_journal.h"
+#include "sandbox/aftermath/settings_change.h"
 #include "sandbox/supervise/refusals.h"
 #include "sandbox/supervise/socket_file.h"
 
@@ -103,7 +105,7 @@ void Supervisor::take_calls(TimePoint now, TimePoint end) {
 void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     const std::uint64_t id = notice.id;
     const auto thread = static_cast<pid_t>(notice.pid);
-    if (is_file_change(notice.data.nr)) return tell_file_change(id, notice.data, thread, now);
+    if (is_file_change(notice.data.nr)) return take_file_change(id, notice.data, thread, now);
     if (notice.data.nr == SYS_socket || notice.data.nr == SYS_socketpair)
         return refuse_datagram_socket(notice);
     if (notice.data.nr != SYS_connect)
@@ -128,22 +130,63 @@ void Supervisor::refuse_datagram_socket(const seccomp_notif& notice) {
     notifications_.answer(notice.id, EPROTONOSUPPORT);
 }
 
-// The call continues in any case: mounts and Landlock decide.
-void Supervisor::tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread,
+void Supervisor::take_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread,
                                   TimePoint now) {
     WaitingCall call;
     call.id = id;
     call.caller.thread = thread;
     const FileChange change = read_file_change(call.caller, data);
+    if (!begin_settings_errand(id, change, thread, now))
+        tell_file_change(std::move(call), change, now);
+}
+
+// Returns false if the call cannot be a change of protected settings.
+bool Supervisor::begin_settings_errand(std::uint64_t id, const FileChange& change, pid_t thread,
+                                       TimePoint now) {
+    const bool is_possible = settings_.look >= 0 && change.operation == "rename" &&
+                             change.paths.size() == 2 &&
+                             may_be_settings_change(change.paths[0], change.paths[1]);
+    if (!is_possible) return false;
+    const std::optional<Caller> caller = look_at(thread);
+    if (!caller || !notifications_.is_waiting(id)) return false;
+    WaitingCall call;
+    call.id = id;
+    call.caller = *caller;
+    CallErrands::Task task;
+    task.settings = change.paths[1];
+    task.kept = {settings_.look};
+    task.body = [look = settings_.look, path = task.settings] {
+        const std::optional<LookRecord> record = read_look(look);
+        return encode_change(record ? change_settings(*record, path) : SettingsChange());
+    };
+    errands_.begin(std::move(call), std::move(task), now);
+    return true;
+}
+
+void Supervisor::finish_settings(const CallErrands::Finished& errand) {
+    const SettingsChange change = decode_change(errand.result);
+    switch (change.outcome) {
+    case SettingsChange::Outcome::made: return notifications_.answer(errand.call.id, 0);
+    case SettingsChange::Outcome::refused:
+        denials_.add(settings_denial(errand, change.reason));
+        return notifications_.let_through(errand.call.id); // the mount refuses it
+    case SettingsChange::Outcome::other: return notifications_.let_through(errand.call.id);
+    }
+}
+
+// The call continues in any case: mounts and Landlock decide.
+void Supervisor::tell_file_change(WaitingCall call, const FileChange& change, TimePoint now) {
+    if (!settings_.reports_changes) return notifications_.let_through(call.id);
+    const pid_t thread = call.caller.thread;
     for (const std::string& path : change.paths) {
         const FileVerdict verdict = judge_file_change(places_, change.operation, path);
         if (verdict != FileVerdict::allowed)
             call.changes.push_back(file_denial(change, path, verdict, settings_.home));
     }
-    if (call.changes.empty()) return notifications_.let_through(id);
+    if (call.changes.empty()) return notifications_.let_through(call.id);
     call.caller = look_at(thread).value_or(call.caller);
     const std::string program = program_of(call.caller);
-    if (!notifications_.is_waiting(id)) return; // the facts may be of another process
+    if (!notifications_.is_waiting(call.id)) return; // the facts may be of another process
     for (Denial& denial : call.changes) {
         denial.pid = call.caller.process;
         denial.program = program;
@@ -248,6 +291,7 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
             decide_port(std::move(errand.call), wants_machine, now);
         return;
     }
+    if (!errand.settings.empty()) return finish_settings(errand);
     const ConnectResult result = decode_connect_result(errand.result);
     if (std::optional<Denial> denial = socket_denial(errand, result, settings_.home))
         denials_.add(std::move(*denial));

@@ -74,9 +74,13 @@ private:
     void take_calls(TimePoint now, TimePoint end);
     void take_call(const seccomp_notif& notice, TimePoint now);
     void refuse_datagram_socket(const seccomp_notif& notice);
-    void tell_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread, TimePoint now);
+    void take_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread, TimePoint now);
+    void tell_file_change(WaitingCall call, const FileChange& change, TimePoint now);
     void tell_changes(WaitingCall call);
     void begin_existence_errand(WaitingCall call, TimePoint now);
+    bool begin_settings_errand(std::uint64_t id, const FileChange& change, pid_t thread,
+                               TimePoint now);
+    void finish_settings(const CallErrands::Finished& errand);
     // Returns 0, or the kernel's error for such a call.
     int read_call(const seccomp_data& data, WaitingCall& call) const;
 

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal, eventually, file_uri
 from support.runner import main
-from support.sandboxes import mode, sandbox_test
+from support.sandboxes import READS_ALL, WRITES_WORKSPACE, at, mode, permissions, sandbox_test
 
 HOSTILE = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch %s; false\"\n"
 
@@ -60,6 +60,7 @@ def a_repository_can_be_cloned_into_the_root(site):
     source = site.repository(site.beyond("source"))
     site.git(source, "branch", "other")
     git_works(site, "git clone -q %s ." % source)
+    git_works(site, "git switch -q other && git pull -q")
     equal(site.git(site.workspace, "remote"), "origin\n", "remotes")
 
 
@@ -207,6 +208,86 @@ def what_a_user_had_stays(site):
     os.symlink("/tmp", repository + "/.git/rr-cache")
     git_works(site, "git commit -qm two --allow-empty; git pack-refs --all; git repack -adq")
     equal(site.git(repository, "config", "alias.x"), "!true\n", "a setting")
+
+
+# Changes of protected settings
+
+
+def outside(site, *arguments):
+    return site.git(site.workspace, *arguments).strip()
+
+
+@sandbox_test(needs=["git"])
+def git_changes_harmless_settings(site):
+    source = site.repository(site.beyond("source"))
+    site.git(source, "branch", "feature")
+    site.git(site.outside, "clone", "-q", source, site.workspace)
+    inode = os.stat(site.inside(".git/config")).st_ino
+    git_works(site, "git switch -q feature")
+    equal(outside(site, "rev-parse", "--abbrev-ref", "@{u}"), "origin/feature", "the upstream")
+    git_works(
+        site,
+        "git branch -q topic && git branch -m topic renamed && git branch -q -D renamed && "
+        "git checkout -q -b x origin/feature && git remote add other %s && git remote rename other o"
+        " && git config user.name Ada && git fetch -q o && git branch -q -u o/feature x" % source,
+    )
+    equal(outside(site, "config", "user.name"), "Ada", "a setting")
+    equal(outside(site, "config", "branch.x.remote"), "o", "the remote")
+    equal(os.stat(site.inside(".git/config")).st_ino, inode, "the file is another one")
+    check(not os.path.exists(site.inside(".git/config.lock")), "a lock is left")
+
+
+@sandbox_test(needs=["git"])
+def other_settings_are_refused_by_name(site):
+    repository = site.repository()
+    before = read(repository + "/.git/config")
+    for setting in ("core.fsmonitor", "alias.x", "extensions.worktreeConfig", "include.path"):
+        ended = site.run(["git", "config", setting, "true"], env=site.git_environment())
+        check(ended.code != 0, "it was written: " + setting)
+        (denial,) = ended.exited["denials"]
+        equal((denial["kind"], denial["operation"]), ("file", "rename"), "the denial")
+        equal(denial["target"], repository + "/.git/config", "the target")
+        check(setting.lower() in denial["rule"], "the rule: %s" % denial)
+    equal(read(repository + "/.git/config"), before, "the settings")
+
+
+@sandbox_test(needs=["git"])
+def a_rename_leads_to_no_other_file(site):
+    repository = site.repository()
+    victim = site.file(site.beyond("victim"), "[user]\n\tname = old\n")
+    before = read(repository + "/.git/config")
+    text = site.works(
+        "cd .git; ln -s %s config.lock; mv config.lock config || echo kept; rm config.lock; "
+        "cd ..; mkdir -p d/.git; printf '[user]\n\tname = new\n' > d/.git/config.lock; "
+        "ln -s %s d/.git/config; mv -T d/.git/config.lock d/.git/config; cat d/.git/config"
+        % (victim, victim)
+    )
+    check("kept" in text, text)
+    equal(read(victim), "[user]\n\tname = old\n", "the file outside")
+    equal(read(repository + "/.git/config"), before, "the settings")
+
+
+@sandbox_test(needs=["git"])
+def settings_that_a_policy_closes_stay(site):
+    repository = site.repository()
+    before = read(repository + "/.git/config")
+    sandbox = permissions(
+        [READS_ALL, WRITES_WORKSPACE, at(repository + "/.git/config", "read")], roots=[repository]
+    )
+    site.fails("git config user.name Ada", sandbox, env=site.git_environment())
+    equal(read(repository + "/.git/config"), before, "the settings")
+
+
+@sandbox_test(needs=["git"])
+def submodules_can_be_made_ready(site):
+    library = site.repository(site.beyond("library"))
+    source = site.repository(site.beyond("source"))
+    allow = "-c protocol.file.allow=always"
+    site.git(source, *allow.split(), "submodule", "--quiet", "add", library, "lib")
+    site.git(source, "commit", "-qm", "lib")
+    site.git(site.outside, "clone", "-q", source, site.workspace)
+    git_works(site, "git %s submodule --quiet update --init" % allow)
+    equal(outside(site, "submodule", "status")[:1] in "-+", False, "the submodule")
 
 
 # More than one command

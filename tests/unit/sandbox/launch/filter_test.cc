@@ -664,6 +664,17 @@ TEST_CASE("changes by path are told if that was asked for") {
     check({}, cases("allow"));
 }
 
+TEST_CASE("renames alone are told if that was asked for") {
+    FilterOptions telling;
+    telling.notifies_renames = true;
+
+    check(telling, {{"rename", 82, no_number, {}, "notify"},
+                    {"renameat", 264, 38, {}, "notify"},
+                    {"renameat2", 316, 276, {}, "notify"},
+                    {"unlink", 87, no_number, {}, "allow"},
+                    {"mkdirat", 258, 34, {}, "allow"}});
+}
+
 TEST_CASE("owners and attributes stay as they are where nothing else guards them") {
     const auto cases = [](const char* expected) {
         return std::vector<Case>{
