@@ -32,6 +32,14 @@ std::optional<std::string> hint_in(const Process& process) {
     return std::string(*hint);
 }
 
+// Returns true if the program ran on this machine without a sandbox and everything about it was
+// sent: it has no timer until the client asks for something.
+bool is_at_rest(const Process& process) {
+    return process.is_closed && !process.is_output_open && !process.ending && !process.remote &&
+           !process.exit->wants_sandbox_hint && process.reads.size() == 0 &&
+           !process.log.has_undelivered();
+}
+
 } // namespace
 
 Result<void> ProcessService::check_selection(const Launch& launch) const {
@@ -295,12 +303,15 @@ void ProcessService::check_timers(Process& process) {
 }
 
 void ProcessService::on_time() {
-    table_.for_each([&](Process& process) { check_timers(process); });
+    table_.for_each([&](Process& process) {
+        if (!is_at_rest(process)) check_timers(process);
+    });
 }
 
 std::optional<TimePoint> ProcessService::next_deadline() {
     std::optional<TimePoint> next;
     table_.for_each([&](const Process& process) {
+        if (is_at_rest(process)) return;
         next = earlier(next, process.backend->next_deadline(process));
         next = earlier(next, process.timeout.at);
         next = earlier(next, process.log.held_until());
