@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -242,6 +243,7 @@ def main():
     passed = failed = 0
     failures = []
     seconds = {}
+    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="execward-suites-") as scratch:
         for suite, outcome in outcomes(chosen, environment(build, scratch)):
             report(suite, outcome)
@@ -252,6 +254,8 @@ def main():
                 failures += [f"{suite.name}: {row.strip()}" for row in reasons(outcome)]
     if len(seconds) > SLOWEST:
         report_slowest(seconds)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"== suites: {time.monotonic() - started:.0f} s; CPU {used.ru_utime:.0f} + {used.ru_stime:.0f} s")
     print(*failures, sep="\n", end="\n" if failures else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
