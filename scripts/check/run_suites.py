@@ -76,7 +76,7 @@ def suites(build):
     execward = str(build / "execward")
     server = ["--", execward, "serve"]
 
-    yield Suite("unit", [str(build / "tests/unit_tests")], fast=True)
+    yield from unit_suites(str(build / "tests/unit_tests"))
     yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
     if (build / "tests/fuzz_corpus").exists():
         yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
@@ -88,6 +88,13 @@ def suites(build):
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
                     single=True)
+
+
+def unit_suites(program):
+    """Divides the unit tests by their rooms, so that they run in parallel."""
+    for room in sorted(path.name for path in ROOT.glob("tests/unit/*") if path.is_dir()):
+        yield Suite(f"unit/{room}", [program, f"--source-file=*/unit/{room}/*"], fast=True)
+    yield Suite("unit", [program, "--source-file-exclude=*/unit/*/*"], fast=True)
 
 
 def parts(file, python, server):
