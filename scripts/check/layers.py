@@ -70,6 +70,7 @@ MAP = {
     "json": "base",
     "os": "base",
     "base": "",
+    "pch": "",
 }
 
 # Constants that every room may use; the build writes build_places.

@@ -5,6 +5,8 @@
 #include "os/proc.h"
 #include "support/testing.h"
 
+// For its implementation, which testing.h lacks if it is precompiled.
+#include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <csignal>
