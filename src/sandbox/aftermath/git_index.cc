@@ -103,7 +103,7 @@ private:
             if ((byte & 0x80) == 0) break;
         }
         if (count > path_.size()) return false;
-        path_.resize(path_.size() - count);
+        path_.erase(path_.size() - count);
         return true;
     }
 
