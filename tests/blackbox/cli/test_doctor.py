@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -201,7 +202,7 @@ def wrong_usage_is_status_2_and_explained(scene):
 @test
 def streams_that_are_closed_change_nothing(scene):
     before = report(scene)
-    script = "%s doctor --json <&- 2>&-" % scene.command[0]
+    script = "%s doctor --json <&- 2>&-" % shlex.quote(scene.command[0])
     done = subprocess.run(
         ["/bin/sh", "-c", script],
         stdout=subprocess.PIPE,

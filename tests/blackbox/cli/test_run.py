@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -70,6 +71,11 @@ def workspace(scene):
 
 def words(scene, options, command):
     return [scene.command[0], "run", *options, "--", *command]
+
+
+def program_word(scene):
+    """Returns execward as a word of a shell: its path may contain blanks."""
+    return shlex.quote(scene.command[0])
 
 
 def start(scene, command, *options, env=None, **streams):
@@ -397,10 +403,10 @@ def output_waits_for_its_reader_after_the_end(scene):
 def what_a_command_leaves_of_a_file_is_left_for_the_next(scene):
     path = scene.file("input", "one\ntwo\nthree\n")
     script = 'while read line; do echo "$line"; %s run -- true; done <%s; %s run -- cat <%s' % (
-        scene.command[0],
-        path,
-        scene.command[0],
-        path,
+        program_word(scene),
+        shlex.quote(path),
+        program_word(scene),
+        shlex.quote(path),
     )
     done = subprocess.run(
         ["/bin/sh", "-c", script],
@@ -612,7 +618,7 @@ def nothing_outlives_the_command(scene):
 @test
 def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
     # A sandbox allows no further namespaces inside.
-    inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % scene.command[0]
+    inner = "HOME=/tmp XDG_STATE_HOME=/tmp %s run %%s -- sh -c '%%s'" % program_word(scene)
     leaves = "sleep 1000 >/dev/null 2>&1 & echo ran; exit 4"
     # A killed process stays visible for a moment.
     settles = "for i in $(seq 200); do ps -e -o comm= | grep -q ^sleep || break; sleep 0.1; done"
@@ -628,7 +634,7 @@ def a_machine_without_namespaces_is_told_and_ends_what_it_can(scene):
 
 @test
 def there_is_no_sandbox_in_a_sandbox(scene):
-    inner = scene.command[0] + " run %s -- echo ran"
+    inner = program_word(scene) + " run %s -- echo ran"
     with directory_outside() as outside:
         os.mkdir(os.path.join(outside, "execward"))  # it exists, and is hidden inside the sandbox
         env = {"XDG_CONFIG_HOME": outside}
@@ -916,7 +922,7 @@ def what_is_redirected_is_no_terminal(scene):
     command = "%s run -- sh -c 'test -t 0 || echo input; test -t 1 || echo output' >%s"
     path = scene.path("out")
     workspace(scene)
-    program = ["/bin/sh", "-c", command % (scene.command[0], path)]
+    program = ["/bin/sh", "-c", command % (program_word(scene), shlex.quote(path))]
     with Caller(scene, None, program=program) as caller:
         equal(caller.status(), 0, "status")
         equal(open(path).read(), "input\noutput\n", "output")
@@ -927,7 +933,10 @@ def what_is_redirected_is_no_terminal(scene):
 def a_stream_that_is_redirected_stays_apart_from_the_terminal(scene):
     path = scene.path("errors")
     workspace(scene)
-    command = "%s run -- sh -c 'echo out; echo err >&2; cat' 2>%s" % (scene.command[0], path)
+    command = "%s run -- sh -c 'echo out; echo err >&2; cat' 2>%s" % (
+        program_word(scene),
+        shlex.quote(path),
+    )
     with Caller(scene, None, program=["/bin/sh", "-c", command]) as caller:
         caller.expect(b"out")
         caller.send(b"typed\r")
@@ -942,7 +951,7 @@ def ctrl_c_and_ctrl_z_work_with_a_redirected_stream(scene):
     workspace(scene)
     with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
         caller.send(b"PS1='%%'; %s run -- sh -c 'echo rea''dy; exec sleep 1000' | cat\r"
-                    % scene.command[0].encode())  # fmt: skip
+                    % program_word(scene).encode())  # fmt: skip
         caller.expect(rb"ready\r\n")
         caller.send(b"\x1a")
         caller.expect(b"Stopped")
@@ -965,7 +974,7 @@ def it_runs_in_the_background_of_a_shell(scene):
     workspace(scene)
     with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
         caller.send(b"PS1='%%'; %s run -- sh -c 'echo from-ba''ck; read x; echo got-$x; exit 6' &\r"
-                    % scene.command[0].encode())  # fmt: skip
+                    % program_word(scene).encode())  # fmt: skip
         caller.expect(rb"from-back\r+\n")
         caller.send(b"echo typed-to-sh''ell\r")
         caller.expect(rb"typed-to-shell\r\n")
@@ -985,7 +994,7 @@ def a_command_from_the_background_has_a_usual_terminal(scene):
     workspace(scene)
     with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
         caller.send(b"PS1='%%'; %s run -- sh -c 'echo from-ba''ck; exec cat' &\r"
-                    % scene.command[0].encode())  # fmt: skip
+                    % program_word(scene).encode())  # fmt: skip
         caller.expect(rb"from-back\r+\n")
         caller.send(b"fg\r")
         caller.expect(rb"fg\r\n.*exec cat'\r\n")
