@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,7 @@ std::string undone(std::string_view shown) {
 std::string output_of_bash(const std::string& script) {
     return ew::test::in_child([&] {
                ::dup2(STDERR_FILENO, STDOUT_FILENO);
+               ::setenv("LC_ALL", "C", 1); // bash warns of a locale that the machine lacks
                return ::execl("/bin/bash", "bash", "-c", script.c_str(), nullptr) == 0;
            })
         .errors;
