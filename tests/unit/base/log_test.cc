@@ -15,15 +15,15 @@
 #include <string>
 #include <string_view>
 
-namespace log = ew::log;
+namespace logging = ew::log;
 
 namespace {
 
 // What a logger with these settings writes while `scene` plays.
 template <class Scene>
-std::string logged(log::Settings settings, Scene scene) {
+std::string logged(logging::Settings settings, Scene scene) {
     return ew::test::in_child([&] {
-               (void)log::configure(settings); // stderr cannot fail to open
+               (void)logging::configure(settings); // stderr cannot fail to open
                scene();
                return true;
            })
@@ -60,24 +60,24 @@ std::string drain(int fd) {
 TEST_SUITE_BEGIN("base/log");
 
 TEST_CASE("a text line names program, level and component") {
-    const std::string line = logged({}, [] { log::warning("pump", "{} bytes lost", 7); });
+    const std::string line = logged({}, [] { logging::warning("pump", "{} bytes lost", 7); });
 
     CHECK(line == "execward: warning pump: 7 bytes lost\n");
 }
 
 TEST_CASE("lines above the level are left out") {
-    const std::string lines = logged({.level = log::Level::info}, [] {
-        log::debug("a", "not this");
-        log::info("a", "this");
-        log::line(log::Level::error, "a", "and this");
+    const std::string lines = logged({.level = logging::Level::info}, [] {
+        logging::debug("a", "not this");
+        logging::info("a", "this");
+        logging::line(logging::Level::error, "a", "and this");
     });
 
     CHECK(lines == "execward: info a: this\nexecward: error a: and this\n");
 }
 
 TEST_CASE("a json line is a JSON object whatever the message holds") {
-    const std::string line = logged({.format = log::Format::json},
-                                    [] { log::warning("a", "quote \" backslash \\ tab \t"); });
+    const std::string line = logged({.format = logging::Format::json},
+                                    [] { logging::warning("a", "quote \" backslash \\ tab \t"); });
 
     ew::test::Parsed parsed(line);
     REQUIRE(parsed.is_json());
@@ -94,14 +94,14 @@ TEST_CASE("a json line is a JSON object whatever the message holds") {
 
 TEST_CASE("control characters in a message are made visible") {
     const std::string line =
-        logged({}, [] { log::warning("a", "\x1b[2J{}\nsecond line\x7f", std::string(1, '\0')); });
+        logged({}, [] { logging::warning("a", "\x1b[2J{}\nsecond line\x7f", std::string(1, '\0')); });
 
     CHECK(line == "execward: warning a: \\u001b[2J\\u0000\\u000asecond line\\u007f\n");
 }
 
 TEST_CASE("a long text message is cut to a line that a pipe takes whole") {
     const std::string line =
-        logged({}, [] { log::warning("a", "{}", std::string(100'000, '\n')); });
+        logged({}, [] { logging::warning("a", "{}", std::string(100'000, '\n')); });
 
     CHECK(line.size() <= 4096);
     CHECK(line.back() == '\n');
@@ -113,7 +113,7 @@ TEST_CASE("a long json message is cut too, and the line stays JSON that a pipe t
         for (int i = 0; i < 10'000; ++i)
             message += character;
         const std::string line =
-            logged({.format = log::Format::json}, [&] { log::warning("a", "{}", message); });
+            logged({.format = logging::Format::json}, [&] { logging::warning("a", "{}", message); });
 
         CAPTURE(character);
         CHECK(line.size() <= 4096);
@@ -127,7 +127,7 @@ TEST_CASE("a log file is appended to") {
     std::ofstream(path) << "before\n";
 
     const std::string on_stderr =
-        logged({.file = path}, [] { log::warning("a", "into the file"); });
+        logged({.file = path}, [] { logging::warning("a", "into the file"); });
 
     std::ifstream file(path);
     const std::string content(std::istreambuf_iterator<char>(file), {});
@@ -138,7 +138,7 @@ TEST_CASE("a log file is appended to") {
 
 TEST_CASE("a log file that cannot be opened is an error with its name") {
     const auto outcome = ew::test::in_child([] {
-        ew::Result<void> result = log::configure({.file = "/nowhere/log"});
+        ew::Result<void> result = logging::configure({.file = "/nowhere/log"});
         return !result && result.error().message.find("'/nowhere/log'") != std::string::npos;
     });
 
@@ -150,7 +150,7 @@ TEST_CASE("a full stderr pipe holds nobody up") {
         const ew::UniqueFd unread = own_pipe_as_stderr();
         fill_stderr();
 
-        log::warning("a", "dropped"); // blocks for good if it is not dropped; alarm(2) would end us
+        logging::warning("a", "dropped"); // blocks for good if it is not dropped; alarm(2) would end us
 
         return true;
     });
@@ -162,12 +162,12 @@ TEST_CASE("lines that were dropped are counted in the next one that gets through
     const auto outcome = ew::test::in_child([] {
         const ew::UniqueFd reader = own_pipe_as_stderr();
         fill_stderr();
-        log::warning("a", "dropped");
-        log::warning("a", "dropped");
+        logging::warning("a", "dropped");
+        logging::warning("a", "dropped");
         (void)drain(reader.get());
 
-        log::warning("a", "third");
-        log::warning("a", "fourth");
+        logging::warning("a", "third");
+        logging::warning("a", "fourth");
 
         return drain(reader.get()) ==
                "execward: warning a: third (2 lines before this one were dropped)\n"
@@ -180,12 +180,12 @@ TEST_CASE("lines that were dropped are counted in the next one that gets through
 TEST_CASE("the count of dropped lines is a member of a json line") {
     const auto outcome = ew::test::in_child([] {
         const ew::UniqueFd reader = own_pipe_as_stderr();
-        (void)log::configure({.format = log::Format::json}); // stderr cannot fail to open
+        (void)logging::configure({.format = logging::Format::json}); // stderr cannot fail to open
         fill_stderr();
-        log::warning("a", "dropped");
+        logging::warning("a", "dropped");
         (void)drain(reader.get());
 
-        log::warning("a", "second");
+        logging::warning("a", "second");
 
         ew::test::Parsed parsed(drain(reader.get()));
         std::uint64_t dropped = 0;
