@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import sys
 import threading
 import time
@@ -373,15 +374,17 @@ def protected_names_that_are_there_stay_as_they_are(site):
 def a_confined_program_cannot_use_requests_that_come_and_go(site):
     """Their sandboxes use the same placeholders as the program's sandbox, and must not remove them.
     """
+    shutil.rmtree(site.repository("r") + "/.git/hooks")
     script = (
         "import os, time\n"
-        "os.makedirs('d/hooks')\nmade = 0\nprint('begun', flush=True)\n"
+        "os.makedirs('d/x')\nmade = 0\nprint('begun', flush=True)\n"
+        "hooks, file = 'r/.git/hooks', 'r/.git/commondir'\n"
         "while not os.path.exists('stop'):\n"
-        "    for name in ('.git', '.agents', '.codex'):\n"
-        "        for way in (lambda: os.mkdir(name + '/x'), lambda: os.rename('d', name),\n"
-        "                    lambda: os.rmdir(name), lambda: open(name + '/f', 'w')):\n"
-        "            try:\n                way()\n                made += 1\n"
-        "            except OSError:\n                pass\n"
+        "    for way in (lambda: os.mkdir(hooks + '/x'), lambda: os.rename('d', hooks),\n"
+        "                lambda: os.rmdir(hooks), lambda: open(hooks + '/f', 'w'),\n"
+        "                lambda: open(file, 'w'), lambda: os.unlink(file)):\n"
+        "        try:\n            way()\n            made += 1\n"
+        "        except OSError:\n            pass\n"
         "print('made', made, flush=True)\n"
     )
     sandbox = both_forms(site.workspace)["mode"]
@@ -394,7 +397,7 @@ def a_confined_program_cannot_use_requests_that_come_and_go(site):
         requests = [
             ("writeFile", writing(site.inside("f%d" % n), b"x")) for n in range(number, number + 4)
         ]
-        ids = files.send_all([*requests, ("writeFile", writing(site.inside(".git/config"), b"x"))])
+        ids = files.send_all([*requests, ("writeFile", writing(site.inside("r/.git/config"), b"x"))])
         for one in ids[:-1]:
             files.server.result(one)
         refusal(files.server.reply(ids[-1]), "writing to .git")
@@ -402,7 +405,9 @@ def a_confined_program_cannot_use_requests_that_come_and_go(site):
     ended = site.ended(name)
     check("made 0" in ended.text, "what was made: %s" % ended.text)
     eventually(lambda: not site.litter(), "the end of what the sandboxes put there")
-    check(os.path.isdir(site.inside("d", "hooks")), "the directory was moved")
+    for name in ("hooks", "commondir"):
+        check(not os.path.lexists(site.inside("r/.git", name)), "it was left: " + name)
+    check(os.path.isdir(site.inside("d", "x")), "the directory was moved")
 
 
 # Races

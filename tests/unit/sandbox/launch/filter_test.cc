@@ -665,14 +665,15 @@ TEST_CASE("changes by path are told if that was asked for") {
 }
 
 TEST_CASE("renames alone are told if that was asked for") {
+    const std::vector<Case> cases = {
+        {"rename", 82, no_number, {}, "notify"}, {"renameat", 264, 38, {}, "notify"},
+        {"renameat2", 316, 276, {}, "notify"},   {"unlink", 87, no_number, {}, "allow"},
+        {"mkdirat", 258, 34, {}, "allow"},
+    };
     FilterOptions telling;
     telling.notifies_renames = true;
 
-    check(telling, {{"rename", 82, no_number, {}, "notify"},
-                    {"renameat", 264, 38, {}, "notify"},
-                    {"renameat2", 316, 276, {}, "notify"},
-                    {"unlink", 87, no_number, {}, "allow"},
-                    {"mkdirat", 258, 34, {}, "allow"}});
+    check(telling, cases);
 }
 
 TEST_CASE("owners and attributes stay as they are where nothing else guards them") {
