@@ -5,6 +5,7 @@
 #include "sandbox/init/privileges.h"
 #include "sandbox/init/report.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -47,11 +48,22 @@ void take_limits(const Order& order) {
     }
 }
 
-// The filter lets nobody change this limit any more.
+// Does the kernel write cores into files, rather than hand them to a program or a socket ("|…",
+// "@…", core(5))?
+bool are_cores_files() {
+    const int file = ::open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0) return false;
+    char first = 0;
+    const bool is_read = ::read(file, &first, 1) == 1;
+    ::close(file);
+    return is_read && first != '|' && first != '@';
+}
+
+// A limit of 0 holds for files alone. With 1 the kernel hands a core to nobody, and a file is too
+// short for one. The filter lets nobody change this limit any more.
 void forbid_cores() {
-    // A limit of 0 does not hold for a core_pattern that names a program (core(5)). With 1 the
-    // kernel dumps nothing at all: that program is not run, and a file is too short for any core.
-    const rlimit no_core = {1, 1};
+    const rlim_t most = are_cores_files() ? 0 : 1;
+    const rlimit no_core = {most, most};
     if (::setrlimit(RLIMIT_CORE, &no_core) != 0) fail(Step::limits, errno);
 }
 

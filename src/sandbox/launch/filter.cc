@@ -209,7 +209,7 @@ std::vector<Rule> ioctl_rules(const FilterOptions& options) {
     return rules;
 }
 
-// A limit for core files is in force that must not be lowered to 0 (see take_limits() of
+// A limit for core files is in force that must not be lowered to 0 (see forbid_cores() of
 // execward-init). Programs that do this want no core, so they are told that it has worked. The new
 // limit of prlimit64 is a pointer, of which 0 means that the limit is only read.
 constexpr std::uint32_t success = fail_with(0);

@@ -67,6 +67,12 @@ UNKNOWN_PLACE = {
 }
 
 
+def core_limits():
+    """Returns the limits with which the kernel makes no core on this machine (core(5))."""
+    with open("/proc/sys/kernel/core_pattern") as file:
+        return [1, 1] if file.read(1) in "|@" else [0, 0]
+
+
 def tries(name, command):
     """Returns a line of a script that prints whether a command works."""
     return "if (%s) >/dev/null 2>&1; then echo %s yes; else echo %s no; fi\n" % (
@@ -718,7 +724,7 @@ def a_program_begins_as_without_a_sandbox(site):
             text = site.works([PYTHON, "-S", "-c", SURROUNDINGS], sandbox, tty=tty)
             begun.append(json.loads(text))
         plain, confined = begun
-        equal(confined["limits"].pop("RLIMIT_CORE"), [1, 1], "limit of core files")
+        equal(confined["limits"].pop("RLIMIT_CORE"), core_limits(), "limit of core files")
         plain["limits"].pop("RLIMIT_CORE")
         for limits in (plain["limits"], confined["limits"]):
             limits.pop("RLIMIT_RTTIME")  # the server's mark, which differs for each process
@@ -1201,7 +1207,7 @@ def no_core_is_dumped(site):
             "prlimit(0, RLIMIT_CORE, (0, 0)); print(getrlimit(RLIMIT_CORE))",
         ]
     )
-    equal(text, "(1, 1)\n" * 2, "the limit after attempts to change it")
+    equal(text, "(%d, %d)\n" % tuple(core_limits()) * 2, "the limit after attempts to change it")
     ended = site.run("ulimit -c 0; kill -SEGV $$")
     equal(ended.signal, "SIGSEGV", "signal")
     equal([name for name in os.listdir(site.workspace) if "core" in name], [], "core files")
