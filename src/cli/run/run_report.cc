@@ -1,10 +1,13 @@
 #include "cli/run/run_report.h"
 
 #include "core/text/display.h"
+#include "sandbox/policy/advice.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace ew::cli {
@@ -22,9 +25,11 @@ void say(std::string_view line) {
 std::string way_out(const sandbox::Denial& denial) {
     if (denial.allow.empty()) return "nothing allows it";
     if (denial.kind == sandbox::DenialKind::network) return "--network allows it";
-    const std::string directory = denial.target.substr(0, denial.target.rfind('/'));
-    return fmt::format("--writable={} allows it",
-                       core::shell_quoted({directory.empty() ? "/" : directory}));
+    const char* const home = std::getenv("HOME");
+    const std::string directory =
+        sandbox::directory_to_open(denial.operation, denial.target, home == nullptr ? "" : home);
+    return fmt::format("--writable={} allows it{}", core::shell_quoted({directory}),
+                       directory == denial.target ? ", once it exists" : "");
 }
 
 // The program chooses the path, which may read like a sentence of ours: quotes show where it ends.

@@ -1163,6 +1163,24 @@ def a_refused_write_is_told_by_choice(scene):
 
 
 @test
+def what_would_allow_a_write_is_no_home_directory(scene):
+    with directory_outside() as home:
+        script = "mkdir -p ~; mkdir ~/.npm; echo x >~/.gitconfig"
+        done = shell(scene, script, "--report-writes", env={"HOME": home})
+        ways = [line for line in done.stderr.splitlines() if line.startswith("execward: ")]
+        equal(
+            ways,
+            [
+                "execward: refused: mkdir {0} (--writable={0} allows it, once it exists)".format(
+                    home + "/.npm"
+                ),
+                "execward: refused: open %s/.gitconfig (nothing allows it)" % home,
+            ],
+            "what was told",
+        )
+
+
+@test
 def what_was_moved_aside_is_told_with_the_way_back(scene):
     done = shell(scene, "mkdir .codex && echo x >.codex/config.toml")
     lines = [line for line in done.stderr.splitlines() if line.startswith("execward: ")]
