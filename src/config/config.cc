@@ -3,6 +3,7 @@
 #include "config/environments.h"
 #include "config/owned_file.h"
 #include "config/settings.h"
+#include "core/text/patterns.h"
 #include "toml/toml.h"
 
 #include <fcntl.h>
@@ -26,8 +27,13 @@ bool is_absolute(const std::string& path) {
 }
 
 bool is_absolute_or_pattern(const std::string& path) {
-    const bool is_pattern = path.find_first_of("*?[") != std::string::npos;
+    const bool is_pattern = core::is_pattern(path);
     return is_absolute(path) || (is_pattern && path.find('\0') == std::string::npos);
+}
+
+bool is_place(const std::string& path) {
+    return !path.empty() && path.find('\0') == std::string::npos && !path.starts_with("../") &&
+           path.find("/../") == std::string::npos && !path.ends_with("/..") && path != "..";
 }
 
 // Reads each setting that the file has, and records its name.
@@ -110,8 +116,13 @@ public:
         if (!std::ranges::all_of(confinement.writable_roots, is_absolute))
             confinement_.complain("writable_roots", "expected absolute paths without NUL");
         if (!std::ranges::all_of(confinement.deny_read, is_absolute_or_pattern))
-            confinement_.complain("deny_read",
-                                  "expected absolute paths and patterns with * ? [, without NUL");
+            confinement_.complain(
+                "deny_read",
+                "expected absolute paths and patterns with * ? [ or {a,b}, without NUL");
+        if (!std::ranges::all_of(confinement.read_only, is_place))
+            confinement_.complain("read_only",
+                                  "expected names in a root, absolute paths and paths with ~/, "
+                                  "without '..' and NUL");
         for (TableReader* table : {&top_, &confinement_, &granular_, &environment_})
             table->finish();
     }
@@ -186,6 +197,15 @@ Error refusal(const std::string& path, std::string_view what, std::string hint =
 }
 
 } // namespace
+
+std::vector<std::string> usual_read_only() {
+    return {
+        ".claude",       ".gemini",     ".cursor",         ".mcp.json",     ".vscode/tasks.json",
+        ".github/hooks", ".envrc",      ".husky",          "~/.gitconfig",  "~/.config/git",
+        "~/.profile",    "~/.bashrc",   "~/.bash_profile", "~/.bash_login", "~/.bash_logout",
+        "~/.zshenv",     "~/.zprofile", "~/.zshrc",        "~/.zlogin",     "~/.config/fish",
+        "~/.ssh"};
+}
 
 Result<ConfigFile> parse_config(const std::string& text, const std::string& name) {
     const Table table = TRY(toml::parse(text, name));

@@ -22,16 +22,23 @@ enum class Enforcement : std::uint8_t {
     best_effort, // the command runs, and the answer names the missing parts
 };
 
+// Places of other agents, of editors and of tools that run what is written there, and the settings
+// of the user's own git and shells.
+std::vector<std::string> usual_read_only();
+
 // The permissions and denials of read-only and workspace-write beyond the mode.
 struct ConfinementOptions {
     std::vector<std::string> writable_roots = {}; // absolute
-    std::vector<std::string> deny_read = {};      // absolute; patterns if they contain * ? [
+    std::vector<std::string> deny_read = {};      // absolute; or patterns (core::is_pattern)
     bool network_access = false;
     bool shared_tmp = false; // the sandbox uses the machine's /tmp and $TMPDIR
     bool exclude_slash_tmp = false;
     bool exclude_tmpdir_env_var = false;
     Enforcement enforcement = Enforcement::require;
     bool report_writes = false;
+    // What stays read-only where it exists: names below each writable root, absolute paths, and
+    // "~/…" in the home directory.
+    std::vector<std::string> read_only = usual_read_only();
 };
 
 // A place other than this machine where commands can run. Its server is started as a program, and

@@ -83,8 +83,14 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
           confinement.writable_roots);
     visit({"confinement", "deny_read",
            "What commands cannot read, with read-only and workspace-write: absolute paths, and "
-           "patterns of them with * ? [."},
+           "patterns of them with * ? [ or {a,b}."},
           confinement.deny_read);
+    visit(
+        {"confinement", "read_only",
+         "What stays read-only where it exists in writable directories: names below each of them, "
+         "absolute paths, and ~/… in the home directory. What git and execward's own agents obey "
+         "is read-only without being listed."},
+        confinement.read_only);
     visit({"confinement", "network_access", "Let confined commands use the network."},
           confinement.network_access);
     visit({"confinement", "shared_tmp",

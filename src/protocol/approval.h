@@ -48,12 +48,14 @@ struct ConfinementSettings {
     std::optional<bool> exclude_tmpdir_env_var = {};
     std::optional<Enforcement> enforcement = {};
     std::optional<bool> report_writes = {};
+    std::optional<std::vector<std::string>> read_only = {};
 };
 
 template <class Visitor>
 void fields(Visitor& visit, ConfinementSettings& settings) {
     visit.optional("writableRoots", settings.writable_roots);
     visit.optional("denyRead", settings.deny_read);
+    visit.optional("readOnly", settings.read_only);
     visit.optional("networkAccess", settings.network_access);
     visit.optional("sharedTmp", settings.shared_tmp);
     visit.optional("excludeSlashTmp", settings.exclude_slash_tmp);

@@ -1,5 +1,6 @@
 #include "protocol/decode.h"
 
+#include "core/text/patterns.h"
 #include "json/file_uri.h"
 #include "json/reader.h"
 #include "protocol/approval.h"
@@ -133,10 +134,10 @@ std::optional<json::Mismatch> make_native(std::vector<std::string>& patterns) {
         std::string& pattern = patterns[i];
         const std::optional<std::string> path =
             pattern.starts_with("file:") ? json::path_from_text(pattern) : pattern;
-        const bool is_pattern = path && path->find_first_of("*?[") != std::string::npos;
+        const bool is_pattern = path && core::is_pattern(*path);
         if (!path || (!path->starts_with('/') && !is_pattern))
             return json::Mismatch{fmt::format("[{}]", i),
-                                  "an absolute path, a file URI or a pattern with * ? ["};
+                                  "an absolute path, a file URI or a pattern with * ? [ or {a,b}"};
         pattern = *path;
     }
     return {};

@@ -9,6 +9,7 @@
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/text/display.h"
+#include "core/text/patterns.h"
 #include "os/io.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"
@@ -61,8 +62,15 @@ constexpr auto options = std::to_array<Option>({
      .details = "A path through a link that a confined command could have made is refused."},
     {.name = "deny-read",
      .argument = "PATH",
-     .meaning = "a path, or a pattern with * ? [, that cannot be read",
+     .meaning = "a path, or a pattern with * ? [ or {a,b}, that cannot be read",
      .repeats = true},
+    {.name = "read-only",
+     .argument = "PATH",
+     .meaning = "PATH stays read-only, where it exists in a writable directory",
+     .repeats = true,
+     .details =
+         "A name, such as `.idea`, counts below each writable directory. This is in addition "
+         "to the setting `confinement.read_only`."},
     {.name = "shared-tmp",
      .meaning = "/tmp and $TMPDIR are the machine's, and writable",
      .details = "Without it the command has an empty /tmp of its own, which TMPDIR, where it is "
@@ -130,7 +138,8 @@ Result<std::string> unresolved(std::string_view what, const std::string& path) {
 
 // Keeps the meaning of the path: it may not exist, or may be a pattern.
 Result<std::string> denied_at(const std::string& path) {
-    if (std::optional<std::string> real = os::real_path(path)) return std::move(*real);
+    if (std::optional<std::string> real = os::real_path(path))
+        return core::is_pattern(*real) ? core::pattern_for(*real) : std::move(*real);
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(path, error);
     if (path.empty() || error) return Error{ErrorKind::invalid_params, "--deny-read needs a path"};
@@ -142,6 +151,7 @@ Result<std::string> denied_at(const std::string& path) {
 struct Strictness {
     std::vector<std::string> deny_read;
     std::vector<std::string> hidden;
+    std::vector<std::string> read_only;
 };
 
 bool is_out_of_reach(const std::string& directory) {
@@ -172,7 +182,8 @@ Result<Strictness> configured(config::Paths paths) {
     if (database.empty()) database = config.database;
     std::error_code error; // then the path stays relative and is not found
     if (!database.empty()) database = std::filesystem::absolute(database, error).string();
-    return Strictness{config.confinement.deny_read, server::hidden_places(paths, database)};
+    return Strictness{config.confinement.deny_read, server::hidden_places(paths, database),
+                      config.confinement.read_only};
 }
 
 Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
@@ -181,6 +192,8 @@ Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
         mode.writable_roots.push_back(TRY(unresolved("--writable", path)));
     for (const std::string& path : arguments.values("deny-read"))
         mode.deny_read.push_back(TRY(denied_at(path)));
+    for (const std::string& path : arguments.values("read-only"))
+        mode.read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
     mode.has_network = arguments.has("network");
     mode.shares_tmp = arguments.has("shared-tmp");
     mode.excludes_slash_tmp = mode.excludes_tmpdir = arguments.has("exclude-tmp");
@@ -223,6 +236,8 @@ Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
     Strictness strictness = TRY(configured(paths));
     wish.deny_read.insert(wish.deny_read.end(), strictness.deny_read.begin(),
                           strictness.deny_read.end());
+    wish.read_only.insert(wish.read_only.end(), strictness.read_only.begin(),
+                          strictness.read_only.end());
     launch.policy = sandbox::policy_of(mode, wish);
     const std::string given = directory_of(arguments);
     const std::string directory = TRY(path_of("--directory", given));

@@ -29,6 +29,8 @@ enum class RecordKind : std::uint32_t {
     name_space,  // with a namespace of launch/namespaces.h; `step`: which one (Namespace), users
                  // last; `value`: Namespaces::machine_mounts
     look,        // text: the path of a record of a look (aftermath/look_journal.h); with its lock
+    root,        // a KnownDirectory: text: name, path, device, inode, each ended by NUL; with a
+                 // descriptor of the directory
 };
 
 enum class Namespace : std::uint32_t { users, mounts, network };
@@ -45,10 +47,10 @@ constexpr std::uint32_t longest_text = 32 << 10;
 
 // The steps of execward-init, in order; `failed` names one.
 enum class Step : std::uint32_t {
-    order,      // reading the order
-    process,    // fork
-    session,    // setsid
-    terminal,   // TIOCSCTTY
+    order,    // reading the order
+    process,  // fork
+    session,  // setsid
+    terminal, // TIOCSCTTY
     limits,
     directory,    // chdir
     capabilities, // checking that none is left

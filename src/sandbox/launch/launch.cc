@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -260,6 +261,15 @@ void Launch::keep_placeholder(Packet& packet) {
         held->lock = std::move(packet.descriptor);
 }
 
+void Launch::keep_root(Packet& packet) {
+    const std::vector<std::string> texts = texts_of(packet.text);
+    if (texts.size() != 4 || !packet.descriptor) return;
+    os::KnownDirectory known = {texts[0], texts[1]};
+    (void)std::from_chars(texts[2].data(), texts[2].data() + texts[2].size(), known.device);
+    (void)std::from_chars(texts[3].data(), texts[3].data() + texts[3].size(), known.inode);
+    roots_.push_back({std::move(known), std::move(packet.descriptor)});
+}
+
 std::vector<Placeholder> Launch::take_placeholders() {
     (void)outcome(); // takes the packets that were sent before the end
     return std::move(placeholders_);
@@ -288,6 +298,7 @@ void Launch::take(Packet& packet) {
         namespaces_.take(static_cast<wire::Namespace>(packet.record.step),
                          std::move(packet.descriptor));
         return;
+    case wire::RecordKind::root: return keep_root(packet);
     case wire::RecordKind::note: notes_.push_back(packet.text); return;
     case wire::RecordKind::missing:
         for (std::size_t i = 0; i < guarantee_count; ++i)

@@ -91,6 +91,9 @@ public:
     // The paths of the placeholders, once the program runs.
     std::vector<std::string> stand_ins() const;
 
+    // The roots that the order did not know (Plan::roots), once the program runs.
+    std::vector<os::HeldDirectory> take_roots() { return std::move(roots_); }
+
     // To be released when all processes of the sandbox have ended.
     std::vector<Placeholder> take_placeholders();
 
@@ -110,6 +113,7 @@ private:
     bool take_packet();
     void take(Packet& packet);
     void keep_placeholder(Packet& packet);
+    void keep_root(Packet& packet);
     Outcome conclude();
 
     os::SpawnRequest request_; // for messages
@@ -134,6 +138,7 @@ private:
     std::vector<std::string> notes_;
     std::vector<Placeholder> placeholders_;
     std::optional<HeldLook> look_;
+    std::vector<os::HeldDirectory> roots_;
 };
 
 } // namespace ew::sandbox

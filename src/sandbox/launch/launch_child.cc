@@ -128,6 +128,13 @@ void tell(const Plan& plan) {
     wire::Record record;
     for (const std::string& note : plan.notes)
         send(record, note);
+    record.kind = wire::RecordKind::root;
+    for (const os::KnownDirectory& root : plan.roots)
+        if (const UniqueFd place = open_without_links(root.path, O_PATH | O_DIRECTORY))
+            send(record,
+                 fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}", '\0', root.name, root.path, root.device,
+                             root.inode),
+                 place.get());
     if (plan.missing.empty()) return;
     record.kind = wire::RecordKind::missing;
     for (const Guarantee guarantee : plan.missing.list())

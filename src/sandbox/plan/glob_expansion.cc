@@ -1,13 +1,14 @@
 #include "sandbox/plan/glob_expansion.h"
 
 #include "core/text/paths.h"
-#include "os/directory.h"
-
-#include <fmt/format.h>
-#include <sys/stat.h>
+#include "sandbox/plan/directory_names.h"
+#include "sandbox/plan/resolved_path.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <deque>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,11 +25,11 @@ struct Visit {
 
 class Search {
 public:
-    Search(const std::vector<std::string>& parts, const GlobBounds& bounds)
-        : parts_(parts), bounds_(bounds) {}
+    Search(const std::string& base, const std::vector<std::string>& parts, const GlobBounds& bounds)
+        : base_(base), parts_(parts), bounds_(bounds) {}
 
-    Expansion run(const std::string& base) {
-        queue_.push_back({base, with_skipped({0}), 0});
+    Expansion run() {
+        queue_.push_back({base_, with_skipped({0}), 0});
         for (std::size_t visited = 0; !queue_.empty() && expansion_.is_complete; ++visited) {
             if (visited == bounds_.directories) {
                 expansion_.is_complete = false;
@@ -38,6 +39,7 @@ public:
             queue_.pop_front();
             look_into(visit);
         }
+        gather_crowded();
         std::ranges::sort(expansion_.paths);
         return std::move(expansion_);
     }
@@ -53,59 +55,95 @@ private:
     bool is_last(std::size_t place) const { return place + 1 == parts_.size(); }
 
     void look_into(const Visit& visit) {
-        const os::Directory directory = os::open_directory(visit.path);
-        if (!directory) return;
-        while (const dirent* entry = ::readdir(directory.get())) {
-            const std::string_view name = entry->d_name;
-            if (name == "." || name == "..") continue;
-            if (!take(visit, name, entry->d_type)) return;
-        }
+        const DirectoryNames names(visit.path);
+        if (!names.is_open()) return note_unreadable(visit.path, errno);
+        found_here_ = 0;
+        const bool is_read = names.each(buffer_, [&](std::string_view name, unsigned char type) {
+            take(visit, names, name, type);
+        });
+        if (!is_read) note_unreadable(visit.path, errno);
     }
 
-    // Returns false if a bound was reached.
-    bool take(const Visit& visit, std::string_view name, unsigned char type) {
+    // Names the nearest directory that can be reached and is not too far down: each directory on
+    // the way to a hidden one becomes a mount.
+    void note_unreadable(std::string directory, int error) {
+        constexpr std::ptrdiff_t most_levels = 32;
+        constexpr std::size_t longest = 2048; // bytes
+        if (!may_be_entered(directory, error)) return;
+        while (directory != base_ &&
+               (directory.size() > longest || !exists(directory) ||
+                std::count(directory.begin() + static_cast<std::ptrdiff_t>(base_.size()),
+                           directory.end(), '/') > most_levels))
+            directory = core::parent_of(directory);
+        if (std::ranges::find(expansion_.unclear, directory) == expansion_.unclear.end())
+            add(expansion_.unclear, std::move(directory));
+    }
+
+    void take(const Visit& visit, const DirectoryNames& names, std::string_view name,
+              unsigned char type) {
         std::set<std::size_t> next;
         for (const std::size_t place : visit.at) {
             if (place >= parts_.size()) continue;
             const bool is_any = parts_[place] == any_depth;
             if (!is_any && !matches(parts_[place], name)) continue;
-            if (is_last(place)) return add(core::joined(visit.path, name));
+            if (is_last(place)) return add_match(core::joined(visit.path, name));
             next.insert(is_any ? place : place + 1);
         }
         next = with_skipped(std::move(next));
         const bool is_deep = bounds_.depth && visit.depth + 1 > *bounds_.depth;
-        if (next.empty() || is_deep) return true;
-        std::string path = core::joined(visit.path, name);
-        if (is_directory(path, type)) queue_.push_back({std::move(path), next, visit.depth + 1});
-        return true;
+        if (next.empty() || is_deep || !names.is_directory(name, type)) return;
+        queue_.push_back({core::joined(visit.path, name), std::move(next), visit.depth + 1});
     }
 
-    bool add(std::string path) {
-        if (expansion_.paths.size() == bounds_.matches) {
+    // Of a directory with too many matches, some are enough for gather_crowded().
+    void add_match(std::string path) {
+        if (found_here_++ <= bounds_.matches) add(expansion_.paths, std::move(path));
+    }
+
+    void add(std::vector<std::string>& to, std::string path) {
+        constexpr std::size_t most_gathered = 16; // times the bound
+        if (to.size() == most_gathered * bounds_.matches)
             expansion_.is_complete = false;
-            return false;
+        else
+            to.push_back(std::move(path));
+    }
+
+    // If there are too many matches, those directories go in their place that have the most of
+    // them.
+    void gather_crowded() {
+        std::vector<std::string>& paths = expansion_.paths;
+        if (paths.size() > bounds_.matches) {
+            std::map<std::string, std::size_t> counts;
+            for (const std::string& path : paths)
+                ++counts[core::parent_of(path)];
+            std::erase_if(paths, [&](const std::string& path) {
+                const std::string above = core::parent_of(path);
+                return above != base_ && counts[above] > most_in_one;
+            });
+            for (const auto& [directory, count] : counts)
+                if (directory != base_ && count > most_in_one)
+                    expansion_.unclear.push_back(directory);
         }
-        expansion_.paths.push_back(std::move(path));
-        return true;
+        if (paths.size() + expansion_.unclear.size() > bounds_.matches)
+            expansion_.is_complete = false;
     }
 
-    static bool is_directory(const std::string& path, unsigned char type) {
-        if (type != DT_UNKNOWN) return type == DT_DIR;
-        struct stat status = {};
-        return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    }
+    static constexpr std::size_t most_in_one = 64;
 
+    const std::string& base_;
     const std::vector<std::string>& parts_;
     const GlobBounds& bounds_;
     std::deque<Visit> queue_;
     Expansion expansion_;
+    std::size_t found_here_ = 0; // in the directory that is being searched
+    alignas(dirent64) std::array<char, 32768> buffer_;
 };
 
 } // namespace
 
 Expansion expand(const std::string& base, const std::vector<std::string>& parts,
                  const GlobBounds& bounds) {
-    return Search(parts, bounds).run(base);
+    return Search(base, parts, bounds).run();
 }
 
 } // namespace ew::sandbox

@@ -19,7 +19,10 @@ struct GlobBounds {
 
 struct Expansion {
     std::vector<std::string> paths = {}; // of files, directories and links; none is below another
-    bool is_complete = true;             // false: a bound (but not the depth) was reached
+    // Directories in which there may be further matches: they cannot be read, although a program
+    // may be able to change that or to use what is in them; or they have too many matches in them.
+    std::vector<std::string> unclear = {};
+    bool is_complete = true; // false: a bound (but not the depth) was reached
 };
 
 // Returns the existing paths below `base` (absolute) that match. It follows no link, and does not

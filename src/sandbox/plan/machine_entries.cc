@@ -1,6 +1,7 @@
 #include "sandbox/plan/machine_entries.h"
 
 #include "os/directory.h"
+#include "sandbox/plan/resolved_path.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -42,6 +44,25 @@ std::vector<std::string> entries_of_the_machine(const std::string& path) {
     }
     std::ranges::sort(result);
     return result;
+}
+
+std::vector<std::string> devices_below(const std::string& directory, int depth) {
+    constexpr std::size_t most_devices = 256;
+    std::vector<std::string> found;
+    const os::Directory open = os::open_directory(directory);
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        const std::string path = joined(directory, name);
+        const ResolvedPath::Kind kind = locate_last(path).kind;
+        const bool is_link = entry->d_type == DT_LNK;
+        if (kind == ResolvedPath::Kind::device && !is_link) found.push_back(path);
+        if (kind == ResolvedPath::Kind::directory && !is_link && depth > 1)
+            for (std::string& device : devices_below(path, depth - 1))
+                found.push_back(std::move(device));
+        if (found.size() >= most_devices) break;
+    }
+    return found;
 }
 
 std::uint64_t most_in_own_directory() {

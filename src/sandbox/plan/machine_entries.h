@@ -14,6 +14,10 @@ namespace ew::sandbox {
 // `proc` is the path of the machine's /proc; the results begin with /proc.
 std::vector<std::string> entries_of_the_machine(const std::string& proc);
 
+// Returns the devices in a directory of /dev and below, not those that links lead to, and not more
+// than the bounds.
+std::vector<std::string> devices_below(const std::string& directory, int depth = 4);
+
 // Returns the most bytes that a directory in memory may take. Without a limit it may take half of
 // the machine's memory (tmpfs(5)).
 std::uint64_t most_in_own_directory();

@@ -1,8 +1,9 @@
 #include "sandbox/plan/path_rules.h"
 
-#include "os/directory.h"
 #include "sandbox/plan/glob_expansion.h"
 #include "sandbox/plan/imposed_rules.h"
+#include "sandbox/plan/known_roots.h"
+#include "sandbox/plan/machine_entries.h"
 
 #include <fmt/format.h>
 
@@ -41,34 +42,27 @@ int strength(State state) {
     return 3;
 }
 
-// Returns the devices in a directory of /dev and below, not those that links lead to, and not more
-// than the bounds.
-std::vector<std::string> devices_below(const std::string& directory, int depth = 4) {
-    constexpr std::size_t most_devices = 256;
-    std::vector<std::string> found;
-    const os::Directory open = os::open_directory(directory);
-    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
-        const std::string_view name = entry->d_name;
-        if (name == "." || name == "..") continue;
-        const std::string path = joined(directory, name);
-        const ResolvedPath::Kind kind = locate_last(path).kind;
-        const bool is_link = entry->d_type == DT_LNK;
-        if (kind == ResolvedPath::Kind::device && !is_link) found.push_back(path);
-        if (kind == ResolvedPath::Kind::directory && !is_link && depth > 1)
-            for (std::string& device : devices_below(path, depth - 1))
-                found.push_back(std::move(device));
-        if (found.size() >= most_devices) break;
-    }
-    return found;
-}
-
 bool is_for_temporary_files(const std::string& path) {
     return path == "/tmp" || path == "/var/tmp" || path == "/dev/shm";
 }
 
+// Such links in /proc mean something else in each process (proc(5)), as /proc/self/cwd does.
+bool leads_through_processes(const Way& way) {
+    const auto is_in_proc = [](const Link& link) { return is_below(link.path, "/proc"); };
+    return std::ranges::any_of(way.links, is_in_proc) && !is_at_or_below(way.end, "/proc");
+}
+
+std::string of_processes(const std::string& path) {
+    return fmt::format("'{}' leads through a link in /proc, which leads elsewhere in each process",
+                       path);
+}
+
+constexpr const char* name_itself = "name the place itself";
+
 class Gathering {
 public:
-    Gathering(const Policy& policy, const Context& context) : policy_(policy), context_(context) {}
+    Gathering(const Policy& policy, const Context& context)
+        : policy_(policy), context_(context), roots_(context.known) {}
 
     Result<PathRules> gather() {
         if (policy_.file_system == FileSystem::restricted) {
@@ -81,6 +75,7 @@ public:
         }
         TRY(find_workspace());
         TRY(impose_rules(rules_, policy_, context_));
+        rules_.roots = roots_.take_new();
         return std::move(rules_);
     }
 
@@ -123,11 +118,20 @@ private:
                 Guarantee::fs_write,
                 fmt::format("'{}' was exchanged for something else while it was looked at", path),
                 "try again");
+        if (leads_through_processes(way)) return leave_out(of_processes(path), name_itself, entry);
+        if (entry.access == Access::write && !entry.is_granted && !roots_.agree(path, place))
+            return leave_out(KnownRoots::changed(path), KnownRoots::hint, entry);
         rules_.links.insert(rules_.links.end(), links.begin(), links.end());
         if (links.empty() || entry.access == Access::deny)
             add_place(place, entry, is_temporary);
         else
             led_.push_back({entry, path, place, std::move(links), is_temporary});
+    }
+
+    void leave_out(std::string message, std::string hint, const Entry& entry) {
+        std::optional<Guarantee> lost;
+        if (entry.access == Access::deny) lost = Guarantee::deny_read;
+        rules_.losses.push_back({lost, std::move(message), std::move(hint)});
     }
 
     // A link in a directory that the policy opens for writing may have been made by an earlier
@@ -296,6 +300,7 @@ private:
         Entry found = entry;
         found.skip_if_missing = true;
         if (glob.parts.empty()) return add_path(base, found);
+        found.is_granted = true; // what matches is looked for at each start, and is no root
         GlobBounds bounds;
         bounds.depth = policy_.glob_depth;
         const ResolvedPath place = locate(base);
@@ -308,7 +313,26 @@ private:
             else // the links in the path count
                 add_path(joined(base, path.substr(above + 1)), found);
         }
+        for (const std::string& path : expansion.unclear)
+            close_unclear(path, found);
         if (!expansion.is_complete) cut_short(entry);
+    }
+
+    // There may be matches in the directory. The sandbox has a /proc and a /dev of its own.
+    void close_unclear(const std::string& path, const Entry& entry) {
+        if (entry.access == Access::write) return;
+        if (is_at_or_below(path, "/proc") || is_at_or_below(path, "/dev")) return;
+        add_place(locate_last(path), entry, false);
+        const std::string reason = fmt::format(
+            "cannot be looked into, or has too much in it that '{}' matches", entry.path);
+        const auto is_it = [&path](const std::string& root) { return locate(root).path == path; };
+        if (is_it(context_.cwd) || std::ranges::any_of(context_.workspace_roots, is_it))
+            rules_.losses.push_back({std::nullopt, fmt::format("'{}' {}", path, reason),
+                                     "make it readable, or name another pattern"});
+        else if (std::exchange(last_unclear_, entry.path) != entry.path)
+            rules_.notes.push_back(fmt::format(
+                "'{}' {}, and there may be more like it: it {}", path,
+                entry.access == Access::deny ? "cannot be read" : "is read-only", reason));
     }
 
     void cut_short(const Entry& entry) {
@@ -325,7 +349,9 @@ private:
     Result<void> find_workspace() {
         std::vector<std::string> paths = context_.workspace_roots;
         paths.push_back(context_.cwd);
-        for (const std::string& path : paths) {
+        for (std::size_t i = 0; i < paths.size(); ++i) {
+            const std::string& path = paths[i];
+            const bool is_root = i < context_.workspace_roots.size();
             const ResolvedPath place = locate(path);
             if (place.kind != ResolvedPath::Kind::directory)
                 return unplannable(fmt::format("'{}' is no directory that can be entered", path),
@@ -337,6 +363,9 @@ private:
                                                "looked at",
                                                path),
                                    "try again");
+            if (leads_through_processes(way)) return unplannable(of_processes(path), name_itself);
+            if (is_root && !roots_.agree(path, place))
+                return unplannable(KnownRoots::changed(path), KnownRoots::hint);
             for (Link& link : way.links)
                 rules_.links.push_back(std::move(link));
             if (std::ranges::find(rules_.workspace, place.path) == rules_.workspace.end())
@@ -348,8 +377,10 @@ private:
     const Policy& policy_;
     const Context& context_;
     PathRules rules_;
+    KnownRoots roots_;
     std::vector<Led> led_;
     std::string_view fault_of_tmpdir_;
+    std::string last_unclear_; // the pattern of the last note of that kind
 };
 
 } // namespace

@@ -35,7 +35,8 @@ struct PathRule {
 
 // A part of the policy that cannot be kept on this machine, and the way out.
 struct Loss {
-    Guarantee guarantee = Guarantee::protected_paths;
+    // nullopt: something was closed instead, so nothing is lost if the policy permits that
+    std::optional<Guarantee> guarantee = Guarantee::protected_paths;
     std::string message = {};
     std::string hint = {};
 };
@@ -49,6 +50,7 @@ struct PathRules {
     std::vector<std::string> notes = {};
     std::vector<Loss> losses = {}; // if the policy does not permit them, there is no plan
     LookPlaces look = {};
+    std::vector<os::KnownDirectory> roots = {}; // see Plan
 
     // The state of a path: that of the nearest rule at or above it.
     PathRule::State covering(const std::string& path) const;

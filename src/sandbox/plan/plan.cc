@@ -42,6 +42,7 @@ public:
         for (auto& [path, mount] : mounts_)
             plan_.mounts.push_back({mount.kind, path, std::move(mount.target)});
         plan_.notes = std::move(rules_.notes);
+        plan_.roots = std::move(rules_.roots);
         plan_.notes.insert(plan_.notes.end(), notes_.begin(), notes_.end());
         take_look();
         TRY(lose_what_is_lost());
@@ -53,7 +54,7 @@ private:
         for (Loss& loss : rules_.losses) {
             if (policy_.enforcement == Enforcement::require)
                 return unplannable(std::move(loss.message), std::move(loss.hint));
-            plan_.missing.add(loss.guarantee);
+            if (loss.guarantee) plan_.missing.add(*loss.guarantee);
             plan_.notes.push_back(std::move(loss.message));
         }
         return {};
@@ -269,7 +270,7 @@ private:
 Result<Plan> make_plan(const Policy& policy, const Context& context) {
     PathRules rules = TRY(rules_of(policy, context));
     if (policy.protects_metadata && policy.file_system == FileSystem::restricted)
-        protect_metadata(rules, context.looks_afterwards);
+        protect_metadata(rules, policy, context);
     return Planning(policy, std::move(rules)).plan();
 }
 

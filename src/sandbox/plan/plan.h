@@ -56,18 +56,20 @@ struct Plan {
     bool keeps_writes = false;           // the sandbox's own directories and /dev are read-only
     std::vector<std::string> notes = {}; // a sentence for each thing shortened or left out
     GuaranteeSet missing = {};           // guarantees of the file system that the plan cannot keep
+    // The roots that Context::known does not have, for the plans of later commands.
+    std::vector<os::KnownDirectory> roots = {};
 
     bool operator==(const Plan&) const = default;
 };
 
 // Reads the file system. Bounds: the search for nested repositories visits most_directories; in
 // most_repositories of them the files that git executes are read-only, in most_closed_repositories
-// more all of .git; each pattern has GlobBounds. Protection beyond the bounds is lost: see
-// Plan::missing.
+// more all of .git; each pattern has GlobBounds. Directories that are beyond the bounds or that
+// cannot be looked into are closed.
 // Errors: sandbox_unavailable, with a hint, if the policy requires every guarantee and a path
-// cannot be masked or protected as it must; if a root of the workspace or the directory of the
-// command does not exist or no sandbox may see it; if the name of a writable path, or of one of
-// execward's own, leads through a link where the command may write.
+// cannot be masked or protected as it must, or a root would have to be closed; if a root of the
+// workspace or the directory of the command does not exist or no sandbox may see it; if the name of
+// a writable path, or of one of execward's own, leads through a link where the command may write.
 constexpr std::size_t most_directories = 200'000;
 constexpr std::size_t most_repositories = 24;
 constexpr std::size_t most_closed_repositories = 200;

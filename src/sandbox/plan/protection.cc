@@ -1,32 +1,52 @@
 #include "sandbox/plan/protection.h"
 
-#include "core/output/utf8.h"
 #include "sandbox/plan/plan.h"
+#include "sandbox/plan/protective_rules.h"
 #include "sandbox/plan/repositories.h"
+#include "sandbox/plan/repository_search.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ew::sandbox {
 
 namespace {
 
 using State = PathRule::State;
+using Kind = ResolvedPath::Kind;
 
 constexpr std::array<std::string_view, 3> agent_places = {".agents", ".codex", ".execward"};
 
-constexpr std::ptrdiff_t most_levels = 32;      // from a root to a protected path in it
-constexpr std::size_t longest_protected = 2048; // bytes; bubblewrap may not accept a longer path
-constexpr std::size_t most_found_mounts = 768;  // bubblewrap's time is quadratic in them
-constexpr std::size_t kept_for_closing = 448;   // of these: for a whole .git and its directories
+constexpr std::size_t kept_for_closing = 448; // mounts: for a whole .git and its directories
 constexpr std::size_t most_unreadable = 200;
+
+// Reasons to close a directory.
+constexpr std::string_view cannot_look =
+    "cannot be read and searched, so what must be protected in it cannot be found";
+constexpr std::string_view has_links =
+    "has a link in it that leads git to hooks, settings or a repository, and that could be "
+    "replaced: put what the link leads to in its place";
+constexpr std::string_view is_called_repository =
+    "is called a git directory by a file .git or commondir, and is none";
+constexpr std::string_view has_too_much = "has too much in it to protect each part";
+constexpr std::string_view has_too_many_unreadable =
+    "has too many directories in it that cannot be read and searched";
+constexpr std::string_view has_too_many_directories =
+    "has too many directories in it to search all of them for repositories";
+constexpr std::string_view has_too_many_repositories =
+    "has too many repositories in it to protect each of them";
+
+constexpr std::string_view is_link_itself =
+    "is a link: what it leads to is protected, the link is not";
 
 bool has_component(std::string_view path, std::string_view name) {
     for (std::size_t from = 0; from < path.size();) {
@@ -37,18 +57,26 @@ bool has_component(std::string_view path, std::string_view name) {
     return false;
 }
 
+bool is_accessible(const std::string& path, int how) {
+    return ::faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0;
+}
+
 // A missing path gets a placeholder (held) or no protection (left).
 enum class Missing : std::uint8_t { held, left };
 
 class Protection {
 public:
-    Protection(PathRules& rules, bool looks_afterwards)
-        : rules_(rules), looks_afterwards_(looks_afterwards) {}
+    Protection(PathRules& rules, const Policy& policy, const Context& context)
+        : rules_(rules),
+          places_(rules),
+          policy_(policy),
+          looks_afterwards_(context.looks_afterwards),
+          home_(context.home.starts_with('/') ? locate(context.home).path : "") {}
 
     void protect() {
         std::vector<std::pair<std::string, Missing>> roots;
         for (const auto& [path, rule] : rules_.at) {
-            if (rule.state != State::write || rule.kind != ResolvedPath::Kind::directory) continue;
+            if (rule.state != State::write || rule.kind != Kind::directory) continue;
             if (path == "/") {
                 for (const std::string& root : rules_.workspace)
                     if (rules_.covering(root) == State::write)
@@ -57,274 +85,282 @@ public:
             }
             roots.emplace_back(path, rule.is_temporary ? Missing::left : Missing::held);
         }
+        std::vector<std::string> kept;
         for (const auto& [path, missing] : roots)
-            if (missing == Missing::held) kept_.push_back(path);
-        if (looks_afterwards_) rules_.look.roots = kept_;
+            if (missing == Missing::held) kept.push_back(path);
+        if (looks_afterwards_) rules_.look.roots = kept;
+        places_.set_kept(std::move(kept));
         for (const auto& [path, missing] : roots)
             protect_root(path, missing);
-        is_searching_ = true;
+        protect_named(roots);
+        places_.begin_search();
         for (const auto& [path, missing] : roots)
             search(path);
     }
 
 private:
-    bool is_writable(const std::string& path) const {
-        return rules_.covering(path) == State::write;
-    }
-
-    // Other users and programs have files in a directory for temporary files.
-    bool is_temporary(const std::string& path) const {
-        return std::ranges::none_of(
-            kept_, [&path](const std::string& root) { return is_at_or_below(path, root); });
-    }
-
+    // Each step adds protection, whatever the others have found: a command may have made the root
+    // look like anything.
     void protect_root(const std::string& root, Missing missing) {
-        // The grant is for git's own files, not for a work tree.
-        if (has_component(root, ".git") || is_git_directory(root)) return pin_granted(root);
+        if (!is_accessible(root, R_OK | X_OK)) return places_.close(root, cannot_look);
+        pin_granted(root);
         protect_git(root, missing);
         for (const std::string_view name : agent_places)
             protect_agent(joined(root, name), missing);
     }
 
+    void protect_named(const std::vector<std::pair<std::string, Missing>>& roots) {
+        constexpr std::string_view at_home = "~/";
+        for (const std::string& name : policy_.read_only)
+            if (name.starts_with(at_home) && !home_.empty())
+                protect_existing(joined(home_, name.substr(at_home.size())));
+            else if (name.starts_with('/'))
+                protect_existing(name);
+            else
+                for (const auto& [root, missing] : roots)
+                    protect_existing(joined(root, name));
+        if (!home_.empty() && places_.is_writable(home_))
+            places_.tell(home_, "is your home directory, and commands may change what is in it: "
+                                "name a directory for the work as the root of the workspace");
+    }
+
+    // What is missing stays possible to make.
+    void protect_existing(const std::string& path) {
+        const ResolvedPath place = locate(path);
+        if (!place.exists() || !places_.is_writable(place.path)) return;
+        if (is_link(path)) places_.tell(path, is_link_itself);
+        places_.add(place.path, place.kind);
+    }
+
     void protect_agent(const std::string& path, Missing missing) {
         const ResolvedPath place = locate_last(path);
-        if (place.path != path) note_link(path);
-        if (place.exists() && is_writable(place.path))
-            add(place.path, place.kind);
-        else if (place.kind == ResolvedPath::Kind::missing && missing == Missing::held)
-            keep_absent(path);
+        if (is_link(path))
+            places_.tell(path, is_link_itself);
+        else if (place.kind == Kind::unreachable)
+            places_.close(parent_of(path), cannot_look);
+        if (place.exists())
+            places_.add(place.path, place.kind);
+        else if (place.kind == Kind::missing && missing == Missing::held)
+            keep_absent(place.path);
+    }
+
+    void keep_absent(const std::string& path) {
+        if (!looks_afterwards_) return places_.hold(path, std::nullopt);
+        if (places_.is_writable(path) && !rules_.at.contains(path))
+            rules_.look.absent.push_back(path);
+    }
+
+    void note_repository(const std::string& work_tree, const std::string& git_directory) {
+        if (looks_afterwards_ && !places_.is_temporary(work_tree) &&
+            places_.is_writable(git_directory))
+            rules_.look.repositories.push_back({work_tree, git_directory});
     }
 
     void protect_git(const std::string& work_tree, Missing missing) {
         const std::string path = joined(work_tree, ".git");
         const ResolvedPath place = locate_last(path);
-        if (place.path != path) note_link(path);
+        if (is_link(path)) places_.tell(path, is_link_itself);
         switch (place.kind) {
-        case ResolvedPath::Kind::directory:
+        case Kind::directory:
             note_repository(work_tree, place.path);
             return protect_git_directory(place.path);
-        case ResolvedPath::Kind::file: return protect_git_file(place.path, work_tree);
-        case ResolvedPath::Kind::missing:
+        case Kind::file: return protect_git_file(place.path, work_tree);
+        case Kind::device: return places_.add(place.path, place.kind);
+        case Kind::missing:
             if (missing == Missing::left) return;
             // Inside a work tree git would take the placeholder for a broken repository.
-            if (looks_afterwards_ || !is_inside_repository(work_tree)) keep_absent(path);
+            if (looks_afterwards_ || !is_inside_repository(work_tree)) keep_absent(place.path);
             return;
-        case ResolvedPath::Kind::device:
-        case ResolvedPath::Kind::unreachable: return;
+        case Kind::unreachable:
+            if (!is_link(path)) places_.close(work_tree, cannot_look);
+            return;
         }
     }
 
     void protect_git_directory(const std::string& path) {
-        if (!is_writable(path)) return;
-        if (is_git_directory(path)) return pin(path);
-        add(path, ResolvedPath::Kind::directory);
+        if (!places_.is_writable(path)) return;
+        if (!is_git_directory(path)) return places_.add(path, Kind::directory);
+        pin(path);
+        const Linked linked = linked_from(path);
+        close_links(linked.links);
+        if (linked.common_directory != path) protect_linked(linked.common_directory);
     }
 
     // The file is followed now, before a confined program could have changed it. This does not open
     // its target; it only protects the target where a grant opens it.
     void protect_git_file(const std::string& path, const std::string& work_tree) {
-        if (is_writable(path)) add(path, ResolvedPath::Kind::file);
+        places_.add(path, Kind::file);
         const std::optional<Linked> linked = linked_by(path);
         if (!linked) return;
         note_repository(work_tree, linked->git_directory);
+        close_links(linked->links);
         protect_linked(linked->git_directory);
         if (linked->common_directory != linked->git_directory)
             protect_linked(linked->common_directory);
     }
 
+    // A root stays writable, but can become no git directory.
     void protect_linked(const std::string& directory) {
-        if (is_git_directory(directory)) return pin(directory);
-        if (is_writable(directory)) add(directory, ResolvedPath::Kind::directory);
+        const bool is_git = is_git_directory(directory);
+        if (!is_git && !places_.is_root(directory))
+            return places_.close(directory, is_called_repository);
+        if (!is_git && places_.is_writable(directory))
+            places_.tell(directory, is_called_repository);
+        pin(directory);
     }
 
-    // Protects the git directory that a granted path is, or lies in. A directory called .git counts
-    // even without its HEAD: a command may have removed it.
+    // Pins the git directory that a root is, or lies in. A directory called .git counts even
+    // without its HEAD: a command may have removed it.
     void pin_granted(const std::string& root) {
         for (std::string path = root; path != "/"; path = parent_of(path)) {
             const bool is_top = path.ends_with("/.git");
             if (is_top || is_git_directory(path)) pin(path);
             if (is_top) return;
+            if (path == root && is_git_directory(path) && exists(joined(path, ".git")))
+                places_.tell(path, "looks like a git directory, too: what git would execute and "
+                                   "obey in one is read-only in it, such as hooks and config");
         }
+    }
+
+    // A program that replaces such a link leads git elsewhere.
+    void close_links(const std::vector<std::string>& links) {
+        for (const std::string& link : links)
+            places_.close(parent_of(link), has_links);
     }
 
     void pin(const std::string& git_directory) {
-        const std::vector<GitPin> pins = git_pins(git_directory);
-        if (is_searching_ && pins.size() + kept_for_closing > mounts_left_ &&
-            is_writable(git_directory))
-            return add(git_directory, ResolvedPath::Kind::directory);
-        for (const GitPin& git_pin : pins) {
-            const ResolvedPath place = locate_last(git_pin.path);
-            if (!is_writable(place.path)) continue;
-            if (place.exists()) {
-                add(place.path, place.kind, git_pin.content);
-                continue;
-            }
-            if (place.kind != ResolvedPath::Kind::missing ||
-                git_pin.stand_in == GitPin::StandIn::none)
-                continue;
-            if (git_pin.stand_in == GitPin::StandIn::file)
-                hold(place.path, git_pin.content);
-            else
-                hold(place.path, std::nullopt);
+        std::vector<GitPin> pins = git_pins(git_directory);
+        for (const std::string_view many : {"modules", "worktrees"})
+            if (stand_ins_of(pins) > places_.stand_ins_left())
+                pin_as_a_whole(pins, joined(git_directory, many));
+        const bool is_too_much =
+            stand_ins_of(pins) > places_.stand_ins_left() ||
+            (places_.is_searching() && pins.size() + kept_for_closing > places_.mounts_left());
+        if (is_too_much && !places_.is_root(git_directory))
+            return places_.close(git_directory, has_too_much);
+        for (const GitPin& git_pin : pins)
+            keep(git_pin);
+    }
+
+    void pin_as_a_whole(std::vector<GitPin>& pins, const std::string& directory) {
+        if (!exists(directory)) return;
+        std::erase_if(pins, [&](const GitPin& pin) { return is_at_or_below(pin.path, directory); });
+        pins.push_back({directory});
+        places_.tell(directory, "is read-only: it has too much in it to protect each part");
+    }
+
+    // An empty file or directory may be the stand-in of another sandbox, which is to be shared.
+    static std::size_t stand_ins_of(const std::vector<GitPin>& pins) {
+        return static_cast<std::size_t>(std::ranges::count_if(pins, [](const GitPin& pin) {
+            struct stat status = {};
+            if (pin.stand_in == GitPin::StandIn::none) return false;
+            if (::lstat(pin.path.c_str(), &status) != 0) return true;
+            if (S_ISDIR(status.st_mode)) return is_empty_directory(pin.path);
+            return static_cast<std::size_t>(status.st_size) == pin.content.size();
+        }));
+    }
+
+    void keep(const GitPin& pin) {
+        const ResolvedPath place = locate_last(pin.path);
+        if (is_link(pin.path)) {
+            std::vector<std::string> links;
+            for (const Link& link : way_to(pin.path).links)
+                links.push_back(link.path);
+            close_links(links);
+        } else if (place.kind == Kind::unreachable) {
+            places_.close(parent_of(pin.path), cannot_look);
         }
-    }
-
-    void add(const std::string& path, ResolvedPath::Kind kind,
-             std::optional<std::string> file = {}) {
-        if (const std::string at = place_for(path); at != path) return close_whole(at);
-        PathRule rule{State::read, kind};
-        rule.is_protection = true;
-        rule.is_temporary = is_temporary(path);
-        if (kind == ResolvedPath::Kind::file) rule.file = std::move(file);
-        rules_.at.try_emplace(path, std::move(rule));
-    }
-
-    void note_repository(const std::string& work_tree, const std::string& git_directory) {
-        if (looks_afterwards_ && !is_temporary(work_tree) && is_writable(git_directory))
-            rules_.look.repositories.push_back({work_tree, git_directory});
-    }
-
-    void keep_absent(const std::string& path) {
-        if (!looks_afterwards_) return hold(path, std::nullopt);
-        if (is_writable(path) && !rules_.at.contains(path)) rules_.look.absent.push_back(path);
-    }
-
-    void hold(const std::string& path, std::optional<std::string> file) {
-        if (!is_writable(path) || making_of(path) == Making::impossible) return;
-        if (const std::string at = place_for(path); at != path) return close_whole(at);
-        PathRule rule{State::read, ResolvedPath::Kind::missing};
-        rule.is_protection = true;
-        rule.file = std::move(file);
-        rules_.at.try_emplace(path, std::move(rule));
-    }
-
-    // Every directory between a writable root and a protected path in it becomes a mount (pin_above
-    // in plan.cc), so deep or numerous paths are protected by one mount nearer to the root. Returns
-    // `path`, or the directory above it that is to be read-only as a whole.
-    std::string place_for(const std::string& path) {
-        std::vector<std::string> chain = {path}; // inner before outer, without named paths
-        for (std::string here = parent_of(path); !is_named(here); here = parent_of(here))
-            chain.push_back(here);
-        auto at = chain.begin();
-        while (at->size() > longest_protected && std::next(at) != chain.end())
-            ++at;
-        if (chain.end() - at > most_levels) at = chain.end() - most_levels;
-        // When no mounts are left, it takes one: the outermost directory that is no mount yet.
-        const auto known = [this](const std::string& here) { return ways_.contains(here); };
-        const auto first_known = std::find_if(std::next(at), chain.end(), known);
-        const auto cost = static_cast<std::size_t>(first_known - at);
-        if (is_searching_ && cost > mounts_left_) at = std::prev(first_known);
-        ways_.insert(std::next(at), first_known);
-        if (is_searching_) mounts_left_ -= std::min(mounts_left_, cost);
-        return std::move(*at);
-    }
-
-    bool is_named(const std::string& path) const {
-        return path == "/" || rules_.at.contains(path) ||
-               std::ranges::find(rules_.workspace, path) != rules_.workspace.end();
-    }
-
-    void close_whole(const std::string& path) {
-        const auto [at, is_new] = rules_.at.try_emplace(path);
-        if (!is_new) return;
-        PathRule& rule = at->second;
-        rule.state = State::read;
-        rule.is_protection = true;
-        rule.is_temporary = is_temporary(path);
-        if (wholes_++ > 0) return;
-        rules_.notes.push_back(
-            fmt::format("'{}' is read-only as a whole, and there may be more like it: what is "
-                        "protected in it lies too far down, or is too much",
-                        core::shortened(path)));
-    }
-
-    void note_link(const std::string& path) {
-        rules_.notes.push_back(
-            fmt::format("'{}' is a link: what it leads to is protected, the link is not",
-                        core::shortened(path)));
+        if (place.exists()) return places_.add(place.path, place.kind, pin.content);
+        if (place.kind != Kind::missing) return;
+        if (pin.stand_in == GitPin::StandIn::file)
+            places_.hold(place.path, pin.content);
+        else if (pin.stand_in == GitPin::StandIn::directory || is_link(pin.path))
+            places_.hold(place.path, std::nullopt);
     }
 
     void search(const std::string& root) {
-        if (is_enclosed(root) || has_component(root, ".git")) return;
+        if (!places_.is_writable(root) || is_enclosed(root)) return;
         const Repositories found = find_repositories(
             root, most_directories, [this](const std::string& path) { return is_closed(path); });
-        if (!found.is_complete) lose(root, fmt::format("{} directories", most_directories));
+        if (!found.unsearched.empty() || !found.unreadable.empty()) is_incomplete_ = true;
         if (looks_afterwards_) note_nested(found);
+        if (!found.unsearched.empty())
+            places_.close_above(root, found.unsearched, has_too_many_directories);
         protect_unreadable(root, found.unreadable);
-        const std::size_t before = closed_;
-        for (const std::string& work_tree : found.work_trees)
-            if (!is_out_of_our_hands(work_tree)) protect_nested(work_tree);
-        if (closed_ == before) return;
-        rules_.notes.push_back(fmt::format(
-            "'{}' has repositories in it that nothing can be committed to: more than {}, or some "
-            "without a HEAD",
-            core::shortened(root), most_repositories));
-        if (closed_ > most_closed_repositories)
-            lose(root,
-                 fmt::format("{} repositories", most_repositories + most_closed_repositories));
+        protect_found(root, found.work_trees);
     }
 
     void note_nested(const Repositories& found) {
-        rules_.look.knows_all_nested = rules_.look.knows_all_nested && found.is_complete;
-        rules_.look.nested.insert(rules_.look.nested.end(), found.work_trees.begin(),
-                                  found.work_trees.end());
+        LookPlaces& look = rules_.look;
+        look.knows_all_nested = look.knows_all_nested && found.unsearched.empty();
+        look.nested.insert(look.nested.end(), found.work_trees.begin(), found.work_trees.end());
     }
 
     void protect_unreadable(const std::string& root, const std::vector<std::string>& paths) {
-        for (const std::string& path : paths) {
-            if (!is_writable(path)) continue;
-            if (++unreadable_ > most_unreadable)
-                return lose(root, fmt::format("{} directories that cannot be looked into",
-                                              most_unreadable));
-            add(path, ResolvedPath::Kind::directory);
-        }
+        unreadable_ += paths.size();
+        if (unreadable_ > most_unreadable)
+            return places_.close_above(root, paths, has_too_many_unreadable);
+        for (const std::string& path : paths)
+            places_.close(path, cannot_look);
+    }
+
+    void protect_found(const std::string& root, const std::vector<std::string>& work_trees) {
+        const std::size_t before = closed_;
+        std::vector<std::string> beyond;
+        for (const std::string& work_tree : work_trees)
+            if (!protect_nested(work_tree)) beyond.push_back(work_tree);
+        if (closed_ > before)
+            places_.tell(root, fmt::format("has repositories in it that nothing can be committed "
+                                           "to: more than {}, or some without a HEAD",
+                                           most_repositories));
+        if (!beyond.empty()) places_.close_above(root, beyond, has_too_many_repositories);
     }
 
     // An entry that is merely named .git must not use up the place of a real repository.
     static bool is_repository(const std::string& work_tree) {
         const ResolvedPath place = locate_last(joined(work_tree, ".git"));
-        return place.kind == ResolvedPath::Kind::file || is_git_directory(place.path);
+        return place.kind == Kind::file || is_git_directory(place.path);
     }
 
-    void protect_nested(const std::string& work_tree) {
+    // Returns false if there are too many.
+    bool protect_nested(const std::string& work_tree) {
+        const std::string git = joined(work_tree, ".git");
+        if (is_out_of_our_hands(git)) return true;
         if (is_repository(work_tree) && open_ < most_repositories) {
             ++open_;
             protect_git(work_tree, Missing::left);
-        } else if (is_empty_directory(joined(work_tree, ".git"))) {
-            return; // not a repository; it may be a placeholder of another sandbox
-        } else if (++closed_ <= most_closed_repositories) {
-            close(joined(work_tree, ".git"));
+            return true;
         }
+        // Not a repository; it may be a placeholder of another sandbox.
+        if (!is_link(git) && is_empty_directory(git)) return true;
+        if (++closed_ > most_closed_repositories) return false;
+        close(git);
+        return true;
     }
 
-    // The repository belongs to another user, in a directory that we share.
-    static bool is_out_of_our_hands(const std::string& work_tree) {
-        struct stat status = {};
-        return ::lstat(joined(work_tree, ".git").c_str(), &status) == 0 &&
-               status.st_uid != ::geteuid() &&
-               making_of(joined(work_tree, ".git/hooks")) == Making::impossible &&
-               making_of(joined(work_tree, ".git")) == Making::impossible;
-    }
-
-    // Each mount takes bubblewrap longer than the one before; this is one instead of six.
+    // Each mount takes bubblewrap longer than the one before; this is one instead of six. Where a
+    // file .git leads is closed too.
     void close(const std::string& path) {
         const ResolvedPath place = locate_last(path);
-        if (place.path != path) note_link(path);
-        if (place.exists() && is_writable(place.path)) add(place.path, place.kind);
+        if (is_link(path)) places_.tell(path, is_link_itself);
+        if (!place.exists()) return;
+        places_.add(place.path, place.kind);
+        const std::optional<Linked> linked = place.kind == Kind::file
+                                                 ? linked_by(place.path)
+                                                 : std::optional(linked_from(place.path));
+        if (!linked) return;
+        close_links(linked->links);
+        for (const std::string& directory : {linked->git_directory, linked->common_directory})
+            if (places_.is_root(directory))
+                pin(directory);
+            else
+                places_.add(directory, Kind::directory);
     }
 
-    void lose(const std::string& root, const std::string& bound) {
-        rules_.losses.push_back(
-            {Guarantee::protected_paths,
-             fmt::format("'{}' has more than {} in it: not every repository there can be protected",
-                         core::shortened(root), bound),
-             "name a narrower root of the workspace, and no shared /tmp; enforcement best-effort "
-             "(--best-effort) runs it with the others open to change"});
-    }
-
-    // The root is searched as part of another one.
+    // The root is searched as part of another one. In a .git, not all is searched.
     bool is_enclosed(const std::string& root) const {
-        return root != "/" && rules_.at.count("/") == 0 ? is_writable(parent_of(root)) : false;
+        if (is_incomplete_ || places_.is_writable("/") || has_component(root, ".git")) return false;
+        return places_.is_writable(parent_of(root));
     }
 
     bool is_closed(const std::string& path) const {
@@ -333,21 +369,20 @@ private:
     }
 
     PathRules& rules_;
-    bool looks_afterwards_;         // see Context
-    bool is_searching_ = false;     // the roots themselves are done
-    std::vector<std::string> kept_; // the roots that are not for temporary files
-    std::size_t open_ = 0;          // nested repositories that allow commits
-    std::size_t closed_ = 0;        // nested repositories that do not
+    ProtectiveRules places_;
+    const Policy& policy_;
+    bool looks_afterwards_;      // see Context
+    std::string home_;           // canonical; empty: unknown
+    bool is_incomplete_ = false; // of a root, not all was searched
+    std::size_t open_ = 0;       // nested repositories that allow commits
+    std::size_t closed_ = 0;     // nested repositories that do not
     std::size_t unreadable_ = 0;
-    std::size_t wholes_ = 0;                      // directories closed as a whole
-    std::size_t mounts_left_ = most_found_mounts; // for protected paths that the search finds
-    std::set<std::string> ways_;                  // directories between a root and a protected path
 };
 
 } // namespace
 
-void protect_metadata(PathRules& rules, bool looks_afterwards) {
-    Protection(rules, looks_afterwards).protect();
+void protect_metadata(PathRules& rules, const Policy& policy, const Context& context) {
+    Protection(rules, policy, context).protect();
 }
 
 } // namespace ew::sandbox

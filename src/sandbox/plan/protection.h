@@ -6,9 +6,9 @@
 
 namespace ew::sandbox {
 
-// Adds rules for .git, .agents, .codex and .execward at the top of the writable roots, and for git
-// repositories anywhere in them. Existing rules stay. `looks_afterwards`: see Context; then it also
-// fills PathRules::look.
-void protect_metadata(PathRules& rules, bool looks_afterwards);
+// Adds rules for .git, .agents, .codex and .execward at the top of the writable roots, for what
+// Policy::read_only names, and for git repositories anywhere in them. Existing rules stay.
+// With Context::looks_afterwards it also fills PathRules::look.
+void protect_metadata(PathRules& rules, const Policy& policy, const Context& context);
 
 } // namespace ew::sandbox

@@ -4,7 +4,6 @@
 
 #include "sandbox/plan/resolved_path.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,39 +23,36 @@ struct GitPin {
     bool operator==(const GitPin&) const = default;
 };
 
-// Is it a git directory in the sense of git, which includes that of a linked worktree?
+// Does it look like a git directory, which includes that of a linked worktree? A program may have
+// made it look so: the answer may add protection, and never take any away.
 bool is_git_directory(const std::string& path);
 
 // Returns the pins of one git directory, its submodules and its linked worktrees. Bound:
 // most_modules of either, most_module_levels deep. If there are more, or some that cannot be read,
 // the directory that contains all of them must not change.
 constexpr std::size_t most_modules = 256;
-constexpr std::ptrdiff_t most_module_levels = 16;
+constexpr std::size_t most_module_levels = 16;
 std::vector<GitPin> git_pins(const std::string& git_directory);
 
-// The target of a file ".git" (gitrepository-layout(5)): its git directory and the common one,
-// canonical. Returns nullopt if the file names none that can be used.
+// A git directory and the common one (gitrepository-layout(5)), canonical, with the links that lead
+// to them from the files that name them.
 struct Linked {
     std::string git_directory;
     std::string common_directory;
+    std::vector<std::string> links = {};
 };
 
+// Follows the file commondir of a git directory; without one, it is the common directory itself.
+Linked linked_from(const std::string& git_directory);
+
+// Follows a file ".git". Returns nullopt if it names no directory.
 std::optional<Linked> linked_by(const std::string& git_file);
+
+// Does the repository belong to another user, in a directory that we share, with nothing open to us
+// that git executes or obeys?
+bool is_out_of_our_hands(const std::string& git);
 
 // Is the directory within the work tree of a repository above it?
 bool is_inside_repository(const std::string& directory);
-
-struct Repositories {
-    std::vector<std::string> work_trees = {}; // directories that contain an entry .git
-    // Directories of our user that cannot be read: a program that may write there can change that.
-    std::vector<std::string> unreadable = {};
-    bool is_complete = true;
-};
-
-// Searches below `root`, not `root` itself. It follows no link and does not enter any .git; it
-// searches node_modules and similar directories last. `skips` returns true for directories to leave
-// out.
-Repositories find_repositories(const std::string& root, std::size_t most_visited,
-                               const std::function<bool(const std::string&)>& skips);
 
 } // namespace ew::sandbox

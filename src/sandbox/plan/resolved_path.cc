@@ -174,6 +174,16 @@ Making making_of(const std::string& path) {
     return os::has_file_capabilities() ? Making::possible : Making::after_chmod;
 }
 
+bool exists(const std::string& path) {
+    struct stat status = {};
+    return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_link(const std::string& path) {
+    struct stat status = {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 UniqueFd open_without_links(const std::string& path, int flags) {
     open_how how = {};
     how.flags = static_cast<std::uint64_t>(flags | O_NOFOLLOW | O_CLOEXEC);

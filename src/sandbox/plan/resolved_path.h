@@ -72,6 +72,12 @@ struct DepthFirst {
 enum class Making : std::uint8_t { possible, after_chmod, impossible };
 Making making_of(const std::string& path);
 
+// Is there such a name? A link counts, wherever it leads.
+bool exists(const std::string& path);
+
+// Is the last component a link?
+bool is_link(const std::string& path);
+
 // open(2) of a canonical path; fails if a component has become a link since, as other programs may
 // exchange it. Returns an empty descriptor, with errno, if it cannot be opened; ELOOP for a link.
 UniqueFd open_without_links(const std::string& path, int flags);

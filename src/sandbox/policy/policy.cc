@@ -1,5 +1,6 @@
 #include "sandbox/policy/policy.h"
 
+#include "core/text/patterns.h"
 #include "sandbox/policy/glob.h"
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ void add_tmp(Policy& policy, const ModeOptions& options) {
 void add_denied(Policy& policy, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
         Entry entry = at(path, Access::deny);
-        if (path.find_first_of("*?[") != std::string::npos) entry.kind = Entry::Kind::glob;
+        if (core::is_pattern(path)) entry.kind = Entry::Kind::glob;
         policy.entries.push_back(std::move(entry));
     }
 }
@@ -116,6 +117,7 @@ Policy policy_of(core::SandboxMode mode, const ModeOptions& options) {
     policy.network = options.has_network ? Network::enabled : Network::restricted;
     policy.reports_writes = options.reports_writes;
     policy.enforcement = options.enforcement;
+    policy.read_only = options.read_only;
     switch (mode) {
     case core::SandboxMode::danger_full_access:
         policy.file_system = FileSystem::unrestricted;
@@ -157,6 +159,7 @@ Policy widened(Policy policy, const Additions& additions) {
         for (const std::string& path : paths) {
             if (path.empty()) continue;
             Entry entry = at(path, access);
+            entry.is_granted = true;
             if (std::ranges::find(policy.entries, entry) == policy.entries.end())
                 policy.entries.push_back(std::move(entry));
         }

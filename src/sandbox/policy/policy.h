@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "core/judgement/policy_types.h"
+#include "os/known_directory.h"
 #include "sandbox/policy/guarantees.h"
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct Entry {
     Special special = Special::root;
     Access access = Access::read;
     bool skip_if_missing = false;
+    bool is_granted = false; // to one call: see Additions
 
     bool operator==(const Entry&) const = default;
 };
@@ -66,7 +68,10 @@ struct Policy {
     bool has_private_tmp = false;  // /tmp is empty, writable, and gone afterwards
     bool keeps_writes = false;     // the sandbox's own directories, as /dev/shm, are read-only
     bool protects_metadata = true; // .git, .agents, … in writable roots
-    bool reports_writes = false;   // refused writes become denials; costs a switch for each open
+    // Further places that stay read-only where they exist in writable ones, if metadata is
+    // protected: names below each writable root, absolute paths, and "~/…" in the home directory.
+    std::vector<std::string> read_only = {};
+    bool reports_writes = false; // refused writes become denials; costs a switch for each open
     Enforcement enforcement = Enforcement::require;
     bool is_wanted = false; // a sandbox is made even if it enforces nothing
 
@@ -87,18 +92,22 @@ struct Context {
     // Protected names that do not exist stay absent while the command runs, and what has appeared
     // there is looked at afterwards (sandbox/aftermath). If false, placeholders hold them.
     bool looks_afterwards = false;
+    // Roots as they were when the session first named them: a plan refuses one that has become
+    // something else since.
+    std::vector<os::KnownDirectory> known = {};
 };
 
 // The settings of the modes.
 struct ModeOptions {
     std::vector<std::string> writable_roots = {};
-    std::vector<std::string> deny_read = {}; // paths, or glob patterns if they contain * ? [
+    std::vector<std::string> deny_read = {}; // paths, or glob patterns: see core::is_pattern
     bool has_network = false;
     bool shares_tmp = false;         // /tmp and $TMPDIR are the machine's, and writable
     bool excludes_slash_tmp = false; // with shares_tmp: /tmp is not writable
     bool excludes_tmpdir = false;
     bool reports_writes = false;
     Enforcement enforcement = Enforcement::require;
+    std::vector<std::string> read_only = {}; // see Policy
 
     bool operator==(const ModeOptions&) const = default;
 };

@@ -57,6 +57,11 @@ public:
     // See Launch::take_namespaces().
     Namespaces take_namespaces() { return launch_ ? launch_->take_namespaces() : Namespaces(); }
 
+    // See Launch::take_roots().
+    std::vector<os::HeldDirectory> take_roots() {
+        return launch_ ? launch_->take_roots() : std::vector<os::HeldDirectory>();
+    }
+
     // The pid of the program, as we see it, and of its group. 0 before a successful outcome.
     pid_t leader() const { return leader_; }
 

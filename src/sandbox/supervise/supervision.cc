@@ -38,12 +38,17 @@ bool is_for_temporary_files(const Entry& entry) {
 }
 
 // If the whole machine is writable, only the workspace is protected.
-void protect(SupervisorSettings& settings, const std::string& writable, const Context& context) {
+void protect(SupervisorSettings& settings, const std::string& writable, const Policy& policy,
+             const Context& context) {
     const std::vector<std::string> roots =
         writable == "/" ? context.workspace_roots : std::vector{writable};
     for (const std::string& root : roots)
         for (const std::string_view place : protected_places)
             settings.read_only.push_back(joined(root, place));
+    for (const std::string& root : roots)
+        for (const std::string& place : policy.read_only)
+            if (!place.starts_with('/') && !place.starts_with("~/"))
+                settings.read_only.push_back(joined(root, place));
 }
 
 void add_entry(SupervisorSettings& settings, const Entry& entry, const Policy& policy,
@@ -55,7 +60,7 @@ void add_entry(SupervisorSettings& settings, const Entry& entry, const Policy& p
             path.pop_back();
         if (entry.access == Access::write && policy.protects_metadata &&
             !is_for_temporary_files(entry))
-            protect(settings, path, context);
+            protect(settings, path, policy, context);
         auto& places = entry.access == Access::write ? settings.writable : settings.read_only;
         places.push_back(std::move(path));
     }

@@ -2,7 +2,10 @@
 
 #include "base/log.h"
 #include "os/proc.h"
+#include "server/confine/sandbox_host.h"
 #include "server/connection/source.h"
+
+#include <utility>
 
 namespace ew::server {
 
@@ -26,6 +29,7 @@ Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::
     sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context, *host.machine(),
                                   journal, host.namespaces(wish_), host.guarded()};
     order.context.looks_afterwards = true;
+    host.add_roots(order.context);
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
     return {};
 }

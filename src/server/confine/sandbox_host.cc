@@ -101,6 +101,21 @@ bool SandboxHost::keep_namespaces(std::uint64_t serial, const SandboxOrder& orde
     return true;
 }
 
+void SandboxHost::add_roots(sandbox::Context& context) const {
+    for (const os::HeldDirectory& root : roots_)
+        context.known.push_back(root.known);
+}
+
+// Two starts may have found one root at the same time: the first report counts.
+void SandboxHost::keep_roots(std::vector<os::HeldDirectory> roots) {
+    for (os::HeldDirectory& root : roots) {
+        const auto is_same = [&root](const os::HeldDirectory& other) {
+            return other.known.name == root.known.name;
+        };
+        if (std::ranges::none_of(roots_, is_same)) roots_.push_back(std::move(root));
+    }
+}
+
 void SandboxHost::doubt() {
     for (Place& place : places_of_policies_)
         place.namespaces = {};

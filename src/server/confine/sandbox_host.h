@@ -5,9 +5,11 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "os/errand.h"
+#include "os/known_directory.h"
 #include "os/poller.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/policy/machine.h"
+#include "sandbox/policy/policy.h"
 #include "sandbox/trial/trial.h"
 #include "server/request/sandbox_request.h"
 
@@ -55,6 +57,13 @@ public:
 
     void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
+    // Adds the roots that earlier starts have found, as they were then. What the context knows
+    // already counts first.
+    void add_roots(sandbox::Context& context) const;
+
+    // Bound: most_roots. The plan of a start that names a further one refuses it.
+    void keep_roots(std::vector<os::HeldDirectory> roots);
+
     // Begins a trial, unless the abilities are known or a trial runs. Abilities that the machine
     // lacked are tried again after a while, because somebody may have repaired it.
     void need(TimePoint now);
@@ -94,6 +103,7 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
+    std::vector<os::HeldDirectory> roots_;
     std::vector<Place> places_of_policies_; // the least recently used first
     bool trusts_memory_ = true;             // use the result of a trial before a restart
 };

@@ -38,8 +38,10 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
                     "files", "once"};
     request.directory = "/";
     request.socket_stdin = true;
+    sandbox::Context context = order.context;
+    host.add_roots(context);
     process->run_ =
-        TRY(sandbox::ConfinedRun::begin({request, order.policy, order.context, *host.machine(),
+        TRY(sandbox::ConfinedRun::begin({request, order.policy, std::move(context), *host.machine(),
                                          journal, host.any_namespaces(), host.guarded()}));
     process->sandbox_ = os::open_pidfd(process->run_->spawned().pid);
     if (!process->sandbox_) return os::system_error("pidfd_open", errno);
@@ -70,6 +72,7 @@ void FileProcess::on_start_report() {
     if (sandbox::Namespaces made = run_->take_namespaces(); made.exist())
         (void)host_->keep_namespaces(0, order_, std::move(made), true);
     if (UniqueFd guarded = run_->take_guarded()) host_->keep_guarded(std::move(guarded));
+    host_->keep_roots(run_->take_roots());
     channel_.emplace(std::move(run_->spawned().output));
 }
 

@@ -130,6 +130,7 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
         return;
     }
     sandbox.begin(poller_, process.serial);
+    host_.keep_roots(sandbox.run().take_roots());
     take_over(process, std::move(sandbox.run().spawned()));
 }
 

@@ -77,6 +77,7 @@ std::vector<std::string> words_of(const sandbox::Policy& policy) {
     for (const sandbox::Entry& entry : policy.entries)
         words.push_back(fmt::format("{} {} {} {} {}", number(entry.kind), number(entry.special),
                                     number(entry.access), entry.skip_if_missing, entry.path));
+    words.insert(words.end(), policy.read_only.begin(), policy.read_only.end());
     return words;
 }
 

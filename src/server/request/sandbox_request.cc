@@ -301,6 +301,7 @@ sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement)
     options.excludes_slash_tmp = confinement.exclude_slash_tmp;
     options.excludes_tmpdir = confinement.exclude_tmpdir_env_var;
     options.reports_writes = confinement.report_writes;
+    options.read_only = confinement.read_only;
     options.enforcement = confinement.enforcement == config::Enforcement::require
                               ? sandbox::Enforcement::require
                               : sandbox::Enforcement::best_effort;
@@ -321,6 +322,7 @@ sandbox::Context context_of(const SessionSettings& settings, std::string workdir
         settings.named_roots.empty() ? settings.workspace_roots : settings.named_roots;
     context.tmpdir = std::move(tmpdir);
     context.hidden = std::move(hidden);
+    context.known = settings.known_roots;
     return context;
 }
 

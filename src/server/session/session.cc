@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -75,8 +76,34 @@ Session::Session(SessionSetup setup, bool has_test_ids)
 
 protocol::Settings Session::configure(const protocol::Settings& changes) {
     apply(settings_, changes);
+    hold_roots(changes);
     project_ = config::project_root(settings_.workspace_roots.front());
     return to_wire(settings_);
+}
+
+// Roots are resolved once, when they are named: a program of another session may replace one later.
+void Session::hold_roots(const protocol::Settings& changes) {
+    std::vector<std::string> names =
+        settings_.named_roots.empty() ? settings_.workspace_roots : settings_.named_roots;
+    const std::vector<std::string>& more = settings_.config.confinement.writable_roots;
+    const std::size_t workspace = names.size();
+    names.insert(names.end(), more.begin(), more.end());
+    const bool names_more = changes.confinement && changes.confinement->writable_roots;
+    std::vector<os::HeldDirectory> held;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const bool is_new = i < workspace ? changes.workspace_roots.has_value() : names_more;
+        const auto old = std::ranges::find_if(roots_, [&](const os::HeldDirectory& root) {
+            return !is_new && root.known.name == names[i];
+        });
+        if (old != roots_.end())
+            held.push_back(std::move(*old));
+        else if (std::optional<os::HeldDirectory> root = os::hold_directory(names[i]))
+            held.push_back(std::move(*root));
+    }
+    roots_ = std::move(held);
+    settings_.known_roots.clear();
+    for (const os::HeldDirectory& root : roots_)
+        settings_.known_roots.push_back(root.known);
 }
 
 const std::string& Session::database() const {

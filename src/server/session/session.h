@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ew::server {
 
@@ -72,6 +73,7 @@ public:
 
 private:
     Result<void> resume(const std::string& id) const;
+    void hold_roots(const protocol::Settings& changes);
 
     Phase phase_ = Phase::new_connection;
     bool has_test_ids_;
@@ -79,6 +81,7 @@ private:
     bool answers_questions_ = false;
     SessionSetup setup_;
     SessionSettings settings_;
+    std::vector<os::HeldDirectory> roots_; // those of the settings
     std::string id_;
     std::string tag_;
     std::string project_;

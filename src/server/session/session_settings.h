@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "os/known_directory.h"
 #include "protocol/approval.h"
 
 #include <string>
@@ -13,6 +14,8 @@ struct SessionSettings {
     config::Config config;
     std::vector<std::string> workspace_roots;  // absolute; never empty
     std::vector<std::string> named_roots = {}; // as the client named them; empty: the default
+    // The workspace roots and writable roots that existed when they were named.
+    std::vector<os::KnownDirectory> known_roots = {};
 
     // Returns true if a sandbox of this server restricts programs, unless a call asks for less.
     bool is_confining() const;

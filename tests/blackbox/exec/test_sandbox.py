@@ -317,6 +317,47 @@ def what_was_granted_is_not_what_has_taken_its_place(scene):
 
 
 @test
+def a_root_that_became_something_else_is_refused(scene):
+    server = confining(scene, "never")
+    project = server.home.project
+    with elsewhere() as outside:
+        server.output_of("echo x > mine")
+        os.rename(project, project + "0")
+        os.symlink(outside, project)
+        error = server.exec_refused("touch evil", kind="sandboxUnavailable")
+        check("is not the directory that it was" in error["message"], "message %r" % error)
+        check("session/configure" in error["data"]["hint"], "hint %r" % error)
+        equal(os.listdir(outside), [], "written elsewhere")
+        os.remove(project)
+        os.rename(project + "0", project)
+        server.output_of("echo x > mine")
+        shutil.copytree(project, project + "1")
+        shutil.rmtree(project)
+        os.rename(project + "1", project)
+        server.exec_refused("true", kind="sandboxUnavailable")
+        server.call("session/configure", {"workspaceRoots": ["file://" + project]})
+        server.output_of("echo x > mine")
+
+
+@test
+def places_of_other_agents_and_editors_are_read_only_unless_the_list_is_shortened(scene):
+    server = confining(scene, "never")
+    for name in (".claude/settings.json", ".vscode/tasks.json", ".vscode/settings.json", ".idea/x"):
+        path = os.path.join(server.home.project, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").close()
+    script = (
+        "for f in .claude/settings.json .vscode/tasks.json .vscode/settings.json .idea/x; do "
+        "(echo >> $f) 2>/dev/null && echo $f; done; mkdir -p .cursor && echo made"
+    )
+    equal(server.output_of(script), ".vscode/settings.json\n.idea/x\nmade\n", "by default")
+    server.call("session/configure", {"confinement": {"readOnly": [".claude", ".idea"]}})
+    equal(server.output_of(script), ".vscode/tasks.json\n.vscode/settings.json\nmade\n", "then")
+    server.call("session/configure", {"confinement": {"readOnly": []}})
+    equal(server.output_of(script).count("\n"), 5, "without a list")
+
+
+@test
 def paths_that_nobody_can_resolve_are_refused(scene):
     server = confining(scene, "on-request")
     for path in ("/never-made/../etc", "a\0b"):

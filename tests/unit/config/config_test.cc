@@ -58,6 +58,7 @@ TEST_CASE("an empty file is all defaults") {
     CHECK_FALSE(config.confinement.exclude_tmpdir_env_var);
     CHECK(config.confinement.enforcement == Enforcement::require);
     CHECK_FALSE(config.confinement.report_writes);
+    CHECK(config.confinement.read_only == ew::config::usual_read_only());
     CHECK(config.granular == ew::core::GranularFlags{});
     CHECK(config.approval_timeout == Millis(0));
     CHECK(config.shell.empty());
@@ -107,6 +108,7 @@ exclude_slash_tmp = true
 exclude_tmpdir_env_var = true
 enforcement = "best-effort"
 report_writes = true
+read_only = [".idea", "/a/b", "~/.bashrc"]
 [granular]
 sandbox_approval = false
 rules = false
@@ -150,6 +152,7 @@ include_only = ["CI"]
     CHECK(config.confinement.exclude_tmpdir_env_var);
     CHECK(config.confinement.enforcement == Enforcement::best_effort);
     CHECK(config.confinement.report_writes);
+    CHECK(config.confinement.read_only == std::vector<std::string>{".idea", "/a/b", "~/.bashrc"});
     CHECK(config.granular == ew::core::GranularFlags{false, false, false, false, false});
     CHECK(config.environment.inherit == ew::core::EnvironmentPolicy::Inherit::core);
     CHECK(config.environment.ignore_default_excludes);
@@ -229,6 +232,10 @@ TEST_CASE("paths of the confinement are absolute, and patterns may be relative")
           std::string::npos);
     CHECK(mistakes("[confinement]\ndeny_read = [\"*\\u0000\"]").find("without NUL") !=
           std::string::npos);
+    CHECK(parsed("[confinement]\ndeny_read = [\"{a,b}.key\"]").confinement.deny_read.size() == 1);
+    CHECK(mistakes("[confinement]\nread_only = [\"a/../b\"]").find("without '..'") !=
+          std::string::npos);
+    CHECK(parsed("[confinement]\nread_only = []").confinement.read_only.empty());
     CHECK(mistakes("[confinement]\nenforcement = \"hard\"")
               .starts_with("c.toml:2:15: key 'confinement.enforcement': expected "));
     CHECK(mistakes("[confinement]\nshare_tmp = true") ==

@@ -91,6 +91,12 @@ bool holds(const Plan& plan, const std::string& path) {
                                [&](const PlaceholderFile& file) { return file.path == path; });
 }
 
+bool tells(const Plan& plan, const std::string& words) {
+    return std::ranges::any_of(plan.notes, [&words](const std::string& note) {
+        return note.find(words) != std::string::npos;
+    });
+}
+
 Placeholder kept(Result<Placeholder> place) {
     REQUIRE_MESSAGE(place, (place ? "" : place.error().message));
     return std::move(*place);
@@ -520,11 +526,25 @@ TEST_CASE("the repository of a linked worktree is writable only by a grant") {
     CHECK(has(open, Kind::read_only, git + "/worktrees/w/commondir"));
 }
 
-TEST_CASE("more repositories than can be protected are refused by name, or told as a loss") {
+TEST_CASE("a repository beyond the bound is read-only with its work tree, and that is told") {
     const test::Tree tree;
     tree.git("r/zz/.git");
     for (std::size_t i = 0; i <= most_closed_repositories; ++i)
         tree.directory("r/a/" + std::to_string(i) + "/.git/x");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    CHECK(plan.missing.empty());
+    CHECK(has(plan, Kind::read_only, tree.at("r/a/99"))); // the last one by name
+    CHECK(has(plan, Kind::read_only, tree.at("r/a/98/.git")));
+    CHECK(has(plan, Kind::read_only, tree.at("r/zz/.git")));
+    CHECK(tells(plan, "too many repositories"));
+}
+
+TEST_CASE("a root with far too many repositories is refused by name, or read-only and told") {
+    const test::Tree tree;
+    for (std::size_t i = 0; i <= most_closed_repositories + 64; ++i)
+        tree.directory("r/" + std::to_string(i) + "/.git/x");
     Policy policy = workspace();
 
     Result<Plan> refused = make_plan(policy, in(tree.at("r")));
@@ -533,11 +553,13 @@ TEST_CASE("more repositories than can be protected are refused by name, or told 
 
     REQUIRE_FALSE(refused);
     CHECK(refused.error().kind == ErrorKind::sandbox_unavailable);
-    CHECK(refused.error().message.find("'" + tree.at("r") + "'") != std::string::npos);
-    CHECK(refused.error().message.find("224") != std::string::npos);
-    CHECK(refused.error().hint.find("narrower") != std::string::npos);
-    CHECK(plan.missing.has(Guarantee::protected_paths));
-    CHECK_FALSE(plan.notes.empty());
+    CHECK(refused.error().message.find("'" + tree.at("r") + "' has too many repositories") !=
+          std::string::npos);
+    CHECK(refused.error().hint.find("another root") != std::string::npos);
+    CHECK(plan.missing.empty());
+    CHECK(plan.mounts.size() < 20);
+    CHECK_FALSE(has(plan, Kind::writable, tree.at("r")));
+    CHECK(tells(plan, "too many repositories"));
 }
 
 TEST_CASE("mere names do not take the place of repositories that can be committed to") {
@@ -580,11 +602,12 @@ TEST_CASE("a git directory that a command closed does not become open by that") 
     tree.git("r/.git");
     std::filesystem::permissions(tree.at("r/.git"), std::filesystem::perms(0555));
 
-    Result<Plan> refused = make_plan(workspace(), in(tree.at("r")));
+    const Plan plan = planned(workspace(), in(tree.at("r")));
 
-    REQUIRE_FALSE(refused);
-    CHECK(refused.error().message.find("r/.git/commondir") != std::string::npos);
     std::filesystem::permissions(tree.at("r/.git"), std::filesystem::perms(0755));
+    CHECK(has(plan, Kind::read_only, tree.at("r/.git")));
+    CHECK_FALSE(holds(plan, tree.at("r/.git/commondir")));
+    CHECK(tells(plan, "'" + tree.at("r/.git") + "' is read-only"));
 }
 
 TEST_CASE("a denied .git stays denied") {
@@ -612,6 +635,278 @@ TEST_CASE("nothing is mounted over a link") {
     CHECK_FALSE(mentions(plan, tree.at("r/.codex")));
     CHECK(has(plan, Kind::read_only, tree.at("r/real")));
     CHECK(plan.notes.size() == 2);
+}
+
+TEST_CASE("what makes a root look like a git directory takes no protection away") {
+    for (const char* const other : {"objects", "commondir"}) {
+        const test::Tree tree;
+        tree.git("r/.git");
+        tree.git("r/nested/.git");
+        tree.link("r/HEAD", "nowhere");
+        tree.directory(std::string("r/") + other);
+
+        const Plan plan = planned(workspace(), in(tree.at("r")));
+
+        CHECK(has(plan, Kind::read_only, tree.at("r/.git/hooks")));
+        CHECK(has(plan, Kind::read_only, tree.at("r/.git/config")));
+        CHECK(has(plan, Kind::read_only, tree.at("r/nested/.git/config")));
+        CHECK(holds(plan, tree.at("r/.codex")));
+        CHECK(holds(plan, tree.at("r/config"))); // it may be one, too
+    }
+}
+
+TEST_CASE("the directory of a command opens nothing") {
+    const test::Tree tree;
+    tree.git("r/.git");
+    tree.directory("r/.codex");
+    tree.git("r/nested/.git");
+    for (const char* const name : {"r/.git/hooks", "r/.codex", "r/nested/.git/hooks", "r/.git"}) {
+        Context context = in(tree.at("r"));
+        context.cwd = tree.at(name);
+
+        const Plan plan = planned(workspace(), context);
+
+        for (const char* const closed : {"r/.git/hooks", "r/.codex", "r/nested/.git/hooks"})
+            CHECK(has(plan, Kind::read_only, tree.at(closed)));
+    }
+}
+
+TEST_CASE("a root in a .git is protected and searched as any other") {
+    const test::Tree tree;
+    tree.git("r/.git");
+    tree.file("r/.git/worktrees/w/commondir", "../..\n");
+    tree.file("r/.git/wt/w/.git", "gitdir: ../../worktrees/w\n");
+    tree.git("r/.git/wt/w/nested/.git");
+    const std::string work_tree = tree.at("r/.git/wt/w");
+
+    const Plan own = planned(workspace(), in(work_tree));
+    const Plan above = planned(workspace(), in(tree.at("r")));
+
+    CHECK(has(own, Kind::read_only, work_tree + "/.git"));
+    CHECK(holds(own, work_tree + "/.codex"));
+    CHECK(has(own, Kind::read_only, work_tree + "/nested/.git/hooks"));
+    CHECK(has(above, Kind::read_only, work_tree + "/.git"));
+    CHECK(has(above, Kind::read_only, work_tree + "/nested/.git/hooks"));
+}
+
+TEST_CASE("a root that cannot be looked into is refused with the reason, or read-only and told") {
+    if (::geteuid() == 0) {
+        MESSAGE("root may look into every directory: not tried");
+        return;
+    }
+    for (const int mode : {0000, 0111, 0333, 0444, 0666}) {
+        const test::Tree tree;
+        tree.git("w/.git");
+        tree.git("w/deep/er/.git");
+        const std::string root = tree.at("w");
+        Policy policy = workspace({at(root, Access::write)});
+        const Context context = in(tree.directory("r"));
+        std::filesystem::permissions(root, std::filesystem::perms(mode));
+
+        Result<Plan> refused = make_plan(policy, context);
+        policy.enforcement = Enforcement::best_effort;
+        const Plan plan = planned(policy, context);
+
+        std::filesystem::permissions(root, std::filesystem::perms(0755));
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message.find("'" + root + "' cannot be read") != std::string::npos);
+        CHECK_FALSE(has(plan, Kind::writable, root));
+        CHECK(std::ranges::find(plan.writable, root) == plan.writable.end());
+        CHECK(tells(plan, "cannot be read"));
+    }
+}
+
+TEST_CASE("a root in a directory that cannot be looked into is searched by itself") {
+    if (::geteuid() == 0) {
+        MESSAGE("root may look into every directory: not tried");
+        return;
+    }
+    const test::Tree tree;
+    tree.git("r/closed/inner/deep/.git");
+    const std::string inner = tree.at("r/closed/inner");
+    const Policy policy = workspace({at(inner, Access::write)});
+    std::filesystem::permissions(tree.at("r/closed"), std::filesystem::perms(0311));
+
+    const Plan plan = planned(policy, in(tree.at("r")));
+
+    std::filesystem::permissions(tree.at("r/closed"), std::filesystem::perms(0755));
+    CHECK(has(plan, Kind::read_only, tree.at("r/closed")));
+    CHECK(has(plan, Kind::read_only, inner + "/deep/.git/hooks"));
+    CHECK(tells(plan, "cannot be read and searched"));
+}
+
+TEST_CASE("a directory that cannot be read is hidden where a pattern might match in it") {
+    if (::geteuid() == 0) {
+        MESSAGE("root may look into every directory: not tried");
+        return;
+    }
+    for (const int mode : {0111, 0311, 0333, 0444}) {
+        const test::Tree tree;
+        tree.file("r/svc/sub/.env");
+        tree.file("r/open/.env");
+        std::filesystem::permissions(tree.at("r/svc"), std::filesystem::perms(mode));
+
+        const Plan plan = planned(workspace({glob("**/.env")}), in(tree.at("r")));
+
+        std::filesystem::permissions(tree.at("r/svc"), std::filesystem::perms(0755));
+        CHECK(has(plan, Kind::hidden, tree.at("r/svc")));
+        CHECK(has(plan, Kind::hidden_file, tree.at("r/open/.env")));
+        CHECK(tells(plan, "'" + tree.at("r/svc") + "' cannot be read"));
+    }
+}
+
+TEST_CASE("a directory with too many matches is hidden as a whole, and that is told") {
+    const test::Tree tree;
+    tree.file("r/one.pem");
+    for (std::size_t i = 0; i <= GlobBounds().matches; ++i)
+        tree.file("r/many/" + std::to_string(i) + ".pem");
+
+    const Plan plan = planned(workspace({glob("**/*.pem")}), in(tree.at("r")));
+
+    CHECK(has(plan, Kind::hidden, tree.at("r/many")));
+    CHECK(has(plan, Kind::hidden_file, tree.at("r/one.pem")));
+    CHECK(tells(plan, "has too much in it"));
+}
+
+TEST_CASE("alternatives alone make a pattern in the settings of a mode") {
+    const test::Tree tree;
+    tree.file("r/p.key");
+    tree.file("r/q.key");
+    tree.file("r/{p}.key");
+    ModeOptions options;
+    options.deny_read = {"{p,q}.key", tree.at("r/{p}.key")};
+
+    const Plan plan =
+        planned(policy_of(core::SandboxMode::workspace_write, options), in(tree.at("r")));
+
+    for (const char* const name : {"r/p.key", "r/q.key", "r/{p}.key"})
+        CHECK(has(plan, Kind::hidden_file, tree.at(name)));
+}
+
+TEST_CASE("a link in a git directory makes it read-only, and what it leads to is protected") {
+    for (const char* const name : {"hooks", "config", "info", "modules", "commondir"}) {
+        const test::Tree tree;
+        tree.git("r/.git");
+        tree.git("r/nested/.git");
+        std::filesystem::remove_all(tree.at(std::string("r/.git/") + name));
+        tree.directory("r/shared/x");
+        tree.link(std::string("r/.git/") + name, "../shared");
+        tree.link("r/nested/.git/config.worktree", "../../missing");
+
+        const Plan plan = planned(workspace(), in(tree.at("r")));
+
+        CHECK(has(plan, Kind::read_only, tree.at("r/.git")));
+        CHECK(has(plan, Kind::read_only, tree.at("r/shared")));
+        CHECK(has(plan, Kind::read_only, tree.at("r/nested/.git")));
+        CHECK(holds(plan, tree.at("r/missing")));
+        CHECK(tells(plan, "has a link in it"));
+    }
+}
+
+TEST_CASE("what git would obey in a .git is held where it is missing") {
+    const test::Tree tree;
+    tree.git("r/.git");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    for (const char* const name : {"config.worktree", "commondir", "info", "modules"})
+        CHECK(holds(plan, tree.at(std::string("r/.git/") + name)));
+    CHECK_FALSE(holds(plan, tree.at("r/.git/worktrees")));
+}
+
+TEST_CASE("where a .git leads is closed with it when there are too many repositories") {
+    const test::Tree tree;
+    for (std::size_t i = 0; i < most_repositories; ++i)
+        tree.git("r/" + std::to_string(i) + "/.git");
+    tree.git("r/z/.bare");
+    tree.file("r/z/.git", "gitdir: ./.bare\n");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    CHECK(has(plan, Kind::read_only, tree.at("r/z/.git")));
+    CHECK(has(plan, Kind::read_only, tree.at("r/z/.bare")));
+}
+
+TEST_CASE("what a .git calls a repository, and is none, is read-only and told") {
+    const test::Tree tree;
+    tree.directory("r/src");
+    tree.file("r/y/.git", "gitdir: ../src\n");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    CHECK(has(plan, Kind::read_only, tree.at("r/src")));
+    CHECK(tells(plan, "'" + tree.at("r/src") + "'"));
+}
+
+TEST_CASE("submodules that need more placeholders than there can be are read-only as a whole") {
+    const test::Tree tree;
+    tree.git("r/.git");
+    for (int i = 0; i < 60; ++i)
+        tree.file("r/.git/modules/" + std::to_string(i) + "/HEAD");
+
+    const Plan plan = planned(workspace(), in(tree.at("r")));
+
+    CHECK(has(plan, Kind::read_only, tree.at("r/.git/modules")));
+    CHECK(has(plan, Kind::read_only, tree.at("r/.git/hooks")));
+    CHECK(plan.placeholders.size() + plan.placeholder_files.size() < 20);
+    CHECK(tells(plan, "'" + tree.at("r/.git/modules") + "' is read-only"));
+}
+
+TEST_CASE("a link of processes in /proc is no name of a place") {
+    const test::Tree tree;
+    const Context context = in(tree.directory("r"));
+    Context elsewhere = context;
+    elsewhere.workspace_roots = {"/proc/self/cwd"};
+
+    for (const char* const path : {"/proc/self/cwd", "/proc/self/root/var/tmp", "/dev/fd/0/x"}) {
+        Result<Plan> refused = make_plan(workspace({at(path, Access::write)}), context);
+        if (locate(path).kind == ResolvedPath::Kind::unreachable) continue;
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message.find(path) != std::string::npos);
+    }
+    CHECK_FALSE(make_plan(workspace({at("/proc/self/cwd", Access::deny)}), context));
+    CHECK_FALSE(make_plan(workspace(), elsewhere));
+}
+
+TEST_CASE("a root that has become something else since it was named is refused") {
+    const test::Tree tree;
+    const std::string root = tree.directory("r/pkg");
+    tree.directory("home");
+    Context context = in(root);
+    context.known = planned(workspace(), context).roots;
+    REQUIRE(context.known.size() == 1);
+    CHECK(planned(workspace(), context).roots.empty());
+    std::filesystem::rename(root, tree.at("r/pkg0"));
+    tree.link("r/pkg", "../home");
+    Policy policy = workspace();
+    policy.enforcement = Enforcement::best_effort;
+
+    Result<Plan> refused = make_plan(policy, context);
+
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find(root) != std::string::npos);
+    CHECK(refused.error().hint.find("new session") != std::string::npos);
+}
+
+TEST_CASE("what the policy names as read-only stays so where it exists") {
+    const test::Tree tree;
+    tree.file("r/.mcp.json");
+    tree.file("r/.vscode/tasks.json");
+    tree.file("home/.bashrc");
+    tree.file("r/own/file");
+    Policy policy = workspace({at(tree.at("home"), Access::write)});
+    policy.read_only = {".mcp.json", ".vscode/tasks.json", ".claude",
+                        "~/.bashrc", "~/.zshrc",           tree.at("r/own")};
+    Context context = in(tree.at("r"));
+    context.home = tree.at("home");
+
+    const Plan plan = planned(policy, context);
+
+    for (const char* const name : {"r/.mcp.json", "r/.vscode/tasks.json", "home/.bashrc", "r/own"})
+        CHECK(has(plan, Kind::read_only, tree.at(name)));
+    CHECK_FALSE(mentions(plan, tree.at("r/.claude")));
+    CHECK_FALSE(holds(plan, tree.at("home/.zshrc")));
+    CHECK(tells(plan, "is your home directory"));
 }
 
 TEST_CASE("without roots of a workspace project_roots matches nothing") {

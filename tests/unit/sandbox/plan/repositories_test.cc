@@ -2,7 +2,7 @@
 #include "support/testing.h"
 #include "unit/sandbox/plan/tree.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,61 +17,7 @@ const GitPin* pin_of(const std::vector<GitPin>& pins, const std::string& path) {
     return found == pins.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> work_trees(const test::Tree& tree, std::size_t most = 1000) {
-    std::vector<std::string> names;
-    const auto all = [](const std::string&) { return false; };
-    for (const std::string& path : find_repositories(tree.root(), most, all).work_trees)
-        names.push_back(path.substr(tree.root().size() + 1));
-    return names;
-}
-
-using Names = std::vector<std::string>;
-
 } // namespace
-
-TEST_CASE(
-    "repositories are found at any depth, in hidden and in filled directories, by name alone") {
-    const test::Tree tree;
-    tree.git(".git");
-    tree.git("a/b/c/d/.git");
-    tree.git(".hidden/.git");
-    tree.git("node_modules/m/.git");
-    tree.file("leaf/.git", "gitdir: ../.git/modules/leaf\n");
-    tree.git("no.git");
-    tree.link("link", "a");
-
-    CHECK(work_trees(tree) == Names{".hidden", "a/b/c/d", "leaf", "node_modules/m"});
-}
-
-TEST_CASE("nothing inside a .git counts as a work tree") {
-    const test::Tree tree;
-    tree.git("r/.git");
-    tree.directory("r/.git/x/.git");
-
-    CHECK(work_trees(tree) == Names{"r"});
-}
-
-TEST_CASE("a search that is cut short says so, and has looked near the top first") {
-    const test::Tree tree;
-    tree.git("z/.git");
-    for (int i = 0; i < 20; ++i)
-        tree.directory("node_modules/m" + std::to_string(i) + "/x/y");
-    const auto all = [](const std::string&) { return false; };
-
-    const Repositories found = find_repositories(tree.root(), 10, all);
-
-    CHECK_FALSE(found.is_complete);
-    CHECK(found.work_trees == Names{tree.at("z")});
-}
-
-TEST_CASE("what is of no interest is not looked into") {
-    const test::Tree tree;
-    tree.git("secret/r/.git");
-    tree.git("open/.git");
-    const auto skips = [&](const std::string& path) { return path == tree.at("secret"); };
-
-    CHECK(find_repositories(tree.root(), 1000, skips).work_trees == Names{tree.at("open")});
-}
 
 TEST_CASE("of a repository hooks and settings are pinned, and what could lead git elsewhere") {
     const test::Tree tree;
@@ -85,19 +31,10 @@ TEST_CASE("of a repository hooks and settings are pinned, and what could lead gi
     REQUIRE(pin_of(pins, git + "/commondir") != nullptr);
     CHECK(pin_of(pins, git + "/commondir")->stand_in == GitPin::StandIn::file);
     CHECK(pin_of(pins, git + "/commondir")->content == ".\n");
-    CHECK(pin_of(pins, git + "/config.worktree") == nullptr);
-    CHECK(pin_of(pins, git + "/info") == nullptr);
-}
-
-TEST_CASE("config.worktree is pinned where git would read it, even if it is missing") {
-    const test::Tree tree;
-    const std::string git = tree.git(".git");
-    tree.file(".git/config", "[extensions]\n\tWorktreeConfig = true\n");
-
-    const std::vector<GitPin> pins = git_pins(git);
-
-    REQUIRE(pin_of(pins, git + "/config.worktree") != nullptr);
-    CHECK(pin_of(pins, git + "/config.worktree")->stand_in == GitPin::StandIn::file);
+    for (const char* const name : {"/config.worktree", "/info", "/modules"}) {
+        REQUIRE(pin_of(pins, git + name) != nullptr);
+        CHECK(pin_of(pins, git + name)->stand_in != GitPin::StandIn::none);
+    }
 }
 
 TEST_CASE("submodules and linked worktrees are pinned with their repository") {
@@ -114,6 +51,78 @@ TEST_CASE("submodules and linked worktrees are pinned with their repository") {
     CHECK(pin_of(pins, git + "/modules/lib/foo/modules/bar/config") != nullptr);
     CHECK(pin_of(pins, git + "/worktrees/w/commondir") != nullptr);
     CHECK(pin_of(pins, git + "/worktrees/w/gitdir") != nullptr);
+    CHECK(pin_of(pins, git + "/worktrees/w/config.worktree") != nullptr);
+}
+
+TEST_CASE("submodules of a linked worktree are pinned") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.file(".git/worktrees/w/commondir", "../..\n");
+    tree.git(".git/worktrees/w/modules/lib");
+
+    CHECK(pin_of(git_pins(git), git + "/worktrees/w/modules/lib/hooks") != nullptr);
+    CHECK(pin_of(git_pins(git + "/worktrees/w"), git + "/worktrees/w/modules/lib/hooks") !=
+          nullptr);
+}
+
+TEST_CASE("submodules behind links are pinned where they are, and the links too") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.git("elsewhere/lib");
+    tree.git("all/m");
+    tree.directory(".git/modules");
+    tree.link(".git/modules/lib", "../../elsewhere/lib");
+    tree.git("other/.git");
+    tree.link("other/.git/modules", "../../all");
+    tree.git("endless/.git");
+    tree.directory("endless/.git/modules");
+    tree.link("endless/.git/modules/loop", ".");
+
+    const std::vector<GitPin> pins = git_pins(git);
+    const std::vector<GitPin> others = git_pins(tree.at("other/.git"));
+
+    CHECK(pin_of(pins, git + "/modules/lib") != nullptr);
+    CHECK(pin_of(pins, tree.at("elsewhere/lib/hooks")) != nullptr);
+    CHECK(pin_of(others, tree.at("other/.git/modules")) != nullptr);
+    CHECK(pin_of(others, tree.at("all/m/config")) != nullptr);
+    CHECK(pin_of(git_pins(tree.at("endless/.git")), tree.at("endless/.git/modules")) != nullptr);
+}
+
+TEST_CASE("what leads elsewhere takes no protection away") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    tree.git("evil");
+    tree.file(".git/commondir", "../evil\n");
+
+    const std::vector<GitPin> pins = git_pins(git);
+
+    CHECK(pin_of(pins, git + "/hooks") != nullptr);
+    CHECK(pin_of(pins, git + "/config") != nullptr);
+    CHECK(pin_of(pins, git + "/commondir") != nullptr);
+}
+
+TEST_CASE("nothing but a file is opened to see where git is led") {
+    const test::Tree tree;
+    const std::string git = tree.git(".git");
+    REQUIRE(::mkfifo(tree.at(".git/commondir").c_str(), 0600) == 0); // to open it would wait
+    tree.link("link", "/dev/null");
+
+    CHECK(linked_from(git).common_directory == git);
+    CHECK_FALSE(linked_by(tree.at("link")));
+    CHECK_FALSE(linked_by("/dev/tty"));
+}
+
+TEST_CASE("links on the way to a git directory are told") {
+    const test::Tree tree;
+    tree.git("main/.git");
+    tree.link("link", "main");
+    tree.file("w/.git", "gitdir: ../link/.git\n");
+
+    const std::optional<Linked> linked = linked_by(tree.at("w/.git"));
+
+    REQUIRE(linked);
+    CHECK(linked->git_directory == tree.at("main/.git"));
+    CHECK(linked->links == std::vector{tree.at("link")});
 }
 
 TEST_CASE("a submodule stays one when a command takes its HEAD away") {
@@ -153,35 +162,6 @@ TEST_CASE("as many submodules as the bound allows are pinned one by one") {
     CHECK(pin_of(pins, git + "/modules/0/hooks") != nullptr);
     CHECK(pin_of(pins, git + "/modules/255/hooks") != nullptr);
     CHECK(pin_of(pins, git + "/modules") == nullptr);
-}
-
-TEST_CASE("directories that a command closed are told, and submodules in one pinned as a whole") {
-    if (::geteuid() == 0) {
-        MESSAGE("root may look into every directory: not tried");
-        return;
-    }
-    const test::Tree tree;
-    const std::string git = tree.git(".git");
-    tree.git(".git/modules/m");
-    tree.git("deep/closed/r/.git");
-    tree.git("listed/r/.git");
-    tree.file("leaf/.git", "gitdir: x\n");
-    const auto set = [&](const std::string& name, int mode) {
-        std::filesystem::permissions(tree.at(name), std::filesystem::perms(mode));
-    };
-    set("deep/closed", 0000);
-    set("listed", 0444);
-    set("leaf", 0000);
-    set(".git/modules/m", 0000);
-    const auto none = [](const std::string&) { return false; };
-
-    const Repositories found = find_repositories(tree.root(), 1000, none);
-
-    CHECK(found.unreadable == Names{tree.at("deep/closed"), tree.at("leaf"), tree.at("listed")});
-    CHECK(found.work_trees.empty());
-    CHECK(pin_of(git_pins(git), git + "/modules") != nullptr);
-    for (const char* const name : {"deep/closed", "listed", "leaf", ".git/modules/m"})
-        set(name, 0700);
 }
 
 TEST_CASE("a repository stays protected when it is made to look like a linked worktree") {

@@ -125,8 +125,10 @@ TEST_CASE("additions widen a restricted policy, and no other") {
     Policy outside;
     outside.file_system = FileSystem::external;
 
-    CHECK(wide.entries == std::vector{special(Special::root, Access::read),
-                                      at("/srv/r", Access::read), at("/srv/w", Access::write)});
+    std::vector entries = {special(Special::root, Access::read), at("/srv/r", Access::read),
+                           at("/srv/w", Access::write)};
+    entries[1].is_granted = entries[2].is_granted = true;
+    CHECK(wide.entries == entries);
     CHECK(wide.network == Network::enabled);
     CHECK(widened(outside, additions) == outside);
 }
