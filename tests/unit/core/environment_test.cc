@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-using ew::core::apply;
 using ew::core::EnvironmentPolicy;
 using ew::core::name_matches;
 using ew::core::overlaid;
@@ -44,13 +43,13 @@ TEST_CASE("all inherits everything that does not look like a secret") {
     const Variables inherited =
         named({"PATH", "API_KEY", "client_secret", "GITHUB_TOKEN", "EDITOR", "monkey"});
 
-    CHECK(names_of(apply({}, inherited)) == "PATH EDITOR");
+    CHECK(names_of(ew::core::apply({}, inherited)) == "PATH EDITOR");
 }
 
 TEST_CASE("secrets are inherited when the default excludes are ignored") {
     const EnvironmentPolicy policy = {.ignore_default_excludes = true};
 
-    CHECK(names_of(apply(policy, named({"API_KEY", "EDITOR"}))) == "API_KEY EDITOR");
+    CHECK(names_of(ew::core::apply(policy, named({"API_KEY", "EDITOR"}))) == "API_KEY EDITOR");
 }
 
 TEST_CASE("core inherits what every program needs and nothing else") {
@@ -59,27 +58,27 @@ TEST_CASE("core inherits what every program needs and nothing else") {
         named({"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP",
                "TMPDIR", "USER", "EDITOR", "LC_TIME", "PATHS"});
 
-    CHECK(names_of(apply(policy, inherited)) ==
+    CHECK(names_of(ew::core::apply(policy, inherited)) ==
           "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TEMP TMP TMPDIR USER");
 }
 
 TEST_CASE("none inherits nothing, and what is set is there all the same") {
     const EnvironmentPolicy policy = {.inherit = Inherit::none, .set = {{"A", "1"}}};
 
-    CHECK(apply(policy, named({"PATH"})) == Variables{{"A", "1"}});
+    CHECK(ew::core::apply(policy, named({"PATH"})) == Variables{{"A", "1"}});
 }
 
 TEST_CASE("excluded names are not inherited but may be set") {
     const EnvironmentPolicy policy = {.exclude = {"ED*", "PATH"}, .set = {{"PATH", "/bin"}}};
 
-    CHECK(apply(policy, named({"PATH", "EDITOR", "HOME"})) ==
+    CHECK(ew::core::apply(policy, named({"PATH", "EDITOR", "HOME"})) ==
           Variables{{"HOME", "value"}, {"PATH", "/bin"}});
 }
 
 TEST_CASE("a set variable replaces an inherited one in its place") {
     const EnvironmentPolicy policy = {.set = {{"A", "new"}, {"C", "3"}}};
 
-    CHECK(apply(policy, {{"A", "old"}, {"B", "2"}}) ==
+    CHECK(ew::core::apply(policy, {{"A", "old"}, {"B", "2"}}) ==
           Variables{{"A", "new"}, {"B", "2"}, {"C", "3"}});
 }
 
@@ -87,13 +86,13 @@ TEST_CASE("only what includeOnly names is kept, of what is set too") {
     const EnvironmentPolicy policy = {.set = {{"LC_TIME", "C"}, {"A", "1"}},
                                       .include_only = {"PATH", "LC_*"}};
 
-    CHECK(names_of(apply(policy, named({"PATH", "HOME", "LC_ALL"}))) == "PATH LC_ALL LC_TIME");
+    CHECK(names_of(ew::core::apply(policy, named({"PATH", "HOME", "LC_ALL"}))) == "PATH LC_ALL LC_TIME");
 }
 
 TEST_CASE("variables of execward itself are never inherited") {
     const EnvironmentPolicy policy = {.ignore_default_excludes = true};
 
-    CHECK(names_of(apply(policy, named({"EXECWARD_LOG_LEVEL", "execward_x", "HOME"}))) == "HOME");
+    CHECK(names_of(ew::core::apply(policy, named({"EXECWARD_LOG_LEVEL", "execward_x", "HOME"}))) == "HOME");
 }
 
 TEST_CASE("names differ by case when a value is replaced") {
