@@ -75,6 +75,23 @@ std::string toml_of(const T& value) {
     return json_of(value);
 }
 
+// A long list takes several lines.
+std::string toml_of(const std::vector<std::string>& values) {
+    constexpr std::size_t width = 78;
+    std::string text = json_of(values);
+    if (text.size() <= width) return text;
+    text = "[";
+    std::size_t line = width;
+    for (const std::string& value : values) {
+        const std::string item = json_of(value) + ',';
+        const bool fits = line + 1 + item.size() <= width;
+        text += fits ? " " : "\n    ";
+        line = fits ? line + 1 + item.size() : item.size();
+        text += item;
+    }
+    return text + "\n]";
+}
+
 struct Shown {
     config::Setting setting;
     std::string toml;
@@ -132,9 +149,12 @@ void print_setting(const Report& report, const Shown& now, const Shown& by_defau
         meaning.remove_prefix(std::min(meaning.size(), end + 1));
     }
     if (!now.choices.empty()) fmt::print("# One of {}.\n", now.choices);
-    const std::string origin = report.is_given(now)
-                                   ? fmt::format("from the file; default {}", by_default.toml)
-                                   : std::string("default");
+    std::string origin = "default";
+    if (report.is_given(now)) {
+        origin = "from the file";
+        const bool is_one_line = by_default.toml.find('\n') == std::string::npos;
+        if (is_one_line) origin += "; default " + by_default.toml;
+    }
     fmt::print("{} = {}  # {}\n\n", now.setting.name, now.toml, origin);
 }
 

@@ -272,6 +272,8 @@ private:
         }
         if (place.exists()) return places_.add(place.path, place.kind, pin.content);
         if (place.kind != Kind::missing) return;
+        // git makes this one itself, and the look at the end sees what is in it.
+        if (looks_afterwards_ && pin.path.ends_with("/modules")) return;
         if (pin.stand_in == GitPin::StandIn::file)
             places_.hold(place.path, pin.content);
         else if (pin.stand_in == GitPin::StandIn::directory || is_link(pin.path))

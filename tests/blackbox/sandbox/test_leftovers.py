@@ -19,11 +19,14 @@ from support.sandboxes import READS_ALL, WRITES_WORKSPACE, at, matching, mode, p
 # Tries to plant what git or an agent would execute or obey in the work tree that it runs in.
 PLANTS = """
 (printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config) 2>/dev/null
-for d in .git/hooks .git/info .git/modules/evil .codex .agents .execward; do
+for d in .git/hooks .git/info .git/modules/evil/hooks .codex .agents .execward; do
   mkdir -p $d 2>/dev/null; (echo evil > $d/evil) 2>/dev/null; done
 for f in .git/config.worktree .git/commondir; do (echo evil > $f) 2>/dev/null; done
 """
 MODES = (0o000, 0o111, 0o333, 0o444, 0o666)
+
+
+SET_ASIDE = ".execward-set-aside-"  # neither git nor an agent looks there
 
 
 def planted(directory):
@@ -35,7 +38,7 @@ def planted(directory):
             with contextlib.suppress(OSError), open(path, errors="replace") as file:
                 if "evil" in file.read():
                     found.append(os.path.relpath(path, directory))
-    return found
+    return [path for path in found if SET_ASIDE not in path]
 
 
 def nothing_planted(site, directory, sandbox=None, what="", is_root=False):
@@ -230,7 +233,7 @@ def what_git_obeys_cannot_be_made_where_it_is_missing(site):
         file.write("# %s\n" % ("x" * 70000) + "[extensions]\n\tworktreeConfig = true\n")
     for root in (nested, repository):
         nothing_planted(site, root, mode(policyCwd=repository))
-    left = [name for name in ("info", "hooks", "modules", "config.worktree", "commondir")
+    left = [name for name in ("info", "hooks", "config.worktree", "commondir")
             if os.path.lexists(repository + "/.git/" + name)]
     equal(left, [], "left behind")
 

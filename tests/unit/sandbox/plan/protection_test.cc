@@ -242,7 +242,7 @@ TEST_CASE("repositories that exist keep their placeholders, and are looked at af
 
     const Plan plan = planned_with_a_look(root);
 
-    CHECK(plan.placeholder_files.size() == 2);
+    CHECK(plan.placeholder_files.size() == 4); // commondir and config.worktree
     CHECK(plan.look.repositories ==
           std::vector<LookPlaces::Repository>{{root, root + "/.git"},
                                               {root + "/nested", root + "/nested/.git"}});
