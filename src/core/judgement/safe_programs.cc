@@ -60,7 +60,7 @@ constexpr std::array programs = {
              "version"}},
     Program{"file",
             {"bihLkNnrE0", "brief mime mime-type mime-encoding dereference "
-                            "no-dereference keep-going no-pad raw print0 help version"}},
+                           "no-dereference keep-going no-pad raw print0 help version"}},
     Program{"grep",
             {"EFGPe:f:iywxzsvVm:bnHhoqaId:D:rRLlcTZB:A:C:U",
              "extended-regexp fixed-strings basic-regexp perl-regexp regexp= file= ignore-case "

@@ -93,8 +93,8 @@ TEST_CASE("a json line is a JSON object whatever the message holds") {
 }
 
 TEST_CASE("control characters in a message are made visible") {
-    const std::string line =
-        logged({}, [] { logging::warning("a", "\x1b[2J{}\nsecond line\x7f", std::string(1, '\0')); });
+    const std::string line = logged(
+        {}, [] { logging::warning("a", "\x1b[2J{}\nsecond line\x7f", std::string(1, '\0')); });
 
     CHECK(line == "execward: warning a: \\u001b[2J\\u0000\\u000asecond line\\u007f\n");
 }
@@ -112,8 +112,8 @@ TEST_CASE("a long json message is cut too, and the line stays JSON that a pipe t
         std::string message = "#";
         for (int i = 0; i < 10'000; ++i)
             message += character;
-        const std::string line =
-            logged({.format = logging::Format::json}, [&] { logging::warning("a", "{}", message); });
+        const std::string line = logged({.format = logging::Format::json},
+                                        [&] { logging::warning("a", "{}", message); });
 
         CAPTURE(character);
         CHECK(line.size() <= 4096);
@@ -150,7 +150,8 @@ TEST_CASE("a full stderr pipe holds nobody up") {
         const ew::UniqueFd unread = own_pipe_as_stderr();
         fill_stderr();
 
-        logging::warning("a", "dropped"); // blocks for good if it is not dropped; alarm(2) would end us
+        logging::warning("a",
+                         "dropped"); // blocks for good if it is not dropped; alarm(2) would end us
 
         return true;
     });

@@ -86,13 +86,15 @@ TEST_CASE("only what includeOnly names is kept, of what is set too") {
     const EnvironmentPolicy policy = {.set = {{"LC_TIME", "C"}, {"A", "1"}},
                                       .include_only = {"PATH", "LC_*"}};
 
-    CHECK(names_of(ew::core::apply(policy, named({"PATH", "HOME", "LC_ALL"}))) == "PATH LC_ALL LC_TIME");
+    CHECK(names_of(ew::core::apply(policy, named({"PATH", "HOME", "LC_ALL"}))) ==
+          "PATH LC_ALL LC_TIME");
 }
 
 TEST_CASE("variables of execward itself are never inherited") {
     const EnvironmentPolicy policy = {.ignore_default_excludes = true};
 
-    CHECK(names_of(ew::core::apply(policy, named({"EXECWARD_LOG_LEVEL", "execward_x", "HOME"}))) == "HOME");
+    CHECK(names_of(ew::core::apply(policy, named({"EXECWARD_LOG_LEVEL", "execward_x", "HOME"}))) ==
+          "HOME");
 }
 
 TEST_CASE("names differ by case when a value is replaced") {
