@@ -111,6 +111,21 @@ std::optional<GitSetting> read_setting(std::string_view line, const Header& head
     return setting.value ? std::optional(std::move(setting)) : std::nullopt;
 }
 
+// Returns false for a line that is not understood.
+bool take_line(std::string_view whole, std::optional<Header>& header, GitSettings& result) {
+    if (!std::ranges::all_of(whole, is_plain) || whole.ends_with('\\')) return false;
+    const std::string_view line = trimmed(whole);
+    if (line.empty() || line.front() == '#' || line.front() == ';') return true;
+    if (line.front() == '[') {
+        header = read_header(line);
+        return header.has_value();
+    }
+    std::optional<GitSetting> setting = header ? read_setting(line, *header) : std::nullopt;
+    if (!setting) return false;
+    result.settings.push_back(std::move(*setting));
+    return true;
+}
+
 } // namespace
 
 std::string GitSetting::name() const {
@@ -124,18 +139,7 @@ GitSettings read_git_settings(std::string_view text) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view whole = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        const std::string_view line = trimmed(whole);
-        const bool is_understood = std::ranges::all_of(whole, is_plain) && !whole.ends_with('\\');
-        if (is_understood && (line.empty() || line.front() == '#' || line.front() == ';')) continue;
-        if (is_understood && line.front() == '[') {
-            header = read_header(line);
-            if (header) continue;
-        } else if (is_understood && header) {
-            if (std::optional<GitSetting> setting = read_setting(line, *header)) {
-                result.settings.push_back(std::move(*setting));
-                continue;
-            }
-        }
+        if (take_line(whole, header, result)) continue;
         result.odd_lines.push_back(number);
     }
     return result;

@@ -107,7 +107,8 @@ std::optional<std::vector<PlaceEntry>> Place::entries(std::size_t most) const {
         PlaceEntry& next = entries.emplace_back();
         next.name = name;
         const bool is_known = entry->d_type != DT_UNKNOWN;
-        next.kind = is_known ? kind_of(DTTOIF(entry->d_type)) : kind(next.name);
+        next.kind =
+            is_known ? kind_of(static_cast<mode_t>(DTTOIF(entry->d_type))) : kind(next.name);
     }
     return entries;
 }

@@ -28,7 +28,6 @@ namespace ew::sandbox {
 
 namespace {
 
-using mount_calls::Option;
 using mount_calls::Reach;
 using wire::Step;
 
@@ -60,9 +59,8 @@ bool is_directory(int fd) {
 
 class MountTree {
 public:
-    explicit MountTree(const Machine& machine)
-        : machine_(machine),
-          host_(mount_calls::open_place(AT_FDCWD, without_slash(host_path))),
+    MountTree()
+        : host_(mount_calls::open_place(AT_FDCWD, without_slash(host_path))),
           session_(mount_calls::open_place(AT_FDCWD, without_slash(session_path))) {
         if (!host_ || !session_) fail_start(Step::build, errno, host_path);
     }
@@ -225,7 +223,6 @@ private:
         return place;
     }
 
-    const Machine& machine_;
     UniqueFd host_;
     UniqueFd session_;
     UniqueFd root_mount_;
@@ -339,7 +336,7 @@ void make_mounts(const Plan& plan, const Machine& machine, const std::string& te
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
         fail_start(Step::build, errno, "/");
     const mode_t mask = ::umask(0);
-    MountTree tree(machine);
+    MountTree tree;
     tree.begin(plan);
     const bool is_all_writable =
         plan.reads_root && !plan.mounts.empty() && plan.mounts.front().path == "/";

@@ -11,8 +11,8 @@ namespace ew::sandbox {
 // not every user may read: root owns them, and their modes are the same in all instances of /proc.
 // Entries that everybody may read and nobody may write are left out, since each mount makes a start
 // slower.
-// `proc` is the path of the machine's /proc; the results begin with /proc.
-std::vector<std::string> entries_of_the_machine(const std::string& proc);
+// `path` leads to the machine's /proc; the results begin with /proc.
+std::vector<std::string> entries_of_the_machine(const std::string& path);
 
 // Returns the devices in a directory of /dev and below, not those that links lead to, and not more
 // than the bounds.

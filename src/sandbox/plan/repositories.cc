@@ -113,14 +113,20 @@ std::string modules_of(std::vector<GitPin>& to, const std::string& git_directory
     return followed(to, std::move(all));
 }
 
+struct Level {
+    std::string path; // canonical
+    std::size_t depth;
+};
+
+// In place of pins on what is below the directory.
+void pin_whole(std::vector<GitPin>& pins, const std::string& directory) {
+    std::erase_if(pins, [&](const GitPin& pin) { return is_below(pin.path, directory); });
+    pins.push_back({directory});
+}
+
 // The name of a submodule may contain slashes, and a submodule may have submodules. If there are
 // too many for a pin on each, or some cannot be seen, none of them may change.
 void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
-    struct Level {
-        std::string path; // canonical
-        std::size_t depth;
-    };
-
     std::vector<GitPin> pins;
     const std::string all = modules_of(pins, git_directory);
     std::deque<Level> queue = {{all, 0}};
@@ -132,8 +138,7 @@ void add_modules(std::vector<GitPin>& to, const std::string& git_directory) {
         std::optional<std::vector<std::string>> inside =
             directories_in(is_module ? modules_of(pins, level.path) : level.path);
         if (!inside || seen > most_modules || level.depth > most_module_levels) {
-            std::erase_if(pins, [&all](const GitPin& pin) { return is_below(pin.path, all); });
-            to.push_back({all});
+            pin_whole(pins, all);
             break;
         }
         for (std::string& path : *inside)

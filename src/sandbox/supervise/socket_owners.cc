@@ -217,6 +217,7 @@ std::optional<HeldSocket> socket_held_inside(const Caller& caller, pid_t server,
     const pid_t top = top_of(caller, server);
     if (top == 0 || inodes.empty()) return std::nullopt;
     std::vector<std::string> sockets;
+    sockets.reserve(inodes.size());
     for (const std::uint32_t inode : inodes)
         sockets.push_back(fmt::format("socket:[{}]", inode));
     if (const std::optional<HeldSocket> held = socket_held_by(top, sockets)) return held;
