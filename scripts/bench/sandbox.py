@@ -101,7 +101,8 @@ def bubblewrap(arguments):
 def fill(workspace):
     """Creates a repository with all protected paths, so that no placeholders are needed."""
     subprocess.run(["git", "init", "-q", workspace], check=True)
-    for name in (".git/commondir", ".agents/x", ".codex/x", ".execward/x"):
+    own = (".git/commondir", ".git/config.worktree", ".git/modules/x")
+    for name in (*own, ".agents/x", ".codex/x", ".execward/x"):
         path = pathlib.Path(workspace, name)
         path.parent.mkdir(exist_ok=True)
         path.write_text("./\n")  # differs from the content of a placeholder
