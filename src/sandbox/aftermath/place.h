@@ -55,7 +55,7 @@ public:
     // Returns a text that differs if the entry has been written since, or is another one.
     std::string stamp(const std::string& name) const;
 
-    // Returns the target of a link. Empty if it is none.
+    // Returns the target of a link, or an empty string if `name` is not a link.
     std::string target(const std::string& name) const;
 
 private:

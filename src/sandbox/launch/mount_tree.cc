@@ -84,20 +84,21 @@ public:
 
     // Shows the machine's file or directory at `path`, with all that is mounted below it.
     void show(const std::string& path, std::uint64_t attributes) {
-        const UniqueFd source = mount_calls::open_place(host_.get(), without_slash(path));
-        if (!source) gone(path);
-        show_at(source.get(), path, attributes);
+        show_as(path, path, attributes);
     }
 
     void show_if_there(const std::string& path, std::uint64_t attributes) {
         const UniqueFd source = mount_calls::open_place(host_.get(), without_slash(path));
-        if (source) show_at(source.get(), path, attributes);
+        if (!source && errno == ENOENT) return;
+        if (!source) gone(path);
+        show_at(source.get(), path, attributes);
     }
 
     // Makes a file or directory of the sandbox's own, such as an entry of /proc, read-only.
     void close(const std::string& path) {
         const UniqueFd place = mount_calls::open_place(root_mount_.get(), without_slash(path));
-        if (!place) return; // the inner /proc may lack what the machine's has
+        if (!place && errno == ENOENT) return; // the inner /proc may lack what the machine's has
+        if (!place) fail_start(Step::build, errno, path);
         const UniqueFd copy = mount_calls::copy_of(place.get(), Reach::with_all_below);
         if (!copy) fail_start(Step::build, errno, path);
         require(
