@@ -36,4 +36,19 @@ std::optional<std::string> path_as_written(const std::string& path) {
     return normal;
 }
 
+std::string without_dots(std::string_view path) {
+    std::string result;
+    while (!path.empty()) {
+        const std::size_t end = std::min(path.find('/'), path.size());
+        const std::string_view part = path.substr(0, end);
+        path.remove_prefix(std::min(end + 1, path.size()));
+        if (part.empty() || part == ".") continue;
+        if (part == "..")
+            result.resize(result.empty() ? 0 : result.rfind('/'));
+        else
+            result.append("/").append(part);
+    }
+    return result.empty() ? "/" : result;
+}
+
 } // namespace ew::core

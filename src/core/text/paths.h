@@ -17,6 +17,10 @@ bool is_below(std::string_view path, std::string_view directory);
 
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
+// Resolves "." and ".." as text. The result begins with '/'. It is the same file only if no link is
+// on the way.
+std::string without_dots(std::string_view path);
+
 // Normalises an absolute path of a file system that cannot be accessed here. Returns nullopt if the
 // path has a "..", which leads elsewhere behind a symlink, or a NUL.
 std::optional<std::string> path_as_written(const std::string& path);

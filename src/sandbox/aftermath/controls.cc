@@ -73,22 +73,6 @@ std::optional<ControlDanger> judge_control(const Place& git, const std::string& 
     return ControlDanger{"no directory", ""};
 }
 
-std::string normalised(const std::string& path) {
-    std::string result;
-    std::string_view rest = path;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('/'), rest.size());
-        const std::string_view part = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (part.empty() || part == ".") continue;
-        if (part == "..")
-            result.resize(result.empty() ? 0 : result.rfind('/'));
-        else
-            result.append("/").append(part);
-    }
-    return result.empty() ? "/" : result;
-}
-
 std::string_view without_line_end(std::string_view text) {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
         text.remove_suffix(1);

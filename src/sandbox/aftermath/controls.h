@@ -36,9 +36,6 @@ std::optional<ControlDanger> judge_control(const Place& git, const std::string& 
 // The path in a file of one line, as git reads it.
 std::string_view without_line_end(std::string_view text);
 
-// Resolves "." and ".." as text. No link is followed later, so the text decides.
-std::string normalised(const std::string& path);
-
 constexpr std::size_t longest_line = 4096; // bytes of such a file
 
 } // namespace ew::sandbox

@@ -1,6 +1,7 @@
 #include "sandbox/aftermath/look.h"
 
 #include "core/sha256.h"
+#include "core/text/paths.h"
 #include "sandbox/aftermath/controls.h"
 #include "sandbox/aftermath/git_index.h"
 #include "sandbox/aftermath/place.h"
@@ -124,7 +125,7 @@ private:
             return add(work_tree.path(), ".git", "a file that leads nowhere", text.value_or(""));
         const std::string target(without_line_end(std::string_view(*text).substr(start.size())));
         const std::string path =
-            normalised(target.starts_with('/') ? target : joined(work_tree.path(), target));
+            core::without_dots(target.starts_with('/') ? target : joined(work_tree.path(), target));
         GitDirectory git;
         git.work_tree = work_tree.path();
         git.depth = depth;
@@ -311,10 +312,10 @@ private:
             if (!index) continue;
             is_understood = true;
             for (const std::string& path : index->gitlinks)
-                look_at_gitlink(normalised(joined(git.work_tree, path)), git);
+                look_at_gitlink(core::without_dots(joined(git.work_tree, path)), git);
             std::size_t left = most_entries_seen;
             for (const std::string& path : index->sparse_directories)
-                look_for_gitlinks(normalised(joined(git.work_tree, path)), git, left);
+                look_for_gitlinks(core::without_dots(joined(git.work_tree, path)), git, left);
             const std::string name = "sharedindex." + index->shared;
             if (index->shared.empty() || !may_be_shared) continue;
             if (const std::optional<std::string> shared = place.read(name, largest_index))
@@ -351,7 +352,7 @@ private:
         if (!text) return;
         const std::string file(without_line_end(*text));
         if (!file.starts_with('/') || !file.ends_with("/.git")) return;
-        git.work_tree = normalised(parent_of(file));
+        git.work_tree = core::without_dots(parent_of(file));
         look_at_index_of(place.path(), git);
     }
 

@@ -1,5 +1,6 @@
 #include "sandbox/supervise/file_changes.h"
 
+#include "core/text/paths.h"
 #include "os/io.h"
 #include "sandbox/launch/system_calls.h"
 #include "sandbox/plan/resolved_path.h"
@@ -98,33 +99,18 @@ std::string directory_of(const Caller& caller, const std::string& name) {
     return path.empty() ? "/" : path;
 }
 
-std::string without_dots(std::string_view path) {
-    std::string result;
-    while (!path.empty()) {
-        const std::size_t end = std::min(path.find('/'), path.size());
-        const std::string_view part = path.substr(0, end);
-        path.remove_prefix(std::min(end + 1, path.size()));
-        if (part.empty() || part == ".") continue;
-        if (part == "..")
-            result.resize(result.empty() ? 0 : result.rfind('/'));
-        else
-            result.append("/").append(part);
-    }
-    return result.empty() ? "/" : result;
-}
-
 std::optional<std::string> path_of(const Caller& caller, const seccomp_data& data, Named named) {
     const auto argument = [&data](int index) { return data.args[static_cast<std::size_t>(index)]; };
     const std::optional<std::string> path = read_path(caller, argument(named.path));
     if (!path || path->empty()) return std::nullopt; // "" fails, or is the descriptor
-    if (path->starts_with('/')) return without_dots(*path);
+    if (path->starts_with('/')) return core::without_dots(*path);
     const int fd = named.directory == none
                        ? AT_FDCWD
                        : static_cast<int>(static_cast<std::uint32_t>(argument(named.directory)));
     const std::string directory =
         directory_of(caller, fd == AT_FDCWD ? "cwd" : fmt::format("fd/{}", fd));
     if (directory.empty()) return std::nullopt;
-    return without_dots(directory + "/" + *path);
+    return core::without_dots(directory + "/" + *path);
 }
 
 // Entries of processes, such as /proc/self/oom_score_adj, and devices.

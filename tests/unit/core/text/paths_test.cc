@@ -19,6 +19,14 @@ TEST_CASE("a path is at itself, and nothing is at or below no path") {
     CHECK_FALSE(is_at_or_below("a", "/"));
 }
 
+TEST_CASE("dots are resolved as text, and nothing is above the root") {
+    CHECK(without_dots("/a/./b/../c") == "/a/c");
+    CHECK(without_dots("//a//") == "/a");
+    CHECK(without_dots("/..") == "/");
+    CHECK(without_dots("/a/../../b") == "/b");
+    CHECK(without_dots("") == "/");
+}
+
 TEST_CASE("paths are put together and taken apart at their slashes") {
     CHECK(joined("/", "a") == "/a");
     CHECK(joined("/a", "") == "/a");
