@@ -994,6 +994,7 @@ def a_start_ends_with_the_server(site):
         server.may_be_cut = True
         for pid in (server.pid, server.worker()):
             kill_quietly(pid)
+        equal(server.exit_status(), 128 + signal.SIGKILL, "exit status")
         kill_quietly(first, signal.SIGCONT)
         eventually(lambda second=second: not is_alive(second), "the end of the second process")
         eventually(lambda first=first: not is_alive(first), "the end of the first process")
