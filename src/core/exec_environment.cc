@@ -128,13 +128,19 @@ bool is_inert_variable(std::string_view name, std::string_view value) {
     });
 }
 
-Variables hardened(Variables variables) {
-    constexpr auto needed = std::to_array<std::string_view>(
+bool is_kept_by_hardening(std::string_view name) {
+    constexpr auto kept = std::to_array<std::string_view>(
         {"PATH", "HOME", "USER", "LOGNAME", exec_variable, session_variable});
-    std::erase_if(variables, [&](const auto& variable) {
-        return !is_listed(needed, variable.first) &&
-               !is_inert_variable(variable.first, variable.second);
-    });
+    return is_listed(kept, name);
+}
+
+Variables hardened(Variables variables, Hardening hardening) {
+    if (hardening == Hardening::none) return variables;
+    if (hardening == Hardening::all)
+        std::erase_if(variables, [&](const auto& variable) {
+            return !is_kept_by_hardening(variable.first) &&
+                   !is_inert_variable(variable.first, variable.second);
+        });
     return overlaid(std::move(variables), harmless_settings());
 }
 

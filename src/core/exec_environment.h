@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/environment.h"
+#include "core/judgement/policy_types.h"
 
 #include <string>
 #include <string_view>
@@ -26,11 +27,11 @@ ExecEnvironment exec_environment(const EnvironmentPolicy& policy, const Variable
 // unknown name is not inert. Case matters.
 bool is_inert_variable(std::string_view name, std::string_view value);
 
-// The environment for a command that runs without a question because it is known to be harmless. Of
-// the given variables it has only inert ones, PATH, HOME, and those that name the user and the
-// session. The locale is C.UTF-8. The pagers and git settings prevent a repository's own settings
-// from starting programs where git allows that. The sandbox must contain the rest that a hostile
-// repository can do (external diff, textconv, filters).
-Variables hardened(Variables variables);
+// The sandbox must contain the rest that a hostile repository can do (external diff, textconv,
+// filters).
+Variables hardened(Variables variables, Hardening hardening);
+
+// Does Hardening::all leave it, although it is not inert?
+bool is_kept_by_hardening(std::string_view name);
 
 } // namespace ew::core

@@ -47,8 +47,13 @@ struct Finding {
 
 class Judge {
 public:
-    Judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust)
-        : judged_(judged), rules_(rules), trust_(trust) {}
+    // Without `has_own_environment`, the caller's variables are left out if all parts are safe.
+    Judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust,
+          bool has_own_environment)
+        : judged_(judged),
+          rules_(rules),
+          trust_(trust),
+          has_own_environment_(has_own_environment) {}
 
     Finding find(const Part& part) const {
         const RuleMatches matches = find_rules(part, rules_, trust_);
@@ -72,7 +77,7 @@ private:
     }
 
     bool is_safe(const Part& part) const {
-        if (!part.obstacle.empty() || judged_.has_own_environment) return false;
+        if (!part.obstacle.empty() || has_own_environment_) return false;
         return is_known_safe(part.command, [&](std::string_view word) {
             return (part.is_in_shell && is_listed(builtins, word)) ||
                    is_trusted_start(part, trust_);
@@ -97,6 +102,7 @@ private:
     const JudgedCommand& judged_;
     const RuleSet& rules_;
     const ProgramTrust& trust_;
+    bool has_own_environment_;
 };
 
 std::string place(const PrefixRule& rule) {
@@ -223,6 +229,7 @@ void ask_for_permissions(Judgement& judgement, const JudgedCommand& judged) {
     if (judgement.decision != Decision::allow || !wants_more) return;
     judgement.decision = Decision::prompt;
     judgement.is_safe_listed = false;
+    judgement.hardening = Hardening::none;
     judgement.reason = judged.permissions == SandboxPermissions::require_escalated
                            ? "the call asks to run outside the sandbox"
                            : "the call asks for more permissions in the sandbox";
@@ -250,7 +257,7 @@ bool covers_everything(const std::vector<Part>& parts, const JudgedCommand& judg
     RuleSet rules;
     rules.gap = gap;
     rules.rules.push_back(std::move(rule));
-    const Judge judge(judged, rules, trust);
+    const Judge judge(judged, rules, trust, judged.has_own_environment);
     return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
         const Finding finding = judge.find(part);
         return finding.decision == Decision::allow && finding.cause != Cause::unknown;
@@ -294,8 +301,35 @@ bool is_runnable(const Words& argv) {
            });
 }
 
+bool is_by_safe_list(const Finding& finding) {
+    return finding.cause == Cause::known_safe;
+}
+
+// Where what is unknown runs, the list decides nothing about a script that also does other things.
+void note_safe_commands(Judgement& judgement, const std::vector<Finding>& findings,
+                        const JudgedCommand& judged, const RuleSet& rules) {
+    const bool are_all_safe = std::all_of(findings.begin(), findings.end(), is_by_safe_list);
+    const bool is_needed = judged.policy == ApprovalPolicy::untrusted || !rules.gap.empty();
+    judgement.is_safe_listed =
+        are_all_safe ||
+        (is_needed && std::any_of(findings.begin(), findings.end(), is_by_safe_list));
+    if (judgement.is_safe_listed)
+        judgement.hardening = are_all_safe ? Hardening::all : Hardening::settings;
+}
+
+std::vector<Finding> find_all(const std::vector<Part>& parts, const JudgedCommand& judged,
+                              const RuleSet& rules, const ProgramTrust& trust,
+                              bool has_own_environment) {
+    const Judge judge(judged, rules, trust, has_own_environment);
+    std::vector<Finding> findings;
+    findings.reserve(parts.size());
+    for (const Part& part : parts)
+        findings.push_back(judge.find(part));
+    return findings;
+}
+
 Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>& findings,
-                      const RuleSet& rules) {
+                      const JudgedCommand& judged, const RuleSet& rules) {
     Judgement judgement;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         judgement.commands.push_back(verdict(findings[i], parts[i]));
@@ -308,9 +342,7 @@ Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>
     if (finding.decision != Decision::allow)
         judgement.reason = reason_of(finding, parts[chosen], rules);
     else
-        judgement.is_safe_listed =
-            std::any_of(findings.begin(), findings.end(),
-                        [](const Finding& other) { return other.cause == Cause::known_safe; });
+        note_safe_commands(judgement, findings, judged, rules);
     if (finding.decision == Decision::forbidden && finding.cause == Cause::dangerous)
         judgement.reason +=
             ", and the approval policy is never to ask; a rule that allows it, with "
@@ -325,17 +357,18 @@ Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const Program
         return refusal(
             "this cannot be run: it has no program, or a word holds NUL or is longer than 128 KiB");
     const std::vector<Part> parts = take_apart(judged, trust);
-    const Judge judge(judged, rules, trust);
-    std::vector<Finding> findings;
-    findings.reserve(parts.size());
-    for (const Part& part : parts)
-        findings.push_back(judge.find(part));
+    std::vector<Finding> findings =
+        find_all(parts, judged, rules, trust, judged.keeps_own_environment);
+    if (judged.has_own_environment &&
+        !std::all_of(findings.begin(), findings.end(), is_by_safe_list))
+        findings = find_all(parts, judged, rules, trust, true);
 
-    Judgement judgement = judge_parts(parts, findings, rules);
+    Judgement judgement = judge_parts(parts, findings, judged, rules);
     const std::string refused = refused_permissions(judged);
     if (!refused.empty() && judgement.decision != Decision::forbidden) {
         judgement.decision = Decision::forbidden;
         judgement.is_by_rule = judgement.is_safe_listed = false;
+        judgement.hardening = Hardening::none;
         judgement.reason = refused;
         return judgement;
     }

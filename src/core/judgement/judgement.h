@@ -20,9 +20,10 @@ struct JudgedCommand {
     GranularFlags granular = {};
     bool is_confined = true; // a sandbox of execward restricts the file system
     SandboxPermissions permissions = SandboxPermissions::use_default;
-    Words requested_prefix = {};      // the rule that the caller wants to have proposed
-    bool has_own_environment = false; // the caller set variables that are not known to be inert
-    bool has_utf8_locale = true;      // the program reads text as UTF-8 or byte by byte
+    Words requested_prefix = {};        // the rule that the caller wants to have proposed
+    bool has_own_environment = false;   // the caller set variables that are not known to be inert
+    bool keeps_own_environment = false; // also in a run that is harmless (Hardening::all)
+    bool has_utf8_locale = true;        // the program reads text as UTF-8 or byte by byte
     // The file that argv[0] refers to: absolute, symlinks resolved. Empty if unknown.
     std::string program = {};
     // Allow rules apply only in the workspace: the command must run in one of these directories or
@@ -47,11 +48,11 @@ struct Judgement {
     Decision decision = Decision::prompt;
     std::string reason = {}; // for a person; begins with the deciding rule's justification
     std::vector<CommandVerdict> commands = {};
-    std::string obstacle = {};   // why the script was not decomposed
-    bool is_by_rule = false;     // a rule caused the deciding question or ban
-    bool is_safe_listed = false; // allowed, and some command only because it is known to be safe:
-                                 // run it in the environment that the safe list requires
-    Words proposed_prefix = {};  // a rule to offer with the question; may be empty
+    std::string obstacle = {};             // why the script was not decomposed
+    bool is_by_rule = false;               // a rule caused the deciding question or ban
+    bool is_safe_listed = false;           // allowed because commands are known to be safe
+    Hardening hardening = Hardening::none; // what the list requires of the environment
+    Words proposed_prefix = {};            // a rule to offer with the question; may be empty
 };
 
 Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust);

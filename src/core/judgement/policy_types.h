@@ -44,4 +44,14 @@ enum class SandboxPermissions : std::uint8_t {
 // Ordered by strictness: a larger value is stricter, and the strictest of several counts.
 enum class Decision : std::uint8_t { allow, prompt, forbidden };
 
+// What is done to the environment of a script that runs without a question because commands of it
+// are known to be harmless (core::hardened()).
+enum class Hardening : std::uint8_t {
+    none,
+    settings, // some commands are: pagers and git settings prevent a repository's own settings from
+              // starting programs where git allows that; the locale is C.UTF-8
+    all,      // all commands are: also, only inert variables are left, PATH, HOME, and those that
+              // name the user and the session
+};
+
 } // namespace ew::core

@@ -18,6 +18,13 @@ using core::Decision;
 
 namespace {
 
+// Elsewhere, all of them are kept.
+bool keeps_own_variables(const ExecPlan& plan) {
+    return std::ranges::any_of(plan.own_variables, [&](std::string_view variable) {
+        return plan.remote || core::is_kept_by_hardening(variable.substr(0, variable.find('=')));
+    });
+}
+
 core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                                    const SessionSettings& settings, bool is_confined) {
     core::JudgedCommand judged;
@@ -28,6 +35,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     judged.permissions = params.sandbox_permissions;
     if (params.prefix_rule) judged.requested_prefix = *params.prefix_rule;
     judged.has_own_environment = !plan.own_variables.empty();
+    judged.keeps_own_environment = keeps_own_variables(plan);
     judged.has_utf8_locale = has_utf8_locale(plan);
     judged.workdir = plan.workdir;
     if (plan.remote) { // programs and links of another machine cannot be examined
@@ -121,7 +129,7 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
     ruling.key = approval_key(plan, params, plan.extra);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
     if (ruling.decision == Decision::allow) {
-        ruling.is_harmless = ruling.judgement.is_safe_listed;
+        ruling.hardening = ruling.judgement.hardening;
         say_who_allowed(ruling);
     }
     if (ruling.decision != Decision::prompt || only_rules != nullptr) return ruling;

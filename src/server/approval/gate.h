@@ -26,7 +26,7 @@ public:
         std::string rule = {};                               // "FILE:LINE" or "grant 12"
         std::vector<std::int64_t> grants = {};               // the grants that allowed it
         std::string key = {};                                // key of an approval for this call
-        bool is_harmless = false; // it runs only because it is known to be harmless
+        core::Hardening hardening = core::Hardening::none;   // of its environment
     };
 
     Gate(const Session& session, Records& records, Outbox& outbox)

@@ -27,7 +27,7 @@ std::vector<std::vector<std::string>> words_of(const core::Judgement& judgement)
 Attempt first_attempt(const Call& call, bool was_asked) {
     Attempt attempt;
     attempt.extra = call.plan.extra;
-    attempt.is_harmless = call.ruling.is_harmless;
+    attempt.hardening = call.ruling.hardening;
     attempt.decided_by = was_asked ? "client" : call.ruling.decided_by;
     attempt.reason = was_asked ? "approved" : call.ruling.decided_by;
     if (!call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
@@ -62,7 +62,7 @@ Attempt next_attempt(const Call& call, Bounds bounds, bool was_asked) {
 ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
     ProcessService::Launch launch;
     launch.request =
-        spawn_request(call.plan, attempt.is_harmless, call.params.stdin_text.has_value());
+        spawn_request(call.plan, attempt.hardening, call.params.stdin_text.has_value());
     if (call.plan.remote) {
         auto order = std::make_unique<RemoteStart>(remote_start(call.plan, attempt.extra));
         launch.is_confined_there = order->sandbox.has_value();
@@ -72,6 +72,17 @@ ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
     }
     launch.timeout_ms = call.params.timeout_ms.value_or(0);
     return launch;
+}
+
+// The names of variables that the program does not get, sorted.
+std::vector<std::string> dropped_variables(const Call& call, core::Hardening hardening) {
+    std::vector<std::string> names = call.plan.environment.dropped;
+    if (hardening != core::Hardening::all) return names;
+    for (const std::string& variable : call.plan.own_variables)
+        names.push_back(variable.substr(0, variable.find('=')));
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
 }
 
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
@@ -87,7 +98,7 @@ std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& at
     exec->begin.commands = words_of(call.ruling.judgement);
     exec->begin.decided_by = attempt.decided_by;
     exec->begin.rule = attempt.rule;
-    exec->begin.dropped_env = call.plan.environment.dropped;
+    exec->begin.dropped_env = dropped_variables(call, attempt.hardening);
     exec->stdin_text = call.params.stdin_text;
     exec->max_tokens = call.terms.max_tokens;
     exec->approval_ms = call.approval_ms;

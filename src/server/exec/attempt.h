@@ -20,7 +20,7 @@ struct Attempt {
     std::string decided_by = {};
     std::optional<std::string> rule = {};
     ExtraPermissions extra = {};
-    bool is_harmless = false;
+    core::Hardening hardening = core::Hardening::none;
 };
 
 // Returns the next attempt of a call. `was_asked` says that a person has just approved it.

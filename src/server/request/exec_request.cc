@@ -165,14 +165,13 @@ Result<void> find_program(ExecPlan& plan) {
     return {};
 }
 
-os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin) {
+os::SpawnRequest spawn_request(const ExecPlan& plan, core::Hardening hardening, bool has_stdin) {
     os::SpawnRequest request;
     request.argv = plan.argv;
     request.arg0 = plan.argv.front();
     request.argv.front() = plan.program;
     request.directory = plan.workdir;
-    request.environment =
-        is_harmless ? core::hardened(plan.environment.variables) : plan.environment.variables;
+    request.environment = core::hardened(plan.environment.variables, hardening);
     request.terminal = plan.terminal;
     request.pipe_stdin = has_stdin;
     return request;

@@ -95,9 +95,7 @@ std::string_view search_path(const ExecPlan& plan);
 // backslash can be half a character.
 bool has_utf8_locale(const ExecPlan& plan);
 
-// `is_harmless` says that the program runs without a question because it is known to be harmless.
-// It then gets an environment in which that is true.
-os::SpawnRequest spawn_request(const ExecPlan& plan, bool is_harmless, bool has_stdin);
+os::SpawnRequest spawn_request(const ExecPlan& plan, core::Hardening hardening, bool has_stdin);
 
 // Returns the sandbox of an attempt with these extra permissions. Returns nullopt if the attempt is
 // not confined.

@@ -5,7 +5,18 @@ import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
-from support.exec import SESSION, Home, always, approve, asks, exists, is_asked, ran, untrusting
+from support.exec import (
+    SESSION,
+    Home,
+    always,
+    approve,
+    asks,
+    exec_server,
+    exists,
+    is_asked,
+    ran,
+    untrusting,
+)
 from support.runner import main, test
 
 
@@ -134,9 +145,39 @@ def a_shell_behind_a_link_is_not_exchanged_after_an_approval(scene):
 
 @test
 def another_language_of_the_shell_is_asked_about(scene):
-    server = untrusting(scene)
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['touch']\ndecision = 'allow'\n")
+    server = untrusting(scene, home=home)
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
-        asks(server, "echo a", env={name: "zh_CN.GBK"})
+        asks(server, "touch a", env={name: "zh_CN.GBK"})
+
+
+@test
+def what_is_harmless_runs_without_the_variables_of_the_call(scene):
+    server = untrusting(scene)
+    for name, value in (
+        ("LD_PRELOAD", "/no/such.so"),
+        ("LC_ALL", "zh_CN.GBK"),
+        ("REPORTTIME", "path[$(touch made)]"),
+        ("HARMLESS", "1"),
+    ):
+        result = server.exec("echo a; pwd", env={name: value})
+        equal(result["exitCode"], 0, "exit code")
+        check("preload" not in result["output"], "it was loaded: %s" % result["output"])
+        begin = list(server.programs_by_id.values())[-1].begin
+        check(name in begin["droppedEnv"], "not told: %s" % begin["droppedEnv"])
+    for name, value in (("PATH", "/bin"), ("HOME", "/x"), ("USER", "x"), ("LOGNAME", "x")):
+        asks(server, "echo a", env={name: value})
+    check(not exists(server, "made"), "a variable was evaluated")
+
+
+@test
+def a_variable_of_the_call_reaches_what_runs_beside_harmless_commands(scene):
+    server = exec_server(scene, policy="on-request")
+    result = server.exec("cd . && printenv MODE", env={"MODE": "test"})
+    equal(result["output"], "test\n", "output")
+    server = exec_server(scene, policy="on-request", env={"MODE": "mine"})
+    equal(server.exec("cd . && printenv MODE")["output"], "mine\n", "output with its own")
 
 
 @test
@@ -169,7 +210,6 @@ def variables_that_load_code_are_shown_and_belong_to_what_is_approved(scene):
         question = asks(server, "touch a", env={name: value})
         shown = question["display"]["environment"]
         check(any(name in text and value in text for text in shown), "shown: %s" % shown)
-        asks(server, "ls", env={name: value})
     check(not is_asked(server, "touch a"), "without variables it was asked about")
 
 

@@ -156,7 +156,8 @@ def an_explanation_is_about_the_call_as_it_would_be(scene):
     scene.file("home/project/bin/ls", "#!/bin/sh\n", 0o755)
     path = server.home.project + "/bin:/usr/bin:/bin"
     equal(decision(server, "ls"), "allow", "decision")
-    equal(decision(server, "ls", env={"LD_PRELOAD": "/x.so"}), "prompt", "with LD_PRELOAD")
+    equal(decision(server, "ls", env={"LD_PRELOAD": "/x.so"}), "allow", "with LD_PRELOAD")
+    equal(decision(server, "ls", env={"HOME": "/x"}), "prompt", "with another HOME")
     equal(decision(server, "ls", env={"PATH": path}), "prompt", "with an ls in the workspace first")
     equal(decision(server, ["bin/ls"]), "prompt", "of the workspace's ls")
     equal(decision(server, ["ls"]), "allow", "as argv")

@@ -308,14 +308,12 @@ def an_approval_is_for_the_program_that_was_shown(scene):
 @test
 def another_environment_is_another_question(scene):
     server = untrusting(scene)
-    env = {"LD_PRELOAD": "/no/such.so"}
     approve(server, "touch a", SESSION, {"scope": "directory"})
     runs_unasked(server, "touch a", env={"NO_COLOR": "1"})
     for variable in ("HARMLESS=1", "LD_PRELOAD=/no/such.so"):
         name, value = variable.split("=")
         question = asks(server, "touch a", env={name: value})
         equal(question["display"]["environment"], [variable], "variables shown")
-    asks(server, "ls", env=env)
     approve(server, "touch a", SESSION, {"scope": "directory"}, env={"GIT_DIR": "/x"})
     runs_unasked(server, "touch a", env={"GIT_DIR": "/x"})
     asks(server, "touch a", env={"GIT_DIR": "/y"})

@@ -16,6 +16,7 @@ using ew::core::EnvironmentPolicy;
 using ew::core::exec_environment;
 using ew::core::ExecEnvironment;
 using ew::core::hardened;
+using ew::core::Hardening;
 using ew::core::is_inert_variable;
 using ew::core::Variables;
 
@@ -194,7 +195,8 @@ TEST_CASE("a hardened environment keeps what is inert, PATH and HOME, and nothin
                                     {"READNULLCMD", "evil"},
                                     {"MY_APP_MODE", "1"},
                                     {"EXECWARD_EXEC", "1"},
-                                    {"EXECWARD_SESSION_ID", "s"}});
+                                    {"EXECWARD_SESSION_ID", "s"}},
+                                   Hardening::all);
 
     CHECK(value_of(got, "PATH") == "/bin");
     CHECK(value_of(got, "HOME") == "/home/me");
@@ -210,11 +212,20 @@ TEST_CASE("a hardened environment keeps what is inert, PATH and HOME, and nothin
         CHECK_MESSAGE(value_of(got, name) == "(absent)", name);
 }
 
+TEST_CASE("the environment of a script that also does other things only gets settings") {
+    const Variables given = {{"JAVA_HOME", "/opt/java"}, {"PAGER", "less"}};
+    const Variables got = hardened(given, Hardening::settings);
+    CHECK(value_of(got, "JAVA_HOME") == "/opt/java");
+    CHECK(value_of(got, "PAGER") == "cat");
+    CHECK(hardened(given, Hardening::none) == given);
+}
+
 TEST_CASE("a hardened environment is in UTF-8, whatever locale a call asks for") {
     const Variables got = hardened({{"LC_ALL", "zh_CN.GBK"},
                                     {"LANG", "ja_JP.SJIS"},
                                     {"LANGUAGE", "de"},
-                                    {"LC_CTYPE", "zh_TW.Big5"}});
+                                    {"LC_CTYPE", "zh_TW.Big5"}},
+                                   Hardening::all);
 
     CHECK(value_of(got, "LC_ALL") == "C.UTF-8");
     CHECK(value_of(got, "LANG") == "C.UTF-8");
@@ -225,7 +236,8 @@ TEST_CASE("a hardened environment is in UTF-8, whatever locale a call asks for")
 TEST_CASE("a hardened environment fixes the settings of git that start programs") {
     const Variables got = hardened({{"GIT_CONFIG_COUNT", "1"},
                                     {"GIT_CONFIG_KEY_0", "core.fsmonitor"},
-                                    {"GIT_CONFIG_VALUE_0", "evil"}});
+                                    {"GIT_CONFIG_VALUE_0", "evil"}},
+                                   Hardening::settings);
 
     Variables settings;
     const int count = std::stoi(value_of(got, "GIT_CONFIG_COUNT"));
@@ -264,7 +276,7 @@ TEST_CASE("under a hardened environment git starts nothing that a repository nam
     REQUIRE(run(look, place, {}).ends_with("started\n"));
     std::filesystem::remove(place.path("started"));
 
-    const std::string output = run(look, place, hardened({}));
+    const std::string output = run(look, place, hardened({}, Hardening::all));
 
     CHECK(output.starts_with("one\none\n"));
     CHECK_FALSE(output.ends_with("started\n"));
@@ -294,7 +306,7 @@ TEST_CASE("under a hardened environment git checks no signature that a repositor
         (void)run(script, place, {});
         CHECK_MESSAGE(std::filesystem::remove(place.path("started")), look);
 
-        const std::string output = run(script, place, hardened({}));
+        const std::string output = run(script, place, hardened({}, Hardening::all));
 
         CHECK_MESSAGE(output.starts_with("commit "), output);
         CHECK_MESSAGE(!std::filesystem::remove(place.path("started")), look);
@@ -316,7 +328,7 @@ TEST_CASE("under a hardened environment git shows an ordinary repository as ever
           "git show --stat HEAD", "git status", "git status --short --branch", "git branch",
           "git branch -v", "git tag -l", "git tag", "git diff", "git rev-parse HEAD"}) {
         const std::string script = std::string("cd repo && ") + look;
-        const std::string output = run(script, place, hardened({}));
+        const std::string output = run(script, place, hardened({}, Hardening::all));
         CHECK_FALSE(output.empty());
         CHECK(output == run(script, place, {}));
     }

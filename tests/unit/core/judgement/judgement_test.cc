@@ -8,6 +8,7 @@
 using ew::core::ApprovalPolicy;
 using ew::core::canonical_argv;
 using ew::core::Decision;
+using ew::core::Hardening;
 using ew::core::is_banned_prefix;
 using ew::core::judge;
 using ew::core::JudgedCommand;
@@ -239,9 +240,39 @@ TEST_CASE("other policies let no call ask for more") {
 TEST_CASE("variables of a call that are not inert take the safe list and rules that allow away") {
     JudgedCommand judged = asked("ls");
     judged.has_own_environment = true;
+    judged.keeps_own_environment = true;
 
     CHECK(decided(judged) == prompt);
     CHECK(decided(judged, rules({rule(allow, {"ls"})})) == prompt);
+}
+
+TEST_CASE(
+    "variables that a harmless run leaves out do not matter, unless something else runs too") {
+    for (const ApprovalPolicy policy : {ApprovalPolicy::untrusted, ApprovalPolicy::on_request}) {
+        JudgedCommand judged = asked("ls && git status", policy);
+        judged.has_own_environment = true;
+        const Judgement judgement = judge(judged, {}, is_trusted);
+        CHECK(judgement.decision == allow);
+        CHECK(judgement.is_safe_listed);
+        CHECK(judgement.hardening == Hardening::all);
+    }
+    JudgedCommand mixed = asked("ls && make", ApprovalPolicy::untrusted);
+    mixed.has_own_environment = true;
+    CHECK(judge(mixed, rules({rule(allow, {"make"})}), is_trusted).decision == prompt);
+    mixed.policy = ApprovalPolicy::on_request;
+    CHECK(judge(mixed, {}, is_trusted).decision == allow);
+    CHECK(judge(mixed, {}, is_trusted).hardening == Hardening::none);
+}
+
+TEST_CASE("what is not known to be harmless keeps its environment beside what is") {
+    const RuleSet make = rules({rule(allow, {"make"})});
+    CHECK(judge(asked("make && ls", ApprovalPolicy::untrusted), make, is_trusted).hardening ==
+          Hardening::settings);
+    for (const RuleSet& with : {make, RuleSet()})
+        CHECK(judge(asked("cd src && make", ApprovalPolicy::on_request), with, is_trusted)
+                  .hardening == Hardening::none);
+    CHECK(judge(asked("cd src && ls", ApprovalPolicy::on_request), {}, is_trusted).hardening ==
+          Hardening::all);
 }
 
 TEST_CASE("what runs because it is known to be safe is told") {
