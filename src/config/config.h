@@ -36,6 +36,7 @@ struct ConfinementOptions {
     bool exclude_tmpdir_env_var = false;
     Enforcement enforcement = Enforcement::require;
     bool report_writes = false;
+    bool private_caches = true; // known tools keep their caches in the session's own /tmp
     // What stays read-only where it exists: names below each writable root, absolute paths, and
     // "~/…" in the home directory.
     std::vector<std::string> read_only = usual_read_only();

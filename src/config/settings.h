@@ -95,7 +95,7 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
           confinement.network_access);
     visit({"confinement", "shared_tmp",
            "With workspace-write: /tmp and $TMPDIR are the machine's, and writable. Otherwise a "
-           "command has a /tmp of its own, which goes when it ends."},
+           "session has a /tmp of its own, which goes when it ends."},
           confinement.shared_tmp);
     visit({"confinement", "exclude_slash_tmp", "With shared_tmp: /tmp is not writable."},
           confinement.exclude_slash_tmp);
@@ -108,6 +108,12 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
     visit({"confinement", "report_writes",
            "Tell refused changes of files as denials. It makes each opening for writing slower."},
           confinement.report_writes);
+    visit(
+        {"confinement", "private_caches",
+         "Without shared_tmp: go, npm, pip, ccache and other known tools keep their caches in the "
+         "session's own /tmp, where a variable can say so. Otherwise they fail where the home "
+         "directory is read-only."},
+        confinement.private_caches);
 }
 
 template <class Visitor>

@@ -48,6 +48,7 @@ struct ConfinementSettings {
     std::optional<bool> exclude_tmpdir_env_var = {};
     std::optional<Enforcement> enforcement = {};
     std::optional<bool> report_writes = {};
+    std::optional<bool> private_caches = {};
     std::optional<std::vector<std::string>> read_only = {};
 };
 
@@ -62,6 +63,7 @@ void fields(Visitor& visit, ConfinementSettings& settings) {
     visit.optional("excludeTmpdirEnvVar", settings.exclude_tmpdir_env_var);
     visit.optional("enforcement", settings.enforcement);
     visit.optional("reportWrites", settings.report_writes);
+    visit.optional("privateCaches", settings.private_caches);
 }
 
 struct Settings {

@@ -152,6 +152,7 @@ struct Strictness {
     std::vector<std::string> deny_read;
     std::vector<std::string> hidden;
     std::vector<std::string> read_only;
+    bool has_private_caches = true;
 };
 
 bool is_out_of_reach(const std::string& directory) {
@@ -183,7 +184,7 @@ Result<Strictness> configured(config::Paths paths) {
     std::error_code error; // then the path stays relative and is not found
     if (!database.empty()) database = std::filesystem::absolute(database, error).string();
     return Strictness{config.confinement.deny_read, server::hidden_places(paths, database),
-                      config.confinement.read_only};
+                      config.confinement.read_only, config.confinement.private_caches};
 }
 
 Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
@@ -236,6 +237,7 @@ Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
     Strictness strictness = TRY(configured(paths));
     wish.deny_read.insert(wish.deny_read.end(), strictness.deny_read.begin(),
                           strictness.deny_read.end());
+    wish.has_private_caches = strictness.has_private_caches;
     wish.read_only.insert(wish.read_only.end(), strictness.read_only.begin(),
                           strictness.read_only.end());
     launch.policy = sandbox::policy_of(mode, wish);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "core/output/utf8.h"
+#include "core/text/paths.h"
 #include "os/file_capabilities.h"
 #include "os/forked.h"
 #include "os/io.h"
@@ -20,6 +21,7 @@
 #include "sandbox/plan/init_order.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/resolved_path.h"
+#include "sandbox/plan/tool_caches.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -166,6 +168,23 @@ void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan)
     order.device_writable.emplace_back("/proc"); // its settings are mounted read-only
 }
 
+// The caches that the command has not been told to keep elsewhere.
+void add_caches(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
+    if (!launch.policy.has_private_caches || !launch.policy.has_private_tmp) return;
+    const auto value_of = [&](std::string_view name) -> const std::string* {
+        const auto found = std::ranges::find(launch.request.environment, name,
+                                             &std::pair<std::string, std::string>::first);
+        return found == launch.request.environment.end() ? nullptr : &found->second;
+    };
+    const std::string* const home = value_of("HOME");
+    const auto holds_home = [&](const Mount& mount) {
+        return mount.kind == Mount::Kind::writable && core::is_at_or_below(*home, mount.path);
+    };
+    if (home == nullptr || std::ranges::any_of(plan.mounts, holds_home)) return;
+    for (const auto& [name, value] : cache_variables(*home, "/tmp/.caches"))
+        if (value_of(name) == nullptr) order.environment.push_back(name + "=" + value);
+}
+
 InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     const Machine& machine = launch.machine;
     const os::SpawnRequest& request = launch.request;
@@ -177,6 +196,7 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
         const bool is_moved = name == "TMPDIR" && launch.policy.has_private_tmp;
         order.environment.push_back(fmt::format("{}={}", name, is_moved ? "/tmp" : value));
     }
+    if (machine.has_mounts) add_caches(order, launch, plan);
     order.directory = request.directory;
     order.has_terminal = request.terminal.has_value();
     for (const os::ChildLimit& limit : request.limits)

@@ -116,6 +116,7 @@ Policy policy_of(core::SandboxMode mode, const ModeOptions& options) {
     Policy policy;
     policy.network = options.has_network ? Network::enabled : Network::restricted;
     policy.reports_writes = options.reports_writes;
+    policy.has_private_caches = options.has_private_caches;
     policy.enforcement = options.enforcement;
     policy.read_only = options.read_only;
     switch (mode) {

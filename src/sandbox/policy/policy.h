@@ -72,6 +72,7 @@ struct Policy {
     // protected: names below each writable root, absolute paths, and "~/…" in the home directory.
     std::vector<std::string> read_only = {};
     bool reports_writes = false; // refused writes become denials; costs a switch for each open
+    bool has_private_caches = false; // with a private /tmp: known tools keep their caches in it
     Enforcement enforcement = Enforcement::require;
     bool is_wanted = false; // a sandbox is made even if it enforces nothing
 
@@ -106,6 +107,7 @@ struct ModeOptions {
     bool excludes_slash_tmp = false; // with shares_tmp: /tmp is not writable
     bool excludes_tmpdir = false;
     bool reports_writes = false;
+    bool has_private_caches = false;
     Enforcement enforcement = Enforcement::require;
     std::vector<std::string> read_only = {}; // see Policy
 

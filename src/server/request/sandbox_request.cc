@@ -301,6 +301,7 @@ sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement)
     options.excludes_slash_tmp = confinement.exclude_slash_tmp;
     options.excludes_tmpdir = confinement.exclude_tmpdir_env_var;
     options.reports_writes = confinement.report_writes;
+    options.has_private_caches = confinement.private_caches;
     options.read_only = confinement.read_only;
     options.enforcement = confinement.enforcement == config::Enforcement::require
                               ? sandbox::Enforcement::require

@@ -35,6 +35,7 @@ void apply(config::ConfinementOptions& confinement, const protocol::ConfinementS
     take(confinement.exclude_slash_tmp, changes.exclude_slash_tmp);
     take(confinement.exclude_tmpdir_env_var, changes.exclude_tmpdir_env_var);
     take(confinement.report_writes, changes.report_writes);
+    take(confinement.private_caches, changes.private_caches);
     take(confinement.read_only, changes.read_only);
     if (changes.enforcement)
         confinement.enforcement = *changes.enforcement == protocol::Enforcement::require
@@ -53,6 +54,7 @@ protocol::ConfinementSettings to_wire(const config::ConfinementOptions& confinem
     wire.exclude_slash_tmp = confinement.exclude_slash_tmp;
     wire.exclude_tmpdir_env_var = confinement.exclude_tmpdir_env_var;
     wire.report_writes = confinement.report_writes;
+    wire.private_caches = confinement.private_caches;
     wire.read_only = confinement.read_only;
     wire.enforcement = confinement.enforcement == config::Enforcement::require
                            ? protocol::Enforcement::require

@@ -172,6 +172,41 @@ def a_variable_of_the_call_opens_no_directory(scene):
         check(result["exitCode"] != 0 and not exists(outside, "made"), "it wrote there")
 
 
+def caches(server, **params):
+    output = server.exec(
+        'for name in GOCACHE npm_config_cache CARGO_HOME MAVEN_ARGS; do printenv "$name" || echo -; done',
+        **params
+    )["output"]
+    return output.split("\n")[:-1]
+
+
+@test
+def tools_keep_their_caches_for_the_session(scene):
+    server = confining(scene)
+    own = ["/tmp/.caches/go-build", "/tmp/.caches/npm"]
+    cold = ["/tmp/.caches/cargo", "-Dmaven.repo.local=/tmp/.caches/maven"]
+    equal(caches(server), own + cold, "caches")
+    server.exec('mkdir -p "$GOCACHE" && echo kept > "$GOCACHE/x"')
+    equal(server.exec('cat "$GOCACHE/x"')["output"], "kept\n", "what another command has kept")
+
+    os.makedirs(os.path.join(server.home.path, ".cargo"))
+    equal(caches(server), own + ["-"] + cold[1:], "with a directory of cargo's own")
+    given = {"GOCACHE": "/given", "npm_config_cache": ""}
+    equal(caches(server, env=given)[:2], ["/given", ""], "where the call says")
+
+
+@test
+def tools_keep_their_own_caches_where_they_can_or_shall(scene):
+    nothing = ["-"] * 4
+    for confinement in ({"privateCaches": False}, {"sharedTmp": True}):
+        equal(caches(confining(scene, confinement=confinement)), nothing, str(confinement))
+    server = confining(scene, sandbox="danger-full-access")
+    equal(caches(server), nothing, "without a sandbox")
+    home = Home(scene)
+    server = confining(scene, home=home, confinement={"writableRoots": [home.path]})
+    equal(caches(server), nothing, "with a writable home")
+
+
 @test
 def words_in_the_output_are_a_hint_and_no_more(scene):
     server = confining(scene)

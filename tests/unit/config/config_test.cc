@@ -58,6 +58,7 @@ TEST_CASE("an empty file is all defaults") {
     CHECK_FALSE(config.confinement.exclude_tmpdir_env_var);
     CHECK(config.confinement.enforcement == Enforcement::require);
     CHECK_FALSE(config.confinement.report_writes);
+    CHECK(config.confinement.private_caches);
     CHECK(config.confinement.read_only == ew::config::usual_read_only());
     CHECK(config.granular == ew::core::GranularFlags{});
     CHECK(config.approval_timeout == Millis(0));
@@ -108,6 +109,7 @@ exclude_slash_tmp = true
 exclude_tmpdir_env_var = true
 enforcement = "best-effort"
 report_writes = true
+private_caches = false
 read_only = [".idea", "/a/b", "~/.bashrc"]
 [granular]
 sandbox_approval = false
@@ -152,6 +154,7 @@ include_only = ["CI"]
     CHECK(config.confinement.exclude_tmpdir_env_var);
     CHECK(config.confinement.enforcement == Enforcement::best_effort);
     CHECK(config.confinement.report_writes);
+    CHECK_FALSE(config.confinement.private_caches);
     CHECK(config.confinement.read_only == std::vector<std::string>{".idea", "/a/b", "~/.bashrc"});
     CHECK(config.granular == ew::core::GranularFlags{false, false, false, false, false});
     CHECK(config.environment.inherit == ew::core::EnvironmentPolicy::Inherit::core);

@@ -44,8 +44,8 @@ TEST_CASE("lists of the confinement are replaced, also by empty ones") {
 TEST_CASE("what is in force is told in full, and taken back as it is") {
     SessionSettings settings;
     ew::config::ConfinementOptions& confinement = settings.config.confinement;
-    confinement = {{"/a"}, {"/b"},   true, true, true, true, Enforcement::best_effort,
-                   true,   {".idea"}};
+    confinement = {{"/a"}, {"/b"}, true,     true, true, true, Enforcement::best_effort,
+                   true,   false,  {".idea"}};
 
     const ew::protocol::Settings wire = to_wire(settings);
     SessionSettings other;
@@ -60,6 +60,7 @@ TEST_CASE("what is in force is told in full, and taken back as it is") {
     CHECK(again.exclude_tmpdir_env_var);
     CHECK(again.enforcement == Enforcement::best_effort);
     CHECK(again.report_writes);
+    CHECK_FALSE(again.private_caches);
     CHECK(again.read_only == confinement.read_only);
 }
 
