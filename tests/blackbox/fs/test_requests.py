@@ -977,7 +977,7 @@ def cancelled_writes_leave_no_other_file(scene):
 # Ends
 
 
-@test
+@test(alone=True)  # the server waits for it for some seconds only
 def what_was_asked_before_the_end_of_input_is_done_and_answered(scene):
     server = scene.server()
     files, root = Files(server), scene.path("tree")
@@ -994,7 +994,7 @@ def what_was_asked_before_the_end_of_input_is_done_and_answered(scene):
     equal(len(server.result(ids[-1])["entries"]), 20, "entries")
 
 
-@test
+@test(alone=True)  # the server waits for it for some seconds only
 def what_was_asked_before_a_shutdown_is_answered_and_done_if_that_is_said(scene):
     server, root = scene.server(), scene.path("tree")
     os.mkdir(root)
