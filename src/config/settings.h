@@ -171,7 +171,7 @@ void visit_environment_settings(Visitor& visit, Config& config) {
           environment.inherit);
     bool default_excludes = !environment.ignore_default_excludes;
     visit({"environment", "default_excludes",
-           "Keep back what looks like a secret: *KEY*, *SECRET*, *TOKEN*."},
+           "Keep back variables whose name has a word such as KEY, SECRET, TOKEN or PASSWORD."},
           default_excludes);
     environment.ignore_default_excludes = !default_excludes;
     visit({"environment", "exclude",

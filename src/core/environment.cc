@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <unordered_map>
 
 namespace ew::core {
@@ -13,7 +14,6 @@ namespace {
 constexpr std::array<const char*, 11> core_names = {"PATH",     "SHELL",   "TMPDIR", "TEMP",
                                                     "TMP",      "HOME",    "LANG",   "LC_ALL",
                                                     "LC_CTYPE", "LOGNAME", "USER"};
-constexpr std::array<const char*, 3> secret_patterns = {"*KEY*", "*SECRET*", "*TOKEN*"};
 constexpr const char* own_variables = "EXECWARD_*";
 
 template <class Patterns>
@@ -22,11 +22,37 @@ bool any_matches(const Patterns& patterns, const std::string& name) {
                        [&](const auto& pattern) { return name_matches(pattern, name); });
 }
 
+// One of the words of a name, in capitals, of letters and digits.
+bool is_secret_word(std::string_view word) {
+    constexpr auto words = std::to_array<std::string_view>(
+        {"KEY", "KEYS", "PASS", "PWD", "SECRETS", "APIKEY", "ACCESSKEY", "PRIVATEKEY"});
+    constexpr auto ends = std::to_array<std::string_view>(
+        {"PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"}); // PGPASSWORD, authToken
+    return std::ranges::find(words, word) != words.end() ||
+           std::ranges::any_of(ends, [&](std::string_view end) { return word.ends_with(end); });
+}
+
+// git(1) reads GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0 and so on together, and fails if one is missing.
+bool is_secret(const std::string& name) {
+    if (name == "PWD" || name.starts_with("GIT_CONFIG_KEY_")) return false;
+    std::string word;
+    for (const char c : name + '_') {
+        const bool is_small = c >= 'a' && c <= 'z';
+        if (is_small || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) {
+            word.push_back(is_small ? static_cast<char>(c - 'a' + 'A') : c);
+        } else {
+            if (is_secret_word(word)) return true;
+            word.clear();
+        }
+    }
+    return false;
+}
+
 bool is_inherited(const EnvironmentPolicy& policy, const std::string& name) {
     using Inherit = EnvironmentPolicy::Inherit;
     if (policy.inherit == Inherit::none) return false;
     if (policy.inherit == Inherit::core && !any_matches(core_names, name)) return false;
-    if (!policy.ignore_default_excludes && any_matches(secret_patterns, name)) return false;
+    if (!policy.ignore_default_excludes && is_secret(name)) return false;
     return !any_matches(policy.exclude, name) && !name_matches(own_variables, name);
 }
 

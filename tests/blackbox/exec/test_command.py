@@ -473,7 +473,7 @@ def the_fixed_variables_win_over_those_of_the_server(scene):
 def secrets_are_kept_back_and_named(scene):
     # Values that no temporary directory has in its name by chance: the events contain the
     # directory.
-    names = ("MY_API_KEY", "Github_Token", "DB_SECRET_1", "monkey")
+    names = ("MY_API_KEY", "Github_Token", "DB_SECRET_1", "PGPASSWORD")
     secrets = {name: "a value of %s" % name for name in names}
     server = exec_server(scene, env={**secrets, "EXECWARD_LOG_LEVEL": "error"})
     got = environment_of(server)

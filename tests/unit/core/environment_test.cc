@@ -40,10 +40,23 @@ TEST_CASE("a pattern of names is one of a shell and ignores case") {
 }
 
 TEST_CASE("all inherits everything that does not look like a secret") {
-    const Variables inherited =
-        named({"PATH", "API_KEY", "client_secret", "GITHUB_TOKEN", "EDITOR", "monkey"});
+    const Variables secrets =
+        named({"API_KEY", "KEY", "client_secret", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY_2",
+               "PGPASSWORD", "MYSQL_PWD", "DB_PASS", "OPENAI_APIKEY", "SSH_KEYS", "APP_SECRETS",
+               "GPG_PASSPHRASE", "npm_config_//registry/:_authToken"});
+    CHECK(names_of(ew::core::apply({}, secrets)).empty());
 
-    CHECK(names_of(ew::core::apply({}, inherited)) == "PATH EDITOR");
+    const std::vector<std::string> others = {
+        "PATH",     "PWD",        "OLDPWD",      "TOKENIZERS_PARALLELISM", "MONKEY",
+        "KEYBOARD", "MAX_TOKENS", "SSH_ASKPASS", "PASSENGER_ENV",          "SECRETARY"};
+    for (const std::string& name : others)
+        CHECK_MESSAGE(names_of(ew::core::apply({}, named({name.c_str()}))) == name, name);
+}
+
+TEST_CASE("git's settings by variables are inherited together") {
+    const Variables inherited =
+        named({"GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0"});
+    CHECK(ew::core::apply({}, inherited) == inherited);
 }
 
 TEST_CASE("secrets are inherited when the default excludes are ignored") {
