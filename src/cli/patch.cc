@@ -10,6 +10,7 @@
 #include "files/patch/patching.h"
 #include "os/io.h"
 #include "patch/parse.h"
+#include "sandbox/launch/init_place.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -179,9 +180,16 @@ Error has_no_state_directory() {
             "set HOME or XDG_STATE_HOME"};
 }
 
+// In a sandbox, which hides the state directory, a directory that no other command shares: a
+// journal found there is carried out with the rights of this command.
+std::string journal_place() {
+    return sandbox::is_in_sandbox() ? "/dev/shm/.execward"
+                                    : state_place(config::Paths::from_environment());
+}
+
 int patch(const Arguments& arguments) {
     const std::string_view action = arguments.action();
-    const std::string state_directory = state_place(config::Paths::from_environment());
+    const std::string state_directory = journal_place();
     if (state_directory.empty() && action != "check") return fail(has_no_state_directory());
     const std::vector<files::LeftOver> left_over = state_directory.empty()
                                                        ? std::vector<files::LeftOver>()

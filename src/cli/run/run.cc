@@ -13,7 +13,6 @@
 #include "os/io.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"
-#include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/resolved_path.h"
 #include "sandbox/trial/trial.h"
@@ -159,12 +158,6 @@ bool is_out_of_reach(const std::string& directory) {
     return ::access(directory.c_str(), X_OK) != 0 && errno == EACCES;
 }
 
-// Returns true in a sandbox of execward. Its filter does not allow another sandbox inside, and it
-// hides our settings.
-bool is_in_sandbox() {
-    return ::access(std::string(sandbox::init_path).c_str(), F_OK) == 0;
-}
-
 Error already_confined() {
     return {ErrorKind::sandbox_unavailable,
             "the command was not run: this is a sandbox of execward, and there is none in another",
@@ -172,7 +165,8 @@ Error already_confined() {
 }
 
 Result<Strictness> configured(config::Paths paths) {
-    if (is_in_sandbox() && is_out_of_reach(paths.config_directory)) return already_confined();
+    if (sandbox::is_in_sandbox() && is_out_of_reach(paths.config_directory))
+        return already_confined();
     const std::string named = variable("EXECWARD_CONFIG");
     if (!named.empty()) paths.config_file = TRY(path_of("EXECWARD_CONFIG", named));
     const config::Config config =
@@ -227,7 +221,7 @@ void tell_if_elsewhere(const std::string& given, const std::string& directory) {
 }
 
 Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
-    if (is_in_sandbox() && !arguments.has("best-effort")) return already_confined();
+    if (sandbox::is_in_sandbox() && !arguments.has("best-effort")) return already_confined();
     const config::Paths paths = config::Paths::from_environment();
     const std::string state_directory = state_place(paths);
     RunOrder order;

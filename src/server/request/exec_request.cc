@@ -8,6 +8,7 @@
 #include "json/writer.h"
 #include "os/io.h"
 #include "os/programs.h"
+#include "sandbox/launch/init_place.h"
 #include "server/request/sandbox_request.h"
 #include "server/request/start_request.h"
 
@@ -49,6 +50,14 @@ Result<std::string> resolve_directory(const std::optional<std::string>& wanted,
 Result<os::ShellProgram> shell_of(const ExecCommandParams& params, const ExecPlace& place) {
     if (!params.command || !params.shell) return place.login_shell;
     return os::find_shell(params.shell);
+}
+
+// They come last, so that a program of that name elsewhere stays what it was. Without PATH, there
+// is none.
+void add_tools(core::Variables& variables) {
+    static const std::string tools = sandbox::tools_place();
+    const auto path = std::ranges::find(variables, "PATH", &core::Variables::value_type::first);
+    if (path != variables.end() && !path->second.empty()) path->second.append(":").append(tools);
 }
 
 // Plans the confinement of the session, with the additional permissions of the call.
@@ -139,6 +148,7 @@ Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& pla
     plan.workdir = TRY(resolve_directory(params.workdir, place.settings.workspace_roots.front()));
     plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
                                               place.session_tag, params.env);
+    add_tools(plan.environment.variables);
     add_own_variables(plan, params);
     if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
     TRY(plan_confinement(plan, params, place));

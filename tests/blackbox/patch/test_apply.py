@@ -193,13 +193,52 @@ def a_command_whose_patch_does_not_fit_ends_with_1(work):
 
 @working(policy="never")
 def other_commands_with_a_patch_in_them_are_commands(work):
-    work.file("f")
     script = "apply_patch <<'EOF'\n%sEOF\n" % replacing("f", "old", "new")
     for other in (script + "echo more", "echo first; " + script, "apply_patch", "cat " + script[12:]):
+        work.file("f")
         reply = work.server.reply(work.server.exec_later(other))
         notice = reply.get("result", {}).get("notice", "")
         check("patch" not in notice, "%r was taken for a patch" % other)
+
+
+def scripts_with(first, second):
+    """Returns scripts that apply two patches, or one of them twice, each with other commands."""
+    here = "apply_patch <<'EOF'\n%sEOF\n" % first
+    return {
+        here + "cat f": "new\n",
+        "cat <<'EOF' | apply_patch && cat f\n%sEOF\n" % first: "new\n",
+        "apply_patch '%s' && cat f" % first: "new\n",
+        "apply_patch \"%s\"; cat f" % first: "new\n",
+        "for n in 1; do apply_patch <<'EOF'\n%sEOF\ndone; cat f" % first: "new\n",
+        here + "apply_patch <<'EOF'\n%sEOF\ncat f" % second: "newer\n",
+        "mkdir -p sub; cd sub; cp ../f f; " + here + "cat f; cat ../f": "new\nold\n",
+    }
+
+
+@working()
+def apply_patch_is_a_program_that_any_script_can_use(work):
+    patches = [replacing("f", "old", "new"), replacing("f", "new", "newer")]
+    for sandbox in (CONFINED, UNCONFINED):
+        work.server.call("session/configure", {"settings": {"sandbox": sandbox}})
+        for script, content in scripts_with(*patches).items():
+            work.file("f")
+            result = work.server.exec(script)
+            check(result["output"].endswith(content), "%r: %s" % (script, brief(result, 600)))
+            shutil.rmtree(os.path.join(work.root, "sub"), ignore_errors=True)
+
+
+@working()
+def what_apply_patch_cannot_do_in_a_script_is_told_and_not_done(work):
+    work.file("f")
+    result = work.server.exec("apply_patch '%s'; echo $?; ls" % replacing("f", "other", "new"))
+    check("\n1\n" in result["output"], "not told: %s" % brief(result, 400))
     equal(work.read("f"), "old\n", "content")
+    result = work.server.exec("apply_patch a b; echo $?")
+    check("usage: apply_patch" in result["output"] and "2\n" in result["output"], brief(result, 400))
+    outside = adding(work.outside + "/f", "text")
+    result = work.server.exec("apply_patch '%s'; echo $?" % outside)
+    check(result["output"].endswith("1\n"), "outside: %s" % brief(result, 400))
+    equal(read_tree(work.outside), {}, "the tree outside")
 
 
 @working()
