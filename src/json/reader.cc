@@ -5,6 +5,10 @@
 #include "json/file_uri.h"
 #include "json/writer.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 namespace ew::json {
 
 using simdjson::SUCCESS;
@@ -13,6 +17,48 @@ Mismatch below(std::string_view member, Mismatch mismatch) {
     const bool is_joined = mismatch.path.empty() || mismatch.path.front() == '[';
     mismatch.path = fmt::format("{}{}{}", member, is_joined ? "" : ".", mismatch.path);
     return mismatch;
+}
+
+namespace {
+
+char folded(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Returns how many characters have to be changed, added or removed (Levenshtein's distance).
+std::size_t distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            const std::size_t changed = diagonal + (folded(from[i]) == folded(to[j]) ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+    return *std::ranges::min_element(names, {},
+                                     [&](std::string_view other) { return distance(name, other); });
+}
+
+} // namespace
+
+std::optional<Mismatch> other_member(simdjson::dom::object object,
+                                     const std::vector<std::string_view>& names) {
+    for (const auto& [name, value] : object) {
+        if (std::ranges::find(names, name) != names.end()) continue;
+        constexpr std::size_t longest = 64; // bytes; a longer name is no slip
+        if (name.size() > longest || names.empty())
+            return Mismatch{"", "none of the members that are there"};
+        return Mismatch{std::string(name),
+                        fmt::format("to be absent: there is no such member; the nearest is '{}'",
+                                    nearest(name, names))};
+    }
+    return {};
 }
 
 std::optional<Mismatch> read_value(Element element, std::string& out, Bounds bounds) {

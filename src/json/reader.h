@@ -70,6 +70,37 @@ std::optional<Mismatch> read_value(Element element, std::vector<T>& out, Bounds 
     return {};
 }
 
+// Returns the mismatch of the first member that is not among the names. It says which name is the
+// nearest.
+std::optional<Mismatch> other_member(simdjson::dom::object object,
+                                     const std::vector<std::string_view>& names);
+
+// A struct with this constant is read only from objects with no other members than its own: a
+// member that is ignored can be one that its author took for another.
+template <class Struct>
+concept RefusesOthers = requires {
+    requires Struct::refuses_others;
+};
+
+// Collects the names of a struct's members.
+class FieldNames {
+public:
+    template <class T>
+    void required(std::string_view name, T&, Bounds = {}) {
+        names_.push_back(name);
+    }
+
+    template <class T>
+    void optional(std::string_view name, T&, Bounds = {}) {
+        names_.push_back(name);
+    }
+
+    const std::vector<std::string_view>& all() const { return names_; }
+
+private:
+    std::vector<std::string_view> names_;
+};
+
 class FieldReader {
 public:
     explicit FieldReader(simdjson::dom::object object) : object_(object) {}
@@ -118,6 +149,11 @@ std::optional<Mismatch> read_value(Element element, Struct& out, Bounds) {
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object"};
     FieldReader reader(object);
     fields(reader, out);
+    if constexpr (RefusesOthers<Struct>) {
+        FieldNames names;
+        fields(names, out);
+        if (!reader.wrong()) return other_member(object, names.all());
+    }
     return std::move(reader.wrong());
 }
 

@@ -21,6 +21,7 @@ using core::ApprovalPolicy;
 
 // The settings of a session. An absent member stays unchanged.
 struct GranularSettings {
+    static constexpr bool refuses_others = true;
     bool sandbox_approval = true;
     bool rules = true;
     bool skill_approval = true;
@@ -40,6 +41,7 @@ void fields(Visitor& visit, GranularSettings& flags) {
 // The permissions beyond the mode for a sandbox that Settings::sandbox asks for. Absent members
 // stay unchanged.
 struct ConfinementSettings {
+    static constexpr bool refuses_others = true;
     std::optional<std::vector<Path>> writable_roots = {};
     std::optional<std::vector<std::string>> deny_read = {}; // as in SandboxPolicy
     std::optional<bool> network_access = {};
@@ -67,6 +69,7 @@ void fields(Visitor& visit, ConfinementSettings& settings) {
 }
 
 struct Settings {
+    static constexpr bool refuses_others = true;
     std::optional<ApprovalPolicy> approval_policy = {};
     std::optional<GranularSettings> granular = {};
     std::optional<SandboxMode> sandbox = {};
@@ -275,6 +278,7 @@ void fields(Visitor& visit, ApprovalsListResult& result) {
 
 // Exactly one member says what to revoke.
 struct ApprovalsRevokeParams {
+    static constexpr bool refuses_others = true;
     std::optional<std::string> id = {};
     std::optional<std::string> session = {};
     std::optional<Path> project = {};
@@ -299,6 +303,7 @@ void fields(Visitor& visit, ApprovalsRevokeResult& result) {
 }
 
 struct ApprovalsGrantParams {
+    static constexpr bool refuses_others = true;
     std::vector<std::string> prefix = {};
     ApprovalScope scope = ApprovalScope::session; // session, project or always
     std::optional<std::uint64_t> expires_in_ms = {};
@@ -325,6 +330,7 @@ void fields(Visitor& visit, ApprovalsGrantResult& result) {
 using DecisionName = core::Decision;
 
 struct RuleInput {
+    static constexpr bool refuses_others = true;
     std::vector<std::string> prefix = {};
     DecisionName decision = DecisionName::prompt;
     std::optional<std::string> justification = {};
@@ -338,9 +344,11 @@ void fields(Visitor& visit, RuleInput& rule) {
 }
 
 struct PolicyExplainParams {
+    static constexpr bool refuses_others = true;
     std::optional<std::string> command = {}; // either this or argv
     std::optional<std::vector<std::string>> argv = {};
     std::optional<std::string> workdir = {};
+    std::optional<std::string> cwd = {}; // another name of workdir; decode() moves it there
     std::optional<std::string> shell = {};
     std::optional<bool> login = {};
     StringMap env = {};
@@ -356,6 +364,7 @@ void fields(Visitor& visit, PolicyExplainParams& params) {
     visit.optional("command", params.command);
     visit.optional("argv", params.argv, Bounds{1});
     visit.optional("workdir", params.workdir);
+    visit.optional("cwd", params.cwd);
     visit.optional("shell", params.shell);
     visit.optional("login", params.login);
     visit.optional("env", params.env);

@@ -32,6 +32,11 @@ std::optional<json::Mismatch> read_members(json::Element element, Struct& out) {
     if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
     json::FieldReader reader(object);
     fields(reader, out);
+    if constexpr (json::RefusesOthers<Struct>) {
+        json::FieldNames names;
+        fields(names, out);
+        if (!reader.wrong()) return json::other_member(object, names.all());
+    }
     return std::move(reader.wrong());
 }
 
@@ -283,6 +288,35 @@ std::optional<json::Mismatch> read_value(json::Element element, NetworkRequest&,
 
 namespace {
 
+// Codex calls the directory of a command cwd.
+template <class Params>
+std::optional<json::Mismatch> read_with_directory(json::Element element, Params& out) {
+    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
+    if (out.cwd && out.workdir) return excluded("cwd", "workdir");
+    if (out.cwd) out.workdir = std::exchange(out.cwd, std::nullopt);
+    return {};
+}
+
+} // namespace
+
+std::optional<json::Mismatch> read_value(json::Element element, ExecCommandParams& out, Bounds) {
+    return read_with_directory(element, out);
+}
+
+std::optional<json::Mismatch> read_value(json::Element element, PolicyExplainParams& out, Bounds) {
+    return read_with_directory(element, out);
+}
+
+std::optional<json::Mismatch> read_value(json::Element element, PatchApplyParams& out, Bounds) {
+    return read_with_directory(element, out);
+}
+
+std::optional<json::Mismatch> read_value(json::Element element, PatchCheckParams& out, Bounds) {
+    return read_with_directory(element, out);
+}
+
+namespace {
+
 Error wrong_params(const json::Mismatch& wrong) {
     const std::string where = wrong.path.empty() ? "params" : wrong.path;
     return {ErrorKind::invalid_params, fmt::format("{}: expected {}", where, wrong.expected), "",
@@ -293,10 +327,11 @@ Error wrong_params(const json::Mismatch& wrong) {
 
 template <class Params>
 Result<Params> decode(const json::Value* params) {
+    using json::read_value; // a function of this namespace is preferred
     Params decoded;
     std::optional<json::Mismatch> wrong;
     if (params != nullptr && !is_empty_array(params->element)) {
-        wrong = json::read_value(params->element, decoded, {});
+        wrong = read_value(params->element, decoded, {});
     } else {
         json::FieldReader reader;
         fields(reader, decoded);

@@ -24,6 +24,7 @@ constexpr std::uint64_t most_output_tokens = 262144;
 constexpr std::uint64_t longest_justification = 64 << 10; // bytes
 
 struct NetworkPermission {
+    static constexpr bool refuses_others = true;
     bool enabled = false;
 };
 
@@ -33,6 +34,7 @@ void fields(Visitor& visit, NetworkPermission& permission) {
 }
 
 struct FileSystemPermission {
+    static constexpr bool refuses_others = true;
     std::vector<std::string> read = {}; // relative paths start from the directory of the call
     std::vector<std::string> write = {};
 };
@@ -44,6 +46,7 @@ void fields(Visitor& visit, FileSystemPermission& permission) {
 }
 
 struct AdditionalPermissions {
+    static constexpr bool refuses_others = true;
     std::optional<NetworkPermission> network = {};
     std::optional<FileSystemPermission> file_system = {};
 };
@@ -59,10 +62,12 @@ enum class OnCancel : std::uint8_t { keep, terminate };
 enum class ResultFormat : std::uint8_t { full, model };
 
 struct ExecCommandParams {
+    static constexpr bool refuses_others = true;
     std::optional<std::string> command = {}; // a script for the shell; either this or argv
     std::optional<std::vector<std::string>> argv = {};
     std::optional<std::string> environment = {}; // absent: the default environment
     std::optional<std::string> workdir = {};     // empty counts as absent
+    std::optional<std::string> cwd = {};         // another name of workdir; decode() moves it there
     std::optional<std::string> shell = {};
     std::optional<bool> login = {};
     bool tty = false;
@@ -89,6 +94,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
     visit.optional("argv", params.argv, at_least_one);
     visit.optional("environment", params.environment);
     visit.optional("workdir", params.workdir);
+    visit.optional("cwd", params.cwd);
     visit.optional("shell", params.shell);
     visit.optional("login", params.login);
     visit.optional("tty", params.tty);
@@ -109,6 +115,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
 }
 
 struct ExecWriteParams {
+    static constexpr bool refuses_others = true;
     std::string process_id = {};
     std::string chars = {};
     bool close_stdin = false;
@@ -274,6 +281,7 @@ void fields(Visitor& visit, ExecCallInfo& info) {
 }
 
 struct ExecListParams {
+    static constexpr bool refuses_others = true;
     std::optional<std::string> environment = {}; // absent: all environments
 };
 
@@ -294,6 +302,7 @@ void fields(Visitor& visit, ExecListResult& result) {
 }
 
 struct ExecTerminateAllParams {
+    static constexpr bool refuses_others = true;
     std::optional<std::string> environment = {}; // absent: all environments
     std::optional<std::uint64_t> grace_ms = {};
 };

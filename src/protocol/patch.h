@@ -16,19 +16,24 @@
 namespace ew::protocol {
 
 struct PatchCheckParams {
+    static constexpr bool refuses_others = true;
     std::string patch = {};
     std::optional<std::string> workdir = {}; // its paths start there; as in exec/command
+    std::optional<std::string> cwd = {};     // another name of workdir; decode() moves it there
 };
 
 template <class Visitor>
 void fields(Visitor& visit, PatchCheckParams& params) {
     visit.required("patch", params.patch);
     visit.optional("workdir", params.workdir);
+    visit.optional("cwd", params.cwd);
 }
 
 struct PatchApplyParams {
+    static constexpr bool refuses_others = true;
     std::string patch = {};
     std::optional<std::string> workdir = {};
+    std::optional<std::string> cwd = {}; // another name of workdir; decode() moves it there
     std::optional<std::string> justification = {};
     std::optional<std::string> call_id = {}; // absent: the id of the request
 };
@@ -37,6 +42,7 @@ template <class Visitor>
 void fields(Visitor& visit, PatchApplyParams& params) {
     visit.required("patch", params.patch);
     visit.optional("workdir", params.workdir);
+    visit.optional("cwd", params.cwd);
     visit.optional("justification", params.justification, Bounds{0, longest_justification});
     visit.optional("callId", params.call_id, Bounds{0, longest_name});
 }

@@ -570,6 +570,44 @@ def programs_do_not_get_the_id_of_the_session(scene):
     check(server.initialized["sessionId"] not in text, "the id of the session")
 
 
+# Members
+
+
+@test
+def a_member_that_is_not_known_is_refused_and_the_nearest_named(scene):
+    server = exec_server(scene)
+    command = {"command": "touch made"}
+    for method, params, name, nearest in (
+        ("exec/command", {**command, "workDir": "/"}, "workDir", "workdir"),
+        ("exec/command", {**command, "timeoutMS": 5}, "timeoutMS", "timeoutMs"),
+        ("exec/command", {**command, "enviroment": "x"}, "enviroment", "environment"),
+        ("exec/writeStdin", {"processId": "1", "char": "x"}, "char", "chars"),
+        ("exec/list", {"enviroment": "x"}, "enviroment", "environment"),
+        ("policy/explain", {**command, "sandBox": None}, "sandBox", "sandbox"),
+        ("session/configure", {"approval_policy": "never"}, "approval_policy", "approvalPolicy"),
+        ("session/configure", {"confinement": {"writableRoot": []}}, "confinement.writableRoot", "writableRoots"),
+        ("approvals/grant", {"prefix": ["a"], "scope": "always", "expiresInMS": 1}, "expiresInMS", "expiresInMs"),
+        ("patch/check", {"patch": "", "work": "/"}, "work", "workdir"),
+    ):
+        error = server.error(server.request(method, params), -32602)
+        equal(error["data"]["path"], name, "path")
+        check("nearest is '%s'" % nearest in error["message"], error)
+    server.error(server.request("exec/command", {**command, "x" * 100_000: 1}), -32602)
+    check(not os.path.exists(os.path.join(server.home.project, "made")), "it ran")
+    server.result(server.request("environment/info", {}))
+
+
+@test
+def cwd_is_another_name_of_workdir(scene):
+    server = exec_server(scene)
+    sub = os.path.join(server.home.project, "sub")
+    os.mkdir(sub)
+    for cwd in (sub, "sub"):
+        equal(server.exec("pwd", cwd=cwd)["output"], sub + "\n", "directory")
+    both = {"command": "pwd", "cwd": sub, "workdir": sub}
+    equal(server.error(server.request("exec/command", both), -32602)["data"]["path"], "cwd", "path")
+
+
 # Questions
 
 

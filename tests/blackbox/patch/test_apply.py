@@ -219,7 +219,7 @@ def scripts_with(first, second):
 def apply_patch_is_a_program_that_any_script_can_use(work):
     patches = [replacing("f", "old", "new"), replacing("f", "new", "newer")]
     for sandbox in (CONFINED, UNCONFINED):
-        work.server.call("session/configure", {"settings": {"sandbox": sandbox}})
+        work.server.call("session/configure", {"sandbox": sandbox})
         for script, content in scripts_with(*patches).items():
             work.file("f")
             result = work.server.exec(script)
