@@ -1,6 +1,7 @@
 #include "patch/apply.h"
 
 #include "base/check.h"
+#include "patch/indentation.h"
 #include "patch/lines.h"
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ public:
         if (places.count > 1 && places.level != MatchLevel::exact)
             return ambiguous(chunk, "these lines", places);
         edit.begin = places.first.front();
+        if (places.level >= MatchLevel::both_ends) TRY(reindent(chunk, edit));
         edit.level = std::max(edit.level, places.level);
         cursor_ = edit.begin + old_lines_of(edit.lines);
         return edit;
@@ -130,6 +132,42 @@ private:
                 if (is_old(line)) wanted.emplace_back(line.text);
         }
         return wanted;
+    }
+
+    // Other blanks than those of ASCII are left alone.
+    static bool says_indentation(std::string_view line) {
+        const std::string_view text = trimmed(line);
+        std::string storage;
+        const std::string_view plain = compared_on(MatchLevel::folded, text, storage);
+        return !text.empty() && !plain.empty() && text.front() == plain.front();
+    }
+
+    // Gives the added lines the indentation of the file, by the lines that are in both.
+    Result<void> reindent(const Chunk& chunk, Edit& edit) const {
+        std::vector<IndentPair> pairs;
+        std::size_t at = edit.begin;
+        for (const Line& line : edit.lines) {
+            if (!is_old(line)) continue;
+            const std::string_view in_file = file_[at++].text;
+            if (!says_indentation(line.text) || !says_indentation(in_file)) continue;
+            pairs.push_back({indent_of(line.text), indent_of(in_file)});
+        }
+        const std::optional<Reindent> rule = Reindent::of(pairs);
+        for (Line& line : edit.lines) {
+            if (line.kind != LineKind::added) continue;
+            std::optional<std::string> text = rule ? rule->apply(line.text) : std::nullopt;
+            if (!text) return other_indentation(chunk, edit.begin);
+            line.text = std::move(*text);
+        }
+        return {};
+    }
+
+    static Error other_indentation(const Chunk& chunk, std::size_t begin) {
+        return misfit(chunk,
+                      fmt::format("the file has these lines from line {} on with other blanks in "
+                                  "front, from which no indentation of the added lines follows",
+                                  begin + 1),
+                      "read the file again, and copy its blanks and tabs exactly as they are");
     }
 
     Result<void> pass(const Chunk& chunk, std::string_view context) {

@@ -15,6 +15,10 @@
 //   At the end of the file, an empty line to be removed counts as the text behind the last newline.
 // - If the first line of a chunk repeats the line of its `@@`, both mean the same line.
 // - Context lines keep the bytes of the file.
+// - If the lines of a chunk match only without the blanks in front, its added lines get the
+//   indentation of the file, by one rule that holds for all lines in both: the same blanks more or
+//   less, tabs for blanks, blanks for tabs, or as the lines of the same indentation. If none does,
+//   the patch is refused.
 // - An added line gets the line end of the line that it replaces, or else of the line before it, or
 //   else of the line behind it.
 // - A file without a newline at its end stays without one. An empty file does not count as such. A

@@ -78,6 +78,7 @@ private:
         PlannedFile* planned = nullptr;
         if (Failure failure = look(change.path, Wanted::file_or_none, file.path, planned))
             return failure;
+        if (planned->before) file.kind = PatchedKind::update; // it is replaced
         planned->new_bytes = addition.contents;
         describe(file, *planned, *planned);
         return keep(std::move(file));

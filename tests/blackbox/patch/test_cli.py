@@ -144,7 +144,7 @@ def test_check_shows_diff_and_what_did_not_fit_exactly(scene):
     write(scene, {"a": b"1\n  2\n3\n"})
     printed = done(scene, "check", text=whole("*** Update File: a\n@@ 1\n-2\n+two\n"))
     check("M a (+1 -1)\n--- a\n+++ a\n" in printed, printed)
-    check("-  2\n+two\n" in printed, printed)
+    check("-  2\n+  two\n" in printed, printed)
     note = "note: chunk 1 of a fits at line 2 if blanks at both ends of lines are disregarded\n"
     check(note in printed, printed)
     equal(tree(scene), {"a": b"1\n  2\n3\n"}, "files")

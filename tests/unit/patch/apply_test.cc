@@ -72,7 +72,7 @@ TEST_CASE("of several exact places the first behind the last chunk counts") {
 TEST_CASE("each level is told, and kept lines keep their bytes") {
     CHECK(after(" a\n-b\n+c\n", "a \t\nb\n") == "a \t\nc\n");
     CHECK(level(" a\n-b\n+c\n", "a \t\nb\n") == MatchLevel::trailing_blanks);
-    CHECK(after(" a\n-b\n+c\n", "\ta\n\tb\n") == "\ta\nc\n");
+    CHECK(after(" a\n-b\n+c\n", "\ta\n\tb\n") == "\ta\n\tc\n");
     CHECK(level(" a\n-b\n+c\n", "\ta\n\tb\n") == MatchLevel::both_ends);
     CHECK(after(" \"a-b\"\n-b\n+c\n", "“a–b”\nb\n") == "“a–b”\nc\n");
     CHECK(level(" \"a-b\"\n-b\n+c\n", "“a–b”\nb\n") == MatchLevel::folded);
@@ -93,7 +93,7 @@ TEST_CASE("lines that match only loosely in several places are refused, with the
               .message.ends_with("in 20 places: at lines 1, 2, 3, 4, 5 and 15 more"));
 
     // Only what is behind the last chunk can be meant.
-    CHECK(after("@@\n-x\n@@\n-a\n+b\n", " a\nx\n a\n") == " a\nb\n");
+    CHECK(after("@@\n-x\n@@\n-a\n+b\n", " a\nx\n a\n") == " a\n b\n");
 }
 
 TEST_CASE("added lines stand behind their context line, or at the end") {

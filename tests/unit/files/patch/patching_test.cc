@@ -34,9 +34,20 @@ TEST_CASE("a patch adds, changes, moves and removes files") {
     CHECK(tree_of(directory) == Tree{{"a", "1\ntwo\n3\n"}, {"d/e/b", "new\n"}, {"d/f", "added\n"}});
 }
 
+TEST_CASE("a file that is added over another one is told as changed") {
+    const TempDirectory directory;
+    directory.write("a", "old\n");
+    PatchReport report;
+    CHECK(checked(directory, "*** Add File: a\n+new\n*** Add File: b\n+new\n", report) == "");
+    REQUIRE(report.files.size() == 2);
+    CHECK(report.files[0].kind == PatchedKind::update);
+    CHECK(report.files[0].diff.find("-old\n+new\n") != std::string::npos);
+    CHECK(report.files[1].kind == PatchedKind::add);
+}
+
 TEST_CASE("a check says what would change, and changes nothing") {
     const TempDirectory directory;
-    directory.write("a", "1\n  2\n3\n");
+    directory.write("a", "  1\n  2\n3\n");
     directory.write("b", "old\n");
     const Tree before = tree_of(directory);
 
@@ -52,7 +63,7 @@ TEST_CASE("a check says what would change, and changes nothing") {
     CHECK(report.files[0].path == directory.path("a"));
     CHECK(report.files[0].shown == "./a");
     CHECK(report.files[0].old_digest.size() == 64);
-    CHECK(report.files[0].diff.find("-  2\n+two\n") != std::string::npos);
+    CHECK(report.files[0].diff.find("-  2\n+  two\n") != std::string::npos);
     CHECK(report.files[0].added == 1);
     CHECK(report.files[0].removed == 1);
     REQUIRE(report.files[0].matches.size() == 1);
