@@ -79,9 +79,12 @@ std::string_view disregarded_on(MatchLevel level) {
     case MatchLevel::exact: return "nothing";
     case MatchLevel::trailing_blanks: return "blanks at the end of lines";
     case MatchLevel::both_ends: return "blanks at both ends of lines";
-    case MatchLevel::folded: break;
+    case MatchLevel::folded:
+        return "blanks at both ends and the kinds of dashes, quotation marks and blanks";
+    case MatchLevel::canonical: break;
     }
-    return "blanks at both ends and the kinds of dashes, quotation marks and blanks";
+    return "blanks at both ends, the kinds of dashes, quotation marks and blanks, and how accents "
+           "are written";
 }
 
 // Finds the positions of the chunks in order.

@@ -1,5 +1,6 @@
 #include "patch/match.h"
 
+#include "core/text/canonical.h"
 #include "core/text/text.h"
 
 #include <algorithm>
@@ -91,10 +92,11 @@ std::string_view compared_on(MatchLevel level, std::string_view line, std::strin
     case MatchLevel::exact: return line;
     case MatchLevel::trailing_blanks: return trimmed_end(line);
     case MatchLevel::both_ends: return trimmed(line);
-    case MatchLevel::folded: break;
+    case MatchLevel::folded:
+    case MatchLevel::canonical: break;
     }
     if (is_ascii(line)) return trimmed(line);
-    storage = folded(line);
+    storage = level == MatchLevel::folded ? folded(line) : folded(core::decomposed(line));
     return trimmed(storage);
 }
 

@@ -23,9 +23,10 @@ enum class MatchLevel : std::uint8_t {
     trailing_blanks, // also ASCII blanks at the end of lines
     both_ends,       // also those at the beginning
     folded,          // also the kind of Unicode dashes, quotation marks and blanks
+    canonical,       // also whether an accent is a character of its own (core/text/canonical.h)
 };
 
-constexpr std::size_t match_levels = 4;
+constexpr std::size_t match_levels = 5;
 
 // Returns the form of the line that is compared on a level. It is a part of the line, or is stored
 // in `storage`. Only valid UTF-8 is folded; other bytes stay unchanged.

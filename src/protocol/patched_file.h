@@ -15,7 +15,7 @@ namespace ew::protocol {
 enum class PatchChange : std::uint8_t { add, update, remove, move };
 
 // How strictly the lines of a chunk were compared (patch/match.h).
-enum class PatchLevel : std::uint8_t { exact, trailing_blanks, both_ends, folded };
+enum class PatchLevel : std::uint8_t { exact, trailing_blanks, both_ends, folded, canonical };
 
 struct PatchMatch {
     std::uint64_t line = 0; // line in the old file, from 1
@@ -60,8 +60,8 @@ struct Names<protocol::PatchChange> {
 
 template <>
 struct Names<protocol::PatchLevel> {
-    static constexpr std::array<std::string_view, 4> list = {"exact", "trailingBlanks", "bothEnds",
-                                                             "folded"};
+    static constexpr std::array<std::string_view, 5> list = {"exact", "trailingBlanks", "bothEnds",
+                                                             "folded", "canonical"};
 };
 
 } // namespace ew::json

@@ -32,6 +32,7 @@ std::string_view name_of(MatchLevel level) {
     case MatchLevel::trailing_blanks: return "trailingBlanks";
     case MatchLevel::both_ends: return "bothEnds";
     case MatchLevel::folded: return "folded";
+    case MatchLevel::canonical: return "canonical";
     }
     return {};
 }
@@ -42,6 +43,7 @@ std::string_view words_for(MatchLevel level) {
     case MatchLevel::trailing_blanks: return "blanks at the ends of lines";
     case MatchLevel::both_ends: return "blanks at both ends of lines";
     case MatchLevel::folded: return "kinds of dashes, quotation marks and blanks";
+    case MatchLevel::canonical: return "ways to write accents";
     }
     return {};
 }

@@ -28,6 +28,7 @@ protocol::PatchLevel level_of(patch::MatchLevel level) {
     case patch::MatchLevel::trailing_blanks: return protocol::PatchLevel::trailing_blanks;
     case patch::MatchLevel::both_ends: return protocol::PatchLevel::both_ends;
     case patch::MatchLevel::folded: return protocol::PatchLevel::folded;
+    case patch::MatchLevel::canonical: return protocol::PatchLevel::canonical;
     }
     return protocol::PatchLevel::folded;
 }

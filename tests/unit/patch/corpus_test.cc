@@ -80,7 +80,7 @@ Tree tree_in(element files) {
 }
 
 std::string shown(const std::vector<ew::patch::ChunkMatch>& matches) {
-    constexpr std::array names = {"exact", "trailingBlanks", "bothEnds", "folded"};
+    constexpr std::array names = {"exact", "trailingBlanks", "bothEnds", "folded", "canonical"};
     std::string text;
     for (const ew::patch::ChunkMatch& match : matches)
         text +=
