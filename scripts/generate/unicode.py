@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes src/core/text/unicode.cc: the characters that can be shown, and the combining marks.
+"""Writes src/core/text/unicode.cc: the characters that can be shown, the combining marks, and the
+characters that look like one of ASCII.
 
 The categories are those of this Python's unicodedata. Newer characters count as unassigned, which is
-safe: they are shown as escapes.
+safe: they are shown as escapes. The look-alikes are those of Unicode's confusables.txt (UTS 39), as
+the ICU library has them (Debian: libicu72).
 """
+import ctypes
 import pathlib
 import sys
 import unicodedata
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "core" / "unicode.cc"
+OUT = pathlib.Path(__file__).resolve().parents[2] / "src" / "core" / "text" / "unicode.cc"
+ICU = "72"
 LAST = 0x10FFFF
 
 # Letters, marks and symbols that fonts draw as nothing or as a blank (Default_Ignorable_Code_Point
@@ -42,6 +46,33 @@ def is_mark(code_point):
     return unicodedata.category(chr(code_point))[0] == "M"
 
 
+class Skeletons:
+    """What ICU compares to find out whether texts look alike."""
+
+    def __init__(self):
+        library = ctypes.CDLL("libicui18n.so." + ICU)
+        opens = getattr(library, "uspoof_open_" + ICU)
+        opens.restype = ctypes.c_void_p
+        self.checker = opens(ctypes.byref(ctypes.c_int(0)))
+        self.skeleton = getattr(library, "uspoof_getSkeletonUTF8_" + ICU)
+        self.skeleton.argtypes = [
+            ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_int32, ctypes.c_char_p, ctypes.c_int32,
+            ctypes.c_void_p,
+        ]
+        # Quotation marks are in many texts, and shells do not act on them.
+        quotes = {self.of(c) for c in "'\"`"}
+        self.ascii = {self.of(chr(c)) for c in range(0x21, 0x7F)} - quotes
+
+    def of(self, character):
+        error, out, text = ctypes.c_int(0), ctypes.create_string_buffer(256), character.encode()
+        size = self.skeleton(self.checker, 0, text, len(text), out, len(out), ctypes.byref(error))
+        assert error.value <= 0, error.value
+        return out.raw[:size].decode()
+
+    def looks_like_ascii(self, code_point):
+        return is_graphic(code_point) and self.of(chr(code_point)) in self.ascii
+
+
 def ranges_of(condition):
     """Returns the ranges of code points above ASCII for which the condition holds."""
     found, first = [], None
@@ -67,7 +98,8 @@ def table(name, ranges):
     return "constexpr std::array<Range, %d> %s = {{\n%s,\n}};\n" % (len(items), name, "\n".join(lines))
 
 
-HEAD = """// Written by scripts/generate/unicode.py from the character database of Unicode %s.
+HEAD = """// Written by scripts/generate/unicode.py from the character database of Unicode %s
+// and the look-alikes of ICU %s.
 #include "core/text/unicode.h"
 
 #include <algorithm>
@@ -107,16 +139,22 @@ bool is_mark(char32_t code_point) {
     return is_in(marks, code_point);
 }
 
+bool looks_like_ascii(char32_t code_point) {
+    return is_in(like_ascii, code_point);
+}
+
 } // namespace ew::core
 """
 
 
 def text():
     return "".join([
-        HEAD % unicodedata.unidata_version,
+        HEAD % (unicodedata.unidata_version, ICU),
         table("graphic", ranges_of(is_graphic)),
         "\n",
         table("marks", ranges_of(is_mark)),
+        "\n",
+        table("like_ascii", ranges_of(Skeletons().looks_like_ascii)),
         TAIL,
     ])
 

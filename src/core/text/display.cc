@@ -138,16 +138,20 @@ struct ScriptRange {
 constexpr unsigned latin = 1;
 constexpr unsigned greek = 2;
 constexpr unsigned cyrillic = 4;
+constexpr unsigned another = 8; // an alphabet that is not written together with Latin letters
 
-// The Unicode blocks that contain nearly all letters of these scripts (Unicode's Blocks.txt).
-constexpr std::array<ScriptRange, 19> scripts = {{
-    {'A', 'Z', latin},          {'a', 'z', latin},          {0xc0, 0xd6, latin},
-    {0xd8, 0xf6, latin},        {0xf8, 0x2af, latin},       {0x1d00, 0x1d25, latin},
-    {0x1e00, 0x1eff, latin},    {0x2c60, 0x2c7f, latin},    {0xa722, 0xa787, latin},
-    {0xa78b, 0xa7ff, latin},    {0xab30, 0xab64, latin},    {0xff21, 0xff3a, latin},
-    {0xff41, 0xff5a, latin},    {0x370, 0x3ff, greek},      {0x1f00, 0x1fff, greek},
-    {0x400, 0x52f, cyrillic},   {0x1c80, 0x1c8f, cyrillic}, {0x2de0, 0x2dff, cyrillic},
-    {0xa640, 0xa69f, cyrillic},
+// The Unicode blocks that contain nearly all letters of these scripts. East Asian ones are missing
+// (Unicode's Blocks.txt).
+constexpr std::array<ScriptRange, 26> scripts = {{
+    {'A', 'Z', latin},          {'a', 'z', latin},           {0xc0, 0xd6, latin},
+    {0xd8, 0xf6, latin},        {0xf8, 0x2af, latin},        {0x1d00, 0x1d25, latin},
+    {0x1e00, 0x1eff, latin},    {0x2c60, 0x2c7f, latin},     {0xa722, 0xa787, latin},
+    {0xa78b, 0xa7ff, latin},    {0xab30, 0xab64, latin},     {0xff21, 0xff3a, latin},
+    {0xff41, 0xff5a, latin},    {0x370, 0x3ff, greek},       {0x1f00, 0x1fff, greek},
+    {0x400, 0x52f, cyrillic},   {0x1c80, 0x1c8f, cyrillic},  {0x2de0, 0x2dff, cyrillic},
+    {0xa640, 0xa69f, cyrillic}, {0x530, 0x10ff, another},    {0x1200, 0x1c7f, another},
+    {0x2c00, 0x2c5f, another},  {0x2c80, 0x2ddf, another},   {0xa4d0, 0xa63f, another},
+    {0xa6a0, 0xa6ff, another},  {0x10280, 0x10fff, another},
 }};
 
 unsigned script_of(char32_t code_point) {
@@ -155,6 +159,42 @@ unsigned script_of(char32_t code_point) {
         if (code_point >= range.first && code_point <= range.last) return range.script;
     return 0;
 }
+
+// Dashes that people write in sentences. They mislead only in front of a word: –rf.
+bool is_dash(char32_t c) {
+    return c >= 0x2010 && c <= 0x2015;
+}
+
+// A run of letters, digits and characters beyond ASCII.
+class Run {
+public:
+    explicit Run(bool has_neighbour = false) : has_neighbour_(has_neighbour) {}
+
+    void add(char32_t c) {
+        scripts_ |= script_of(c);
+        const bool is_like_ascii = looks_like_ascii(c) && (!is_dash(c) || length_ == 0);
+        ++length_;
+        has_ascii_ = has_ascii_ || c < 0x80;
+        has_look_alike_ = has_look_alike_ || is_like_ascii;
+        has_other_ = has_other_ || (c >= 0x80 && !is_like_ascii);
+    }
+
+    // `has_neighbour` says that a character that is no blank follows.
+    bool can_mislead(bool has_neighbour) const {
+        if ((scripts_ & (scripts_ - 1)) != 0) return true;
+        if (!has_look_alike_) return false;
+        const bool is_alone = length_ == 1 && !has_neighbour && !has_neighbour_;
+        return has_ascii_ || (!has_other_ && !is_alone);
+    }
+
+private:
+    bool has_neighbour_; // a character that is no blank is before it
+    unsigned scripts_ = 0;
+    std::size_t length_ = 0;
+    bool has_ascii_ = false;
+    bool has_look_alike_ = false;
+    bool has_other_ = false; // characters that look like nothing in ASCII
+};
 
 } // namespace
 
@@ -190,15 +230,19 @@ std::string shell_quoted(const std::vector<std::string>& argv) {
 }
 
 bool has_mixed_scripts(std::string_view text) {
-    unsigned seen = 0;
-    while (!text.empty()) {
-        const Character character = first_character(text);
-        text.remove_prefix(character.size);
-        const bool is_in_word = character.is_valid && is_letter_or_digit(character.code_point);
-        seen = is_in_word ? seen | script_of(character.code_point) : 0;
-        if ((seen & (seen - 1)) != 0) return true;
+    Run run;
+    for (Reader reader(text); !reader.is_at_end();) {
+        const Character character = reader.next().character;
+        if (character.is_valid && is_letter_or_digit(character.code_point)) {
+            run.add(character.code_point);
+            continue;
+        }
+        const bool is_blank = character.code_point == ' ' || character.code_point == '\n' ||
+                              character.code_point == '\t';
+        if (run.can_mislead(!is_blank)) return true;
+        run = Run(!is_blank);
     }
-    return false;
+    return run.can_mislead(false);
 }
 
 } // namespace ew::core

@@ -1,6 +1,6 @@
 // Text for a person who makes a decision: nothing in it can hide, move or imitate other text. Two
 // problems remain: right-to-left letters, which reorder the digits and punctuation between them,
-// and letters that look alike (see has_mixed_scripts()).
+// and characters that look alike (see has_mixed_scripts()).
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ bool has_invisible(std::string_view text);
 // quoting of POSIX if that is enough, and $'…' if they contain invisible characters.
 std::string shell_quoted(const std::vector<std::string>& argv);
 
-// Returns true if one run of letters and digits has letters from at least two of Latin, Greek and
-// Cyrillic. Such a word is rarely intended, and may look like a word of a single script.
+// Returns true if one run of letters and digits may look like another one: it has letters of
+// several alphabets, or characters that look like ASCII, among ASCII or alone.
 bool has_mixed_scripts(std::string_view text);
 
 } // namespace ew::core

@@ -12,4 +12,7 @@ bool is_graphic(char32_t code_point);
 // Returns true for a combining mark, which is drawn onto the character before it.
 bool is_mark(char32_t code_point);
 
+// Returns true for a character beyond ASCII that can be taken for one of ASCII (UTS 39).
+bool looks_like_ascii(char32_t code_point);
+
 } // namespace ew::core

@@ -280,4 +280,19 @@ TEST_CASE("letters of two scripts in one word are noticed") {
     CHECK_FALSE(has_mixed_scripts("naïve 日本語abc 5µm"));
 }
 
+TEST_CASE("characters that look like ASCII are told, of whatever script they are") {
+    for (const char* text :
+         {"ɡit push", "gitɑ", "gıt", "ꓲs", "սs", "ցit", "Ꮭs", "𝓰it", "ｇit", "ⅼs", "˗rf", "x։y",
+          "С=1", "аbc", "/home/х", "ѕсоре", "rm –rf", "ls〳etc"}) {
+        CAPTURE(std::string(text));
+        CHECK((has_mixed_scripts(text) || has_invisible(text)));
+    }
+    for (const char* text :
+         {"don’t", "“quoted”", "pages 10–20 – and more", "документ", "Größe", "café", "wait…",
+          "a × b", "日本語", "αβγ", "git commit -m 'Исправить ошибку'"}) {
+        CAPTURE(std::string(text));
+        CHECK_FALSE(has_mixed_scripts(text));
+    }
+}
+
 TEST_SUITE_END();
