@@ -5,7 +5,7 @@
 #include "cli/shared/printing.h"
 #include "cli/shared/store_access.h"
 #include "config/paths.h"
-#include "core/judgement/banned_prefix.h"
+#include "core/judgement/further_words.h"
 #include "core/judgement/judgement.h"
 #include "core/text/display.h"
 #include "json/writer.h"
@@ -35,8 +35,8 @@ constexpr std::string_view about =
        execward approvals grant --scope project|always [OPTION…] -- WORD…
 
 list shows what may run without a question because somebody allowed it. revoke withdraws some of it,
-at once and for every running server. grant allows every command that begins with these words; it
-does not take it out of its sandbox.
+at once and for every running server. grant allows these words, also with further words that are known
+to do no harm; it does not take the command out of its sandbox.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -217,12 +217,13 @@ int grant(const Arguments& arguments) {
     const std::optional<store::UnixMs> duration = duration_of(expiry.value_or(""));
     if (expiry && !duration)
         return arguments.refuse("--expires-in takes a number and s, m, h, d or w, such as 7d");
-    if (core::is_banned_prefix(words))
+    if (!core::can_be_approved(words))
         return fail(Error{ErrorKind::denied,
-                          fmt::format("commands that begin with {} can do anything, so they are "
-                                      "asked about each time",
+                          fmt::format("it is not known what {} does with further words or with "
+                                      "its input, so it cannot be approved here",
                                       core::shell_quoted(words)),
-                          "name more words of the command"});
+                          "approve exactly this command when it is asked about, or write a rule "
+                          "in rules.d by hand"});
 
     Result<Opened> opened = open(arguments);
     if (!opened) return fail(opened.error());
@@ -247,7 +248,8 @@ int grant(const Arguments& arguments) {
     if (arguments.has("json"))
         print_json(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});
     else
-        print_line(fmt::format("{} granted: {} …", *id, grant.command));
+        print_line(fmt::format("{} granted: {}; also {}", *id, grant.command,
+                               core::further_words_of(words)));
     return finish(status_ok);
 }
 

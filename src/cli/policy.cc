@@ -9,6 +9,7 @@
 #include "config/project.h"
 #include "config/rule_files.h"
 #include "config/settings.h"
+#include "core/judgement/further_words.h"
 #include "core/judgement/judgement.h"
 #include "core/text/display.h"
 #include "json/writer.h"
@@ -175,8 +176,9 @@ void print_for_person(const core::Judgement& judgement, const std::string& gap) 
     if (judgement.reason.find(gap) == std::string::npos)
         print_line(fmt::format("Rules may be missing: {}", core::visible(gap)));
     if (judgement.decision == core::Decision::prompt && !judgement.proposed_prefix.empty())
-        print_line(fmt::format("The answer can be for every command that begins with: {}",
-                               core::shell_quoted(judgement.proposed_prefix)));
+        print_line(fmt::format("The answer can also be for: {}; with it, {}",
+                               core::shell_quoted(judgement.proposed_prefix),
+                               core::further_words_of(judgement.proposed_prefix)));
 }
 
 int explain(const Arguments& arguments) {
@@ -209,6 +211,14 @@ int explain(const Arguments& arguments) {
     return finish(status_ok);
 }
 
+// Returns true if the rule allows words whose effect execward does not know.
+bool is_open(const core::PrefixRule& rule) {
+    const bool can_only_tighten =
+        rule.layer == core::RuleLayer::system || rule.layer == core::RuleLayer::project;
+    return rule.decision == core::Decision::allow && !can_only_tighten &&
+           rule.further == core::FurtherWords::any;
+}
+
 int check(const Arguments& arguments) {
     const std::string project_dir = config::project_rules_dir(project_of("."));
     const config::LoadedRules loaded = arguments.operands().empty()
@@ -216,6 +226,12 @@ int check(const Arguments& arguments) {
                                            : config::load_rule_files(arguments.operands());
     for (const config::RuleProblem& problem : loaded.problems)
         print_problem(stdout, problem);
+    for (const core::PrefixRule& rule : loaded.rules.rules)
+        if (is_open(rule))
+            fmt::print(stderr,
+                       "{}: allows any words behind `{}`; further = \"harmless\" allows "
+                       "only those that are known to do no harm\n",
+                       core::visible(rule.origin), core::visible(core::shown(rule)));
     const std::size_t rules = loaded.rules.rules.size();
     const std::size_t problems = loaded.problems.size();
     fmt::print(stderr, "{} rule{} {}, {} problem{}\n", rules, rules == 1 ? "" : "s",

@@ -2,7 +2,7 @@
 
 #include "config/rule_files.h"
 #include "config/rule_text.h"
-#include "core/judgement/banned_prefix.h"
+#include "core/judgement/further_words.h"
 #include "core/judgement/judgement.h"
 #include "core/text/display.h"
 #include "core/text/text.h"
@@ -83,7 +83,7 @@ std::string block_of(const Approval& approval) {
                     reason.empty() ? "" : ": ", reason);
     for (std::size_t i = 0; i < approval.prefix.size(); ++i)
         block += (i > 0 ? ", " : "") + toml::quoted(approval.prefix[i]);
-    block += "]\ndecision = \"allow\"\n";
+    block += "]\ndecision = \"allow\"\nfurther = \"harmless\"\n";
     if (!reason.empty()) block += fmt::format("justification = {}\n", toml::quoted(reason));
     return block;
 }
@@ -97,11 +97,12 @@ Result<void> check_prefix(const Words& prefix) {
             return Error{ErrorKind::invalid_params,
                          "a word of the prefix of a rule cannot be written as text"};
     }
-    if (core::is_banned_prefix(prefix))
+    if (!core::can_be_approved(prefix))
         return Error{
             ErrorKind::invalid_params,
-            fmt::format("a rule for '{}' would allow any command", core::shell_quoted(prefix)),
-            "approve a longer prefix, or write the rule by hand"};
+            fmt::format("it is not known what '{}' does with further words or with its input",
+                        core::shell_quoted(prefix)),
+            "approve exactly this command, or write the rule by hand"};
     return {};
 }
 

@@ -20,7 +20,7 @@ struct Approval {
 };
 
 // Appends an allow rule. Returns nullopt if an equal rule exists. Errors: a mistake in the text; a
-// prefix that is empty, has an empty or non-UTF-8 word, or would allow everything; too many rules.
+// prefix that is empty, has an empty or non-UTF-8 word, or cannot be approved; too many rules.
 // `file` is a name for messages.
 Result<std::optional<std::string>> text_with_rule(const std::string& text, std::string_view file,
                                                   const Approval& approval);

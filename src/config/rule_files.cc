@@ -1,5 +1,6 @@
 #include "config/rule_files.h"
 
+#include "config/linked_file.h"
 #include "config/owned_file.h"
 #include "config/rule_text.h"
 #include "os/directory.h"
@@ -22,6 +23,8 @@ using core::RuleLayer;
 
 class Loader {
 public:
+    explicit Loader(std::vector<std::string> writable = {}) : writable_(std::move(writable)) {}
+
     void load_directory(const std::string& path, RuleLayer layer);
     void load_file(int directory, const std::string& name, RuleSource source);
     LoadedRules finish();
@@ -57,6 +60,7 @@ private:
     void add(core::HostExecutable entry, const std::string& file);
     void stop(const std::string& path, std::string_view why, RuleLayer layer);
 
+    std::vector<std::string> writable_; // directories where confined commands can write
     LoadedRules loaded_;
     Progress here_;
     bool may_allow_ = true;
@@ -114,7 +118,12 @@ void Loader::load_file(int directory, const std::string& name, RuleSource source
     if (!file) return miss(source.file, std::move(file.error().message));
     if (!is_new(*file, source.file)) return;
     const bool must_be_ours = source.layer == RuleLayer::user && directory != AT_FDCWD;
-    const std::string distrust = must_be_ours ? distrust_of(file->info) : std::string();
+    std::string distrust = must_be_ours ? distrust_of(file->info) : std::string();
+    if (distrust.empty() && must_be_ours) {
+        distrust = distrust_of_link(source.file, writable_);
+        // Somebody may have removed rules, too.
+        if (!distrust.empty()) note_gap(fmt::format("{} {}", source.file, distrust), "in it");
+    }
     if (!distrust.empty()) {
         complain(source.file, distrust + ", so no rule in it allows anything");
         source.may_allow = false;
@@ -195,7 +204,7 @@ LoadedRules Loader::finish() {
 } // namespace
 
 LoadedRules load_rules(const RulePlaces& places) {
-    Loader loader;
+    Loader loader(places.writable);
     loader.load_directory(places.system_dir, RuleLayer::system);
     loader.load_directory(places.project_dir, RuleLayer::project);
     loader.load_directory(places.user_dir, RuleLayer::user);

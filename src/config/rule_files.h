@@ -24,6 +24,8 @@ struct RulePlaces {
     std::string user_dir;    // $XDG_CONFIG_HOME/execward/rules.d
     std::string system_dir;  // /etc/execward/rules.d
     std::string project_dir; // PROJECT/.execward/rules.d of a trusted project
+    // Directories where confined commands can write: no link of the user may lead there.
+    std::vector<std::string> writable = {};
 };
 
 struct LoadedRules {
@@ -33,10 +35,11 @@ struct LoadedRules {
 
 // Files that cannot be read or trusted become problems, and loading continues. Allow rules of the
 // user count only if their file has no mistake, and if file and directory belong to root or this
-// user, nobody else can write to them, and the directory is not a symlink. Prompt and forbid rules
-// always count. Beyond a limit, the rest of the directory is skipped; if it is a directory of the
-// user or the system, no rule allows anything any more. If a rule may be missing or incomplete for
-// one of these reasons, `rules.gap` says so.
+// user, nobody else can write to them, and the directory is not a symlink. A file that is a symlink
+// must lead to a place where neither other users nor confined commands can write. Prompt and forbid
+// rules always count. Beyond a limit, the rest of the directory is skipped; if it is a directory of
+// the user or the system, no rule allows anything any more. If a rule may be missing or incomplete
+// for one of these reasons, `rules.gap` says so.
 LoadedRules load_rules(const RulePlaces& places);
 
 // Loads only these files, as rules of the user, whoever owns them.

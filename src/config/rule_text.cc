@@ -110,6 +110,7 @@ private:
         rule.origin = fmt::format("{}:{}", source_.file, table.position.line + first_line_);
         const Extent extent = read_prefix(reader, rule.prefix);
         rule.decision = read_decision(reader);
+        rule.further = read_further(reader, rule.decision);
         rule.justification = reader.string("justification").value_or("");
         rule.match = read_examples(reader, "match");
         rule.not_match = read_examples(reader, "not_match");
@@ -167,6 +168,16 @@ private:
             reader.choice(name, {"allow", "prompt", "forbidden"});
         if (word == "allow") return Decision::allow;
         return word == "forbidden" ? Decision::forbidden : Decision::prompt;
+    }
+
+    // Rules that ask or forbid hold for all further words.
+    static core::FurtherWords read_further(TableReader& reader, Decision decision) {
+        constexpr std::string_view name = "further";
+        if (!reader.value(name)) return core::FurtherWords::any;
+        const std::optional<std::string> word = reader.choice(name, {"any", "harmless"});
+        if (decision != Decision::allow && word == "harmless")
+            reader.complain(name, "only a rule that allows can be limited to harmless words");
+        return word == "any" ? core::FurtherWords::any : core::FurtherWords::harmless;
     }
 
     static std::vector<Words> read_examples(TableReader& reader, std::string_view name) {

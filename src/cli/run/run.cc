@@ -6,6 +6,7 @@
 #include "cli/shared/places.h"
 #include "cli/shared/printing.h"
 #include "config/config.h"
+#include "config/linked_file.h"
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/text/display.h"
@@ -152,6 +153,7 @@ struct Strictness {
     std::vector<std::string> hidden;
     std::vector<std::string> read_only;
     bool has_private_caches = true;
+    std::string config_file = {};
 };
 
 bool is_out_of_reach(const std::string& directory) {
@@ -178,7 +180,8 @@ Result<Strictness> configured(config::Paths paths) {
     std::error_code error; // then the path stays relative and is not found
     if (!database.empty()) database = std::filesystem::absolute(database, error).string();
     return Strictness{config.confinement.deny_read, server::hidden_places(paths, database),
-                      config.confinement.read_only, config.confinement.private_caches};
+                      config.confinement.read_only, config.confinement.private_caches,
+                      paths.config_file};
 }
 
 Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
@@ -237,6 +240,11 @@ Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
     launch.policy = sandbox::policy_of(mode, wish);
     const std::string given = directory_of(arguments);
     const std::string directory = TRY(path_of("--directory", given));
+    if (mode == core::SandboxMode::workspace_write) {
+        std::vector<std::string> writable = wish.writable_roots;
+        writable.push_back(directory);
+        TRY(config::check_link(strictness.config_file, writable));
+    }
     if (!order.is_quiet) tell_if_elsewhere(given, directory);
     const std::string tmpdir = variable("TMPDIR");
     launch.context = {directory,

@@ -30,21 +30,6 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust);
 // a program that it starts.
 bool is_dangerous(const std::vector<std::string>& argv);
 
-// Returns the command and the commands that it would start, as far as its words show them: behind
-// sudo, env, xargs and similar programs, behind find's -exec, and in the script of a shell.
-std::vector<std::vector<std::string>> with_started_commands(const std::vector<std::string>& argv);
-
-// For each command that starts others: every (shortened) sequence of words that begins at one of
-// its words. The command would start one of them if its options differ from those known here.
-std::vector<std::vector<std::string>>
-possible_starts(const std::vector<std::vector<std::string>>& commands);
-
-// Returns true if the text contains a setting that redefines git subcommands.
-bool holds_alias(std::string_view text);
-
-// Returns true for programs that start other programs (sudo, env, timeout, …), by base name.
-bool is_launcher(std::string_view program);
-
 struct ShellCall {
     Dialect dialect = Dialect::bash;
     std::string script;
@@ -53,6 +38,9 @@ struct ShellCall {
 
 // Returns true for a shell of any kind, by base name.
 bool is_shell(std::string_view program);
+
+// Returns true for commands that a shell carries out itself, without a program.
+bool is_shell_builtin(std::string_view word);
 
 // Returns true for exactly SHELL -c SCRIPT or SHELL -lc SCRIPT with the shell bash, sh, dash or
 // zsh. A SCRIPT that begins with - or + would be another option of the shell, so it is excluded.

@@ -116,7 +116,8 @@ private:
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // No rule concerns the outermost shell, because it only runs the script.
         if (depth > 0) inner_shells_.push_back(command.words);
-        bool is_fed = script.commands.size() < 2; // only the first shell gets the script
+        // Only the first shell gets the script.
+        bool is_fed = script.commands.size() < 2 && !script.has_input;
         for (const ShellCommand& inner : script.commands) {
             const std::size_t first = parts_.size();
             add(inner, depth + 1);
@@ -133,6 +134,7 @@ private:
         part.inner_shells = inner_shells_;
         part.is_in_shell = depth > 0;
         part.has_left_workspace = has_left_;
+        part.is_elsewhere = judged_.is_elsewhere;
         if (depth == 0) part.program = judged_.program;
         return part;
     }

@@ -22,6 +22,7 @@ struct Part {
     bool is_in_shell = false;    // it can be a shell builtin
     bool has_left_workspace = false; // it runs outside, or an earlier `cd` may have left
     std::string program = {};        // the file of its first word; empty if unknown
+    bool is_elsewhere = false;       // on another machine, whose programs cannot be examined
 };
 
 // The argv itself if it is no shell with a script. Never empty.

@@ -1,9 +1,11 @@
 #include "core/judgement/judgement.h"
 
-#include "core/judgement/banned_prefix.h"
+#include "core/judgement/finding.h"
+#include "core/judgement/further_words.h"
+#include "core/judgement/hidden_text.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/rule_matching.h"
-#include "core/output/utf8.h"
+#include "core/judgement/started_commands.h"
 
 #include <algorithm>
 
@@ -14,37 +16,6 @@ namespace {
 // The length of the longest word that Linux accepts (MAX_ARG_STRLEN, without the NUL).
 constexpr std::size_t longest_word = 131071;
 
-// Commands that the shell carries out itself, without a program.
-constexpr std::string_view builtins = ": cd command echo exit false printf pwd true type";
-
-std::string joined(const Words& words) {
-    std::string text;
-    for (const std::string& word : words)
-        text.append(text.empty() ? "" : " ").append(word.empty() ? "''" : word);
-    return text;
-}
-
-std::string quoted(const Words& words) {
-    return "`" + shortened(joined(words)) + "`";
-}
-
-enum class Cause : std::uint8_t {
-    rule,
-    possible_rule,
-    known_safe,
-    dangerous,
-    unknown,
-    confinement,
-    gap, // rules could not be read, and one of them may concern this command
-};
-
-// The finding about one part.
-struct Finding {
-    Decision decision = Decision::allow;
-    Cause cause = Cause::unknown;
-    const PrefixRule* rule = nullptr;
-};
-
 class Judge {
 public:
     // Without `has_own_environment`, the caller's variables are left out if all parts are safe.
@@ -52,14 +23,16 @@ public:
           bool has_own_environment)
         : judged_(judged),
           rules_(rules),
+          index_(rules),
           trust_(trust),
           has_own_environment_(has_own_environment) {}
 
-    Finding find(const Part& part) const {
-        const RuleMatches matches = find_rules(part, rules_, trust_);
+    Finding find(const Part& part) {
+        const RuleMatches matches = find_rules(part, index_, trust_);
         if (matches.strict && !matches.is_possible_only)
             return {matches.strict->decision, Cause::rule, matches.strict};
         if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
+        if (matches.is_unsettled) return {Decision::prompt, Cause::too_much};
         const Words by_program = words_of_program(part);
         const bool is_dangerous_here = is_dangerous(part.command.words) ||
                                        (!by_program.empty() && is_dangerous(by_program)) ||
@@ -79,8 +52,7 @@ private:
     bool is_safe(const Part& part) const {
         if (!part.obstacle.empty() || has_own_environment_) return false;
         return is_known_safe(part.command, [&](std::string_view word) {
-            return (part.is_in_shell && is_listed(builtins, word)) ||
-                   is_trusted_start(part, trust_);
+            return (part.is_in_shell && is_shell_builtin(word)) || is_trusted_start(part, trust_);
         });
     }
 
@@ -101,59 +73,10 @@ private:
 
     const JudgedCommand& judged_;
     const RuleSet& rules_;
+    RuleIndex index_;
     const ProgramTrust& trust_;
     bool has_own_environment_;
 };
-
-std::string place(const PrefixRule& rule) {
-    return rule.origin.empty() ? std::string() : " (" + rule.origin + ")";
-}
-
-std::string why(const Finding& finding, const Part& part) {
-    switch (finding.cause) {
-    case Cause::rule:
-        return finding.rule->origin.empty() ? "rule for " + quoted({shown(*finding.rule)})
-                                            : "rule " + finding.rule->origin;
-    case Cause::possible_rule:
-        return "may be what rule " + quoted({shown(*finding.rule)}) + " means";
-    case Cause::known_safe: return "known safe";
-    case Cause::dangerous: return "dangerous";
-    case Cause::unknown:
-        return part.obstacle.empty() ? "not known to be harmless" : "not taken apart";
-    case Cause::confinement: return "left to the sandbox and the policy";
-    case Cause::gap: return "rules are missing";
-    }
-    return {};
-}
-
-std::string reason_of_rule(const Finding& finding) {
-    const PrefixRule& rule = *finding.rule;
-    const std::string name = quoted({shown(rule)}) + place(rule);
-    if (finding.cause == Cause::possible_rule)
-        return "this may be what the rule for " + name + " means, with other words in between";
-    const std::string verb = rule.decision == Decision::forbidden ? "forbids" : "asks for";
-    if (rule.justification.empty()) return "a rule " + verb + " " + name;
-    return rule.justification + " (a rule " + verb + " " + name + ")";
-}
-
-std::string reason_of(const Finding& finding, const Part& part, const RuleSet& rules) {
-    const std::string command = quoted(part.command.words);
-    switch (finding.cause) {
-    case Cause::rule:
-    case Cause::possible_rule: return reason_of_rule(finding);
-    case Cause::dangerous: return command + " destroys what cannot be brought back";
-    case Cause::gap: return "a rule about " + command + " may be missing: " + rules.gap;
-    case Cause::known_safe:
-    case Cause::unknown:
-    case Cause::confinement: break;
-    }
-    if (part.obstacle.empty()) return command + " is not known to be harmless";
-    return "the script was not taken apart: " + part.obstacle;
-}
-
-bool has_rule(const Finding& finding) {
-    return finding.cause == Cause::rule || finding.cause == Cause::possible_rule;
-}
 
 Judgement refusal(std::string reason) {
     Judgement judgement;
@@ -237,7 +160,8 @@ void ask_for_permissions(Judgement& judgement, const JudgedCommand& judged) {
 
 // Returns true if a person can read the words, and they are specific enough for a rule.
 bool can_be_prefix(const Words& words) {
-    return !words.empty() && !has_hidden_text(joined(words)) && !is_banned_prefix(words);
+    return !words.empty() && std::none_of(words.begin(), words.end(), has_hidden_text) &&
+           can_be_approved(words);
 }
 
 bool can_be_proposed(const Finding& finding, const Part& part) {
@@ -253,11 +177,12 @@ bool covers_everything(const std::vector<Part>& parts, const JudgedCommand& judg
     for (const std::string& word : judged.requested_prefix)
         rule.prefix.push_back({word});
     rule.decision = Decision::allow;
+    rule.further = FurtherWords::harmless;
     rule.layer = RuleLayer::session;
     RuleSet rules;
     rules.gap = gap;
     rules.rules.push_back(std::move(rule));
-    const Judge judge(judged, rules, trust, judged.has_own_environment);
+    Judge judge(judged, rules, trust, judged.has_own_environment);
     return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
         const Finding finding = judge.find(part);
         return finding.decision == Decision::allow && finding.cause != Cause::unknown;
@@ -320,7 +245,7 @@ void note_safe_commands(Judgement& judgement, const std::vector<Finding>& findin
 std::vector<Finding> find_all(const std::vector<Part>& parts, const JudgedCommand& judged,
                               const RuleSet& rules, const ProgramTrust& trust,
                               bool has_own_environment) {
-    const Judge judge(judged, rules, trust, has_own_environment);
+    Judge judge(judged, rules, trust, has_own_environment);
     std::vector<Finding> findings;
     findings.reserve(parts.size());
     for (const Part& part : parts)

@@ -2,7 +2,9 @@
 // to find the commands that are written literally. It treats unknown grammar as separators.
 #include "core/judgement/literal_commands.h"
 
+#include "core/judgement/ansi_quotes.h"
 #include "core/judgement/command_safety.h"
+#include "core/judgement/printed_text.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/shell_words.h"
 
@@ -114,6 +116,12 @@ private:
         ++at_;
     }
 
+    // Puts a pattern in place of what the shell computes.
+    void expand() {
+        word_ += '*';
+        is_expanded_ = in_word_ = true;
+    }
+
     void single_quotes() {
         const std::size_t end = std::min(text_.find('\'', at_ + 1), text_.size());
         word_ += text_.substr(at_ + 1, end - at_ - 1);
@@ -161,7 +169,7 @@ private:
         }
         ++at_;
         LooseScanner(inside, depth_ + 1, all_).scan();
-        is_expanded_ = in_word_ = true;
+        expand();
     }
 
     void dollar(bool is_in_quotes) {
@@ -178,7 +186,7 @@ private:
             do
                 ++at_;
             while (is_name_character(peek()));
-            is_expanded_ = true;
+            expand();
         } else {
             word_ += '$';
         }
@@ -188,12 +196,12 @@ private:
         const std::string_view inside = enclosed('{', '}');
         // A default value may contain a command substitution, or be a word itself.
         find_substitutions(inside);
-        is_expanded_ = true;
+        expand();
     }
 
     void substitution() {
         LooseScanner(enclosed('(', ')'), depth_ + 1, all_).scan();
-        is_expanded_ = in_word_ = true;
+        expand();
     }
 
     // Returns the text between the bracket here and the matching one. Ignores brackets in quotes.
@@ -219,43 +227,7 @@ private:
     void ansi_quotes() {
         in_word_ = is_quoted_ = true;
         ++at_;
-        while (at_ < text_.size() && text_[at_] != '\'') {
-            if (text_[at_] == '\\')
-                ansi_escape();
-            else
-                take(text_[at_]);
-        }
-        ++at_;
-    }
-
-    void ansi_escape() {
-        ++at_;
-        const char kind = peek();
-        if (kind == 'x' || kind == 'u' || kind == 'U') {
-            ++at_;
-            return number(16, kind == 'x' ? 2 : kind == 'u' ? 4 : 8);
-        }
-        if (kind >= '0' && kind <= '7') return number(8, 3);
-        constexpr std::string_view from = "abeEfnrtv";
-        constexpr std::string_view to = "\a\b\033\033\f\n\r\t\v";
-        const std::size_t place = from.find(kind);
-        if (at_ >= text_.size()) return;
-        take(kind);
-        if (place != std::string_view::npos) word_.back() = to[place];
-    }
-
-    void number(unsigned base, int most_digits) {
-        unsigned value = 0;
-        for (int i = 0; i < most_digits; ++i, ++at_) {
-            const char c = peek();
-            const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                                   : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
-                                   : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
-                                                          : 99;
-            if (digit >= base) break;
-            value = value * base + digit;
-        }
-        word_ += static_cast<char>(value & 0xffU);
+        word_ += read_ansi_quoted(text_, at_);
     }
 
     // A ( begins a subshell or the parentheses of a function. The values of an array are not
@@ -400,14 +372,6 @@ bool reads_commands(const Words& words) {
            std::any_of(words.begin(), words.end(), is_shell);
 }
 
-// Returns what echo would print.
-std::string printed(const Words& words) {
-    std::string text;
-    for (std::size_t i = 1; i < words.size(); ++i)
-        text.append(words[i]).append(" ");
-    return text;
-}
-
 } // namespace
 
 std::vector<Words> literal_commands(std::string_view script) {
@@ -418,7 +382,7 @@ std::vector<Words> literal_commands(std::string_view script) {
     const std::size_t count = all.commands.size();
     for (std::size_t i = 0; i < count; ++i)
         if (is_listed("echo print printf", base_name(all.commands[i].front())))
-            all.inputs.push_back(printed(all.commands[i]));
+            all.inputs.push_back(printed_text(all.commands[i]));
     const std::vector<std::string> inputs = std::move(all.inputs);
     all.inputs.clear();
     for (const std::string& input : inputs)

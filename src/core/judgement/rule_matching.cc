@@ -1,9 +1,12 @@
 #include "core/judgement/rule_matching.h"
 
+#include "core/judgement/further_words.h"
 #include "core/judgement/program_options.h"
+#include "core/judgement/readings.h"
 #include "core/judgement/safe_git.h"
 
 #include <algorithm>
+#include <span>
 
 namespace ew::core {
 
@@ -19,40 +22,63 @@ bool is_same_program(const Words& alternatives, std::string_view word) {
                        [&](const std::string& name) { return base_name(name) == base_name(word); });
 }
 
-bool matches_strictly(const PrefixRule& rule, const Words& words) {
-    if (rule.prefix.empty() || rule.prefix.size() > words.size()) return false;
+using WordSpan = std::span<const std::string>;
+
+bool matches_strictly(const PrefixRule& rule, WordSpan words) {
+    if (rule.prefix.size() > words.size()) return false;
     if (!is_same_program(rule.prefix.front(), words.front())) return false;
     for (std::size_t i = 1; i < rule.prefix.size(); ++i)
         if (!holds(rule.prefix[i], words[i])) return false;
     return true;
 }
 
+// Returns true if the shell could replace the word by names of files.
 bool is_pattern(std::string_view word) {
-    return literal_start(word).size() < word.size();
+    const std::size_t open = word.find('[');
+    return word.find_first_of("*?") != std::string_view::npos ||
+           (open != std::string_view::npos && word.find(']', open) != std::string_view::npos);
 }
 
-// Returns true if a pattern among the first words could expand to the rest of the prefix.
-bool could_match_by_pattern(const PrefixRule& rule, const Words& words) {
-    for (std::size_t i = 0; i < rule.prefix.size() && i < words.size(); ++i) {
+// Returns true if the pattern could stand for the name. [...] counts as any character.
+bool expands_to(std::string_view pattern, std::string_view name) {
+    if (pattern.empty()) return name.empty();
+    if (pattern.front() == '*')
+        return expands_to(pattern.substr(1), name) ||
+               (!name.empty() && expands_to(pattern, name.substr(1)));
+    if (name.empty()) return false;
+    const std::size_t close =
+        pattern.front() == '[' ? pattern.find(']', 2) : std::string_view::npos;
+    if (close != std::string_view::npos)
+        return expands_to(pattern.substr(close + 1), name.substr(1));
+    return (pattern.front() == '?' || pattern.front() == name.front()) &&
+           expands_to(pattern.substr(1), name.substr(1));
+}
+
+bool could_become(std::string_view pattern, std::string_view name) {
+    constexpr std::size_t longest = 64; // a longer one may take very long to compare
+    if (pattern.size() > longest || name.size() > longest || std::ranges::count(pattern, '*') > 3)
+        return name.starts_with(literal_start(pattern));
+    return expands_to(pattern, name);
+}
+
+// Returns true if a pattern among the words behind the program could expand to the rest of the
+// prefix.
+bool could_match_by_pattern(const PrefixRule& rule, WordSpan words) {
+    for (std::size_t i = 1; i < rule.prefix.size() && i < words.size(); ++i) {
         const Words& alternatives = rule.prefix[i];
-        const std::string_view word = i == 0 ? base_name(words[i]) : std::string_view(words[i]);
+        const std::string_view word = words[i];
         if (is_pattern(word))
             return std::any_of(
-                alternatives.begin(), alternatives.end(), [&](std::string_view alternative) {
-                    const std::string_view whole = i == 0 ? base_name(alternative) : alternative;
-                    return whole.starts_with(literal_start(word));
-                });
-        const bool is_met =
-            i == 0 ? is_same_program(alternatives, word) : holds(alternatives, word);
-        if (!is_met) return false;
+                alternatives.begin(), alternatives.end(),
+                [&](std::string_view alternative) { return could_become(word, alternative); });
+        if (!holds(alternatives, word)) return false;
     }
     return false;
 }
 
 // Returns true if the words contain the prefix in order, and each gap between them begins with an
 // option: `git -C sub push` matches a rule about `git push`.
-bool matches_around_options(const PrefixRule& rule, const Words& words) {
-    if (rule.prefix.empty() || !is_same_program(rule.prefix.front(), words.front())) return false;
+bool matches_around_options(const PrefixRule& rule, WordSpan words) {
     std::size_t at = 1;
     for (std::size_t i = 1; i < rule.prefix.size(); ++i, ++at) {
         if (at >= words.size()) return false;
@@ -80,18 +106,42 @@ bool is_allowed_path(const RuleSet& rules, const Part& part, const ProgramTrust&
     return is_trusted_start(part, trust);
 }
 
+bool accepts_further_words(const PrefixRule& rule, const ShellCommand& command) {
+    if (rule.further == FurtherWords::any || rule.prefix.size() == command.words.size())
+        return true;
+    const auto own = static_cast<std::ptrdiff_t>(rule.prefix.size());
+    return continues_harmlessly({command.words.begin(), command.words.begin() + own}, command);
+}
+
+// Returns true if the program that runs is the one that the rule means. A person who writes a path
+// into a rule means what is there, whatever it is.
+bool is_meant_program(const PrefixRule& rule, const RuleSet& rules, const Part& part,
+                      const ProgramTrust& trust) {
+    const std::string& word = part.command.words.front();
+    const bool is_path = word.find('/') != std::string::npos;
+    if (part.is_elsewhere || (is_path && rule.further == FurtherWords::any)) return true;
+    if (part.is_in_shell && is_shell_builtin(word)) return true;
+    return is_trusted_start(part, trust) ||
+           std::any_of(rules.host_executables.begin(), rules.host_executables.end(),
+                       [&](const HostExecutable& executable) {
+                           return executable.name == word && holds(executable.paths, part.program);
+                       });
+}
+
 bool matches_to_the_letter(const PrefixRule& rule, const Part& part, const RuleSet& rules,
                            const ProgramTrust& trust) {
     const auto& [words, has_glob] = part.command;
     if (rule.prefix.empty() || rule.prefix.size() > words.size()) return false;
     const auto checked = has_glob.begin() + static_cast<std::ptrdiff_t>(rule.prefix.size());
     if (std::find(has_glob.begin(), checked, true) != checked) return false;
-    if (matches(rule, words)) return true;
+    if (matches(rule, words))
+        return is_meant_program(rule, rules, part, trust) &&
+               accepts_further_words(rule, part.command);
     const std::string& path = words.front();
     if (!path.starts_with('/') || !is_allowed_path(rules, part, trust)) return false;
-    Words by_name = words;
-    by_name.front() = base_name(path);
-    return matches(rule, by_name);
+    ShellCommand by_name = part.command;
+    by_name.words.front() = base_name(path);
+    return matches(rule, by_name.words) && accepts_further_words(rule, by_name);
 }
 
 // Returns true if the rule is stricter, or equally strict and longer.
@@ -101,52 +151,8 @@ bool is_better(const PrefixRule& rule, const PrefixRule* best) {
     return rule.prefix.size() > best->prefix.size();
 }
 
-void add_git_without_options(std::vector<Words>& all) {
-    const std::size_t count = all.size();
-    for (std::size_t i = 0; i < count; ++i) {
-        Words git = git_without_options(all[i]);
-        if (!git.empty() && git.size() != all[i].size()) all.push_back(std::move(git));
-    }
-}
-
-// The commands that a part runs.
-struct Readings {
-    std::vector<Words> commands; // the command itself, and the commands that it visibly starts
-    std::vector<Words> possible; // commands that it may start if it has unknown options
-    bool has_alias = false;      // git subcommands may be redefined
-};
-
-Readings readings_of(const Part& part) {
-    Readings readings;
-    readings.commands = with_started_commands(part.command.words);
-    if (const Words words = words_of_program(part); !words.empty())
-        for (Words& command : with_started_commands(words))
-            readings.commands.push_back(std::move(command));
-    readings.commands.insert(readings.commands.end(), part.fed.begin(), part.fed.end());
-    readings.possible = possible_starts(readings.commands);
-    add_git_without_options(readings.commands);
-    add_git_without_options(readings.possible);
-    readings.commands.insert(readings.commands.end(), part.inner_shells.begin(),
-                             part.inner_shells.end());
-    const Words& words = part.command.words;
-    readings.has_alias = std::any_of(words.begin(), words.end(), holds_alias);
-    return readings;
-}
-
-bool matches_one(const PrefixRule& rule, const std::vector<Words>& commands) {
-    return std::any_of(commands.begin(), commands.end(),
-                       [&](const Words& words) { return matches_strictly(rule, words); });
-}
-
-bool is_about_aliased_git(const PrefixRule& rule, const Readings& readings) {
-    return readings.has_alias && is_same_program(rule.prefix.front(), "git") &&
-           std::any_of(readings.commands.begin(), readings.commands.end(),
-                       [](const Words& words) { return base_name(words.front()) == "git"; });
-}
-
 // xargs and parallel append words to the command, or replace {} by them.
-bool could_be_completed(const PrefixRule& rule, const Words& words) {
-    if (words.empty() || !is_same_program(rule.prefix.front(), words.front())) return false;
+bool could_be_completed(const PrefixRule& rule, WordSpan words) {
     for (std::size_t i = 1; i < rule.prefix.size() && i < words.size(); ++i) {
         if (words[i].find('{') != std::string::npos) return true;
         if (!holds(rule.prefix[i], words[i])) return false;
@@ -154,56 +160,128 @@ bool could_be_completed(const PrefixRule& rule, const Words& words) {
     return words.size() < rule.prefix.size();
 }
 
-bool is_completed_later(const PrefixRule& rule, const std::vector<Words>& commands) {
-    for (std::size_t i = 0; i + 1 < commands.size(); ++i)
-        if (is_listed("xargs parallel", base_name(commands[i].front())) &&
-            could_be_completed(rule, commands[i + 1]))
-            return true;
-    return false;
+std::size_t weight_of(const PrefixRule& rule) {
+    std::size_t weight = 0;
+    for (const Words& alternatives : rule.prefix)
+        weight += alternatives.size();
+    return weight;
 }
 
-bool can_match_possibly(const PrefixRule& rule, const Part& part, const Readings& readings) {
-    if (rule.prefix.empty()) return false;
-    const std::vector<Words>& commands = readings.commands;
-    if (matches_one(rule, readings.possible) || is_about_aliased_git(rule, readings) ||
-        is_completed_later(rule, commands))
-        return true;
-    const auto& has_glob = part.command.has_glob;
-    const bool has_pattern = std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end();
-    return std::any_of(commands.begin(), commands.end(), [&](const Words& words) {
+// Finds the rules that ask or forbid.
+class StrictSearch {
+public:
+    StrictSearch(const Part& part, RuleIndex& index, const ProgramTrust& trust)
+        : readings_(readings_of(part, trust)), index_(index) {}
+
+    void search(RuleMatches& found) {
+        for (std::size_t i = 0; i < readings_.commands.size() && is_within_; ++i)
+            compare(i);
+        for (const Words& words : readings_.behind)
+            compare_behind(words);
+        found.strict = strict_ ? strict_ : possible_;
+        found.is_possible_only = !strict_ && possible_;
+        found.is_unsettled = !is_within_ || !readings_.is_whole;
+    }
+
+private:
+    bool spend(std::size_t words) {
+        is_within_ = is_within_ && index_.spend(words);
+        return is_within_;
+    }
+
+    static void take(const PrefixRule& rule, const PrefixRule*& best) {
+        if (is_better(rule, best)) best = &rule;
+    }
+
+    void compare(std::size_t at) {
+        const Words& words = readings_.commands[at];
+        const std::string_view name = base_name(words.front());
+        if (readings_.has_pattern && is_pattern(name)) return compare_pattern(words);
         // The options of git are known, so its words are also examined without them.
-        const bool is_read_without =
-            git_without_options(words).size() < words.size() && !git_without_options(words).empty();
-        return (!is_read_without && matches_around_options(rule, words)) ||
-               (has_pattern && could_match_by_pattern(rule, words));
-    });
-}
+        const Words without = git_without_options(words);
+        const bool is_read_without = !without.empty() && without.size() < words.size();
+        const bool is_completed =
+            at > 0 && is_listed("xargs parallel", base_name(readings_.commands[at - 1].front()));
+        for (const PrefixRule* rule : index_.stricter(name)) {
+            if (!spend(weight_of(*rule))) return;
+            if (matches_strictly(*rule, words)) {
+                take(*rule, strict_);
+                continue;
+            }
+            if (!is_better(*rule, possible_) || (!is_read_without && !spend(words.size())))
+                continue;
+            if ((name == "git" && readings_.has_alias) ||
+                (is_completed && could_be_completed(*rule, words)) ||
+                (!is_read_without && matches_around_options(*rule, words)) ||
+                (readings_.has_pattern && could_match_by_pattern(*rule, words)))
+                take(*rule, possible_);
+        }
+    }
+
+    // The program is a pattern, as in g?t push.
+    void compare_pattern(const Words& words) {
+        const std::string_view pattern = base_name(words.front());
+        for (const std::string_view name : index_.stricter_names()) {
+            if (!spend(1 + pattern.size())) return;
+            if (!could_become(pattern, name)) continue;
+            Words by_name = words;
+            by_name.front() = name;
+            compare_start(by_name);
+        }
+    }
+
+    void compare_behind(const Words& words) {
+        for (std::size_t i = 0; i < words.size() && spend(1); ++i) {
+            const WordSpan start = WordSpan(words).subspan(i);
+            compare_start(start);
+            const std::string& word = words[i];
+            if (word.size() < 3 || word.front() != '-') continue;
+            Words attached(start.begin(), start.begin() + std::min(start.size(), longest_start));
+            attached.front().erase(0, 2); // the value of a short option
+            compare_start(attached);
+        }
+    }
+
+    // Looks for a command that may begin here.
+    void compare_start(WordSpan words) {
+        const std::string_view name = base_name(words.front());
+        const RuleIndex::Found& rules = index_.stricter(name);
+        if (rules.empty()) return;
+        const WordSpan start = words.first(std::min(words.size(), longest_start));
+        const Words without = git_without_options({start.begin(), start.end()});
+        for (const PrefixRule* rule : rules) {
+            if (!spend(weight_of(*rule) + start.size())) return;
+            if (!is_better(*rule, possible_)) continue;
+            if (matches_strictly(*rule, start) ||
+                (without.empty() ? matches_around_options(*rule, start)
+                                 : matches_strictly(*rule, without)))
+                take(*rule, possible_);
+        }
+    }
+
+    static constexpr std::size_t longest_start = 32; // words of a possible command
+
+    const Readings readings_;
+    RuleIndex& index_;
+    const PrefixRule* strict_ = nullptr;
+    const PrefixRule* possible_ = nullptr;
+    bool is_within_ = true; // the bound on comparisons
+};
 
 } // namespace
 
-RuleMatches find_rules(const Part& part, const RuleSet& rules, const ProgramTrust& trust) {
+RuleMatches find_rules(const Part& part, RuleIndex& index, const ProgramTrust& trust) {
     RuleMatches found;
-    const PrefixRule* possible = nullptr;
-    const Readings readings = readings_of(part);
-    const bool can_be_allowed = part.obstacle.empty() && !part.has_left_workspace;
-    for (const PrefixRule& rule : rules.rules) {
-        if (rule.decision == Decision::allow) {
-            const bool has_effect =
-                rule.layer == RuleLayer::user || rule.layer == RuleLayer::session;
-            if (can_be_allowed && has_effect && is_better(rule, found.allow) &&
-                matches_to_the_letter(rule, part, rules, trust))
-                found.allow = &rule;
-            continue;
+    if (!index.stricter_names().empty()) StrictSearch(part, index, trust).search(found);
+    if (!part.obstacle.empty() || part.has_left_workspace) return found;
+    for (const PrefixRule* rule : index.allowing(base_name(part.command.words.front()))) {
+        const bool has_effect = rule->layer == RuleLayer::user || rule->layer == RuleLayer::session;
+        if (!has_effect || !is_better(*rule, found.allow)) continue;
+        if (!index.spend(weight_of(*rule))) {
+            found.is_unsettled = true;
+            return found;
         }
-        const bool is_met = matches_one(rule, readings.commands);
-        if (is_met && is_better(rule, found.strict))
-            found.strict = &rule;
-        else if (!is_met && is_better(rule, possible) && can_match_possibly(rule, part, readings))
-            possible = &rule;
-    }
-    if (!found.strict && possible) {
-        found.strict = possible;
-        found.is_possible_only = true;
+        if (matches_to_the_letter(*rule, part, index.rules(), trust)) found.allow = rule;
     }
     return found;
 }

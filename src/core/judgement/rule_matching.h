@@ -4,16 +4,17 @@
 #pragma once
 
 #include "core/judgement/dissection.h"
-#include "core/judgement/rules.h"
+#include "core/judgement/rule_index.h"
 
 namespace ew::core {
 
 struct RuleMatches {
     const PrefixRule* strict = nullptr; // the longest of the strictest prompt or forbid rules
     bool is_possible_only = false;     // `strict` would match only with other words in other places
+    bool is_unsettled = false;         // more rules may match: there was too much to compare
     const PrefixRule* allow = nullptr; // the longest allow rule
 };
 
-RuleMatches find_rules(const Part& part, const RuleSet& rules, const ProgramTrust& trust);
+RuleMatches find_rules(const Part& part, RuleIndex& index, const ProgramTrust& trust);
 
 } // namespace ew::core

@@ -17,9 +17,16 @@ enum class RuleLayer : std::uint8_t { system, project, user, session };
 
 using Words = std::vector<std::string>;
 
+// The words that an allow rule accepts behind its own.
+enum class FurtherWords : std::uint8_t {
+    any,
+    harmless, // those that further_words.h knows; none for other commands
+};
+
 struct PrefixRule {
     std::vector<Words> prefix; // the alternatives for each word
     Decision decision = Decision::prompt;
+    FurtherWords further = FurtherWords::any; // of an allow rule
     std::string justification = {};
     std::vector<Words> match = {};     // examples: command lines that it must match
     std::vector<Words> not_match = {}; // examples: command lines that it must not match

@@ -79,6 +79,8 @@ constexpr std::array subcommands = {
                "all tags contains abbrev? always long exact-match match= exclude= candidates= "
                "first-parent"},
     Subcommand{"diff", diff_shorts, diff_longs},
+    Subcommand{"for-each-ref", "",
+               "count= sort= format= ignore-case merged no-merged contains no-contains points-at="},
     Subcommand{"grep", "iwvEFGPnlLcohHrpWqazIA:B:C:e:m:",
                "cached untracked no-index ignore-case word-regexp invert-match extended-regexp "
                "basic-regexp fixed-strings perl-regexp line-number column name-only "
@@ -94,6 +96,8 @@ constexpr std::array subcommands = {
     Subcommand{"ls-tree", "drtlz",
                "long name-only name-status object-only abbrev? full-name full-tree"},
     Subcommand{"merge-base", "a", "all octopus independent is-ancestor fork-point"},
+    Subcommand{"reflog", log_shorts, diff_longs, log_longs, Operands::none},
+    Subcommand{"reflog show", log_shorts, diff_longs, log_longs},
     Subcommand{"remote", "v", "verbose", {}, Operands::none},
     Subcommand{"rev-list", log_shorts, log_longs, "objects disk-usage? no-commit-header"},
     Subcommand{"rev-parse", "q",
@@ -105,6 +109,8 @@ constexpr std::array subcommands = {
                "numbered summary email committer group= all no-merges since= "
                "until= after= before= author="},
     Subcommand{"show", log_shorts, diff_longs, log_longs},
+    Subcommand{"show-ref", "dqs::", "head dereference hash? abbrev? tags heads verify quiet"},
+    Subcommand{"stash show", diff_shorts, diff_longs},
     Subcommand{"status", "sbvu::z",
                "short branch show-stash porcelain? long verbose untracked-files? ignored? null "
                "ignore-submodules? column? no-column ahead-behind no-ahead-behind renames "
@@ -192,7 +198,13 @@ bool is_safe_git(const ShellCommand& command) {
     const std::size_t at = skip_harmless(command);
     if (at >= words.size() || command.has_glob[at]) return false;
     if (words[at] == "--version") return words.size() == at + 1;
-    if (words[at] == "stash") return words.size() == at + 2 && words[at + 1] == "list";
+    if (words[at] == "stash" && words.size() == at + 2) return words[at + 1] == "list";
+    // A name of two words comes first: git reflog show.
+    const bool has_second = at + 1 < words.size() && !command.has_glob[at + 1];
+    const std::string both = has_second ? words[at] + " " + words[at + 1] : std::string();
+    for (const Subcommand& subcommand : subcommands)
+        if (has_second && subcommand.name == both)
+            return is_safe_subcommand(subcommand, command, at + 2);
     for (const Subcommand& subcommand : subcommands)
         if (subcommand.name == words[at]) return is_safe_subcommand(subcommand, command, at + 1);
     return false;

@@ -4,6 +4,7 @@
 #include "core/judgement/program_options.h"
 #include "core/judgement/safe_find.h"
 #include "core/judgement/safe_git.h"
+#include "core/judgement/safe_listing.h"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +22,9 @@ struct Program {
     std::size_t most_operands = any_number;
 };
 
-// Options from the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8 and
-// util-linux 2.38. Options that write, start a program or read words from elsewhere are missing.
+// Options from the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8,
+// util-linux 2.38, procps 4.0, binutils 2.40 and tree 2.1. Options that
+// write, start a program or read words from elsewhere are missing.
 constexpr std::array programs = {
     Program{"base64", {"diw:", "decode ignore-garbage wrap= help version"}},
     Program{"basename", {"as:z", "multiple suffix= zero help version", false, true}},
@@ -34,6 +36,9 @@ constexpr std::array programs = {
     Program{"cd", {"LPe@", "", false, true}},
     Program{"cksum", {"a:z", "algorithm= check tag untagged zero help version"}},
     Program{"cmp", {"bi:ln:s", "print-bytes ignore-initial= verbose bytes= quiet silent help"}},
+    Program{"column",
+            {"txs:o:c:N:H:R:", "table fillrows separator= output-separator= table-columns= "
+                               "table-hide= table-right= help version"}},
     Program{"comm",
             {"123z", "check-order nocheck-order output-delimiter= total zero-terminated help"}},
     Program{"cut",
@@ -41,6 +46,7 @@ constexpr std::array programs = {
              "bytes= characters= delimiter= fields= complement only-delimited output-delimiter= "
              "zero-terminated help version",
              false, true}},
+    Program{"arch", {"", "help version"}, 0},
     Program{"df",
             {"aB:hHiklPt:Tx:v",
              "all block-size= human-readable si inodes local portability total type= print-type "
@@ -57,10 +63,22 @@ constexpr std::array programs = {
              "null all apparent-size block-size= bytes total dereference-args max-depth= "
              "human-readable inodes dereference count-links no-dereference separate-dirs si "
              "summarize threshold= time? time-style= exclude-from= exclude= one-file-system help "
-             "version"}},
+             "version",
+             false, true}},
+    Program{"expand", {"it:", "initial tabs= help version", true, true}},
     Program{"file",
             {"bihLkNnrE0", "brief mime mime-type mime-encoding dereference "
                            "no-dereference keep-going no-pad raw print0 help version"}},
+    Program{"fmt",
+            {"cp:stuw:g:",
+             "crown-margin prefix= split-only tagged-paragraph uniform-spacing width= "
+             "goal= help version",
+             true, true}},
+    Program{"free",
+            {"bkmghtwlvs:c:",
+             "bytes kibi mebi gibi kilo mega giga human total wide lohi seconds= "
+             "count= help version",
+             false, true}},
     Program{"grep",
             {"EFGPe:f:iywxzsvVm:bnHhoqaId:D:rRLlcTZB:A:C:U",
              "extended-regexp fixed-strings basic-regexp perl-regexp regexp= file= ignore-case "
@@ -71,11 +89,19 @@ constexpr std::array programs = {
              "files-without-match files-with-matches count initial-tab null before-context= "
              "after-context= context= group-separator= no-group-separator color? colour? binary",
              true, true}},
+    Program{"groups", {"", "help version", false, true}},
     Program{
         "head",
         {"c:n:qvz", "bytes= lines= quiet silent verbose zero-terminated help version", true, true}},
+    Program{"hexdump",
+            {"bCcdoxvn:s:",
+             "one-byte-octal canonical one-byte-char two-bytes-decimal "
+             "two-bytes-octal two-bytes-hex no-squeezing length= skip= help version"}},
     Program{"id",
             {"agGnruzZ", "context group groups name real user zero help version", false, true}},
+    Program{"locale",
+            {"amckv", "all-locales charmaps category-name keyword-name verbose help "
+                      "version"}},
     Program{"ls",
             {"aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1",
              "all almost-all author escape block-size= ignore-backups color? directory dired "
@@ -141,6 +167,9 @@ constexpr std::array programs = {
     Program{"stat",
             {"Lfc:t", "dereference file-system cached= format= printf= terse help version", false,
              true}},
+    Program{"strings",
+            {"an:t:e:wfs:", "all bytes= radix= encoding= include-all-whitespace print-file-name "
+                            "output-separator= help version"}},
     Program{"tac", {"brs:", "before regex separator= help version", false, true}},
     Program{"tail",
             {"c:fFn:qs:vz",
@@ -149,11 +178,17 @@ constexpr std::array programs = {
              true, true}},
     Program{"tr",
             {"cCdst", "complement delete squeeze-repeats truncate-set1 help version", false, true}},
+    Program{"tree",
+            {"adfilpsughDFQrtcUnNxCJSAvL:P:I:",
+             "dirsfirst noreport prune filelimit= matchdirs ignore-case du si gitignore sort? "
+             "charset= metafirst inodes device help version"}},
     Program{"uname",
             {"asnrvmpio",
              "all kernel-name nodename kernel-release kernel-version machine processor "
              "hardware-platform operating-system help version",
              false, true}},
+    Program{"unexpand", {"at:", "all first-only tabs= help version", true, true}},
+    Program{"uptime", {"ps", "pretty since help version"}, 0},
     Program{"uniq",
             {"cdDf:is:uzw:",
              "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique "
@@ -212,10 +247,12 @@ bool is_safe_exit(const ShellCommand& command) {
 }
 
 constexpr std::array special_programs = {
-    SpecialProgram{"command", is_safe_lookup}, SpecialProgram{"date", is_safe_date},
-    SpecialProgram{"exit", is_safe_exit},      SpecialProgram{"find", is_safe_find},
-    SpecialProgram{"git", is_safe_git},        SpecialProgram{"printf", is_safe_printf},
-    SpecialProgram{"sed", is_safe_sed},        SpecialProgram{"type", is_safe_type},
+    SpecialProgram{"command", is_safe_lookup},  SpecialProgram{"date", is_safe_date},
+    SpecialProgram{"exit", is_safe_exit},       SpecialProgram{"find", is_safe_find},
+    SpecialProgram{"getconf", is_safe_getconf}, SpecialProgram{"tar", is_safe_tar},
+    SpecialProgram{"unzip", is_safe_unzip},     SpecialProgram{"git", is_safe_git},
+    SpecialProgram{"printf", is_safe_printf},   SpecialProgram{"sed", is_safe_sed},
+    SpecialProgram{"type", is_safe_type},
 };
 
 bool has_safe_words(const ShellCommand& command, const KnownOptions& options,

@@ -1,5 +1,7 @@
 #include "core/judgement/shell_words.h"
 
+#include "core/judgement/hidden_text.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -91,6 +93,11 @@ public:
     }
 
 private:
+    struct Document {
+        std::string_view end;
+        bool strips_tabs;
+    };
+
     bool is_good() const { return script_.obstacle.empty(); }
 
     void fail(std::string_view reason) {
@@ -128,7 +135,10 @@ private:
         if (c == ';' && is_double) return fail("the syntax is not understood: ;;");
         if (c == '|' && next() == '&') return fail("|& is not looked into");
         at_ += is_double ? 2 : 1;
-        if (c == '\n') return end_line();
+        if (c == '\n') {
+            end_line();
+            return skip_documents();
+        }
         if (command_.words.empty())
             return fail_without_words("an operator without a command in front of it");
         end_command();
@@ -155,7 +165,7 @@ private:
         case '`': return fail("a command is put in place of `…`");
         case '(':
         case ')': return fail("parentheses: a subshell, a function or a pattern");
-        case '<':
+        case '<': return input();
         case '>': return fail("a redirection to or from something else than /dev/null");
         case '!': return exclamation();
         case '~': return tilde();
@@ -197,6 +207,7 @@ private:
     void quoted_character() {
         const char c = text_[at_];
         if (c == '`') return fail("a command is put in place of `…`");
+        if (c == '$' && next() == '?') return status();
         if (c == '$' && !is_literal_dollar(text_.substr(at_ + 1), "\" |)/"))
             return fail("$ puts something else in its place");
         if (c == '\\' && next() == '\n') {
@@ -223,9 +234,66 @@ private:
         return rest.empty() || followers.find(rest.front()) != std::string_view::npos;
     }
 
+    // $? is a number, and which one does not matter to a command that is safe with any. zsh reads
+    // more behind it: $?[1], $?:h
+    void status() {
+        const char follower = at_ + 2 < text_.size() ? text_[at_ + 2] : '\n';
+        if (dialect_ == Dialect::zsh &&
+            std::string_view(" \t\n;|&\"").find(follower) == std::string_view::npos)
+            return fail("$ puts something else in its place");
+        take('0');
+        ++at_; // take() has passed the $
+        has_glob_ = true;
+    }
+
     void dollar(std::string_view rest) {
+        if (rest.starts_with('?')) return status();
         if (!is_literal_dollar(rest, " \t\n;|")) return fail("$ puts something else in its place");
         take('$');
+    }
+
+    // A here-document with a quoted delimiter is a text that no shell changes.
+    void input() {
+        constexpr std::string_view delimiters =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+        std::size_t at = at_ + 2;
+        const bool strips_tabs = text_.substr(at_).starts_with("<<-");
+        at += strips_tabs ? 1 : 0;
+        const char quote = at < text_.size() ? text_[at] : '\0';
+        const std::size_t end = std::min(text_.find_first_not_of(delimiters, at + 1), text_.size());
+        const bool is_literal = text_.substr(at_).starts_with("<<") &&
+                                (quote == '\'' || quote == '"') && end > at + 1 &&
+                                end < text_.size() && text_[end] == quote &&
+                                ends_operator(text_.substr(end + 1)) && !in_word_;
+        if (!is_literal) return fail("a redirection to or from something else than /dev/null");
+        if (documents_.empty()) first_document_ = at_;
+        documents_.push_back({text_.substr(at + 1, end - at - 1), strips_tabs});
+        at_ = end + 1;
+        has_redirection_ = script_.has_input = true;
+    }
+
+    // Skips the here-documents that begin at the end of a line.
+    void skip_documents() {
+        if (documents_.empty()) return;
+        // Shells differ in where a document begins if the line goes on.
+        const std::string_view line = text_.substr(first_document_, at_ - 1 - first_document_);
+        if (line.find('\n') != std::string_view::npos)
+            return fail("a here-document in a line that goes on");
+        for (const Document& document : documents_)
+            if (!skip_document(document)) return fail("a here-document is not closed");
+        documents_.clear();
+    }
+
+    bool skip_document(const Document& document) {
+        while (at_ < text_.size()) {
+            const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+            std::string_view line = text_.substr(at_, end - at_);
+            at_ = std::min(end + 1, text_.size());
+            while (document.strips_tabs && line.starts_with('\t'))
+                line.remove_prefix(1);
+            if (line == document.end) return true;
+        }
+        return false;
     }
 
     void exclamation() {
@@ -292,6 +360,7 @@ private:
     }
 
     void end_script() {
+        if (!documents_.empty()) return fail("a here-document is not closed");
         if (!command_.words.empty()) return end_command();
         if (has_redirection_) return fail_without_words("");
         if (needs_command_) return fail("an operator without a command behind it");
@@ -308,57 +377,10 @@ private:
     std::string word_;
     bool in_word_ = false; // also true for an empty word: ''
     bool has_glob_ = false;
+    std::size_t first_document_ = 0;
+    std::vector<Document> documents_;  // here-documents that begin at the end of the line
     std::optional<std::size_t> brace_; // the offset of the first brace in the word
 };
-
-// Returns the length of the UTF-8 sequence at the front and sets `point`. Returns 0 if the sequence
-// is invalid.
-std::size_t code_point(std::string_view text, char32_t& point) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-    };
-    const unsigned first = byte(0);
-    const std::size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first >= 0xf8 || (first >= 0x80 && first < 0xc2) || size > text.size()) return 0;
-    point = size == 1 ? first : first & (0x7fU >> size);
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80) return 0;
-        point = (point << 6U) | (byte(i) & 0x3fU);
-    }
-    const bool is_overlong = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
-    const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
-    return is_overlong || is_surrogate || point > 0x10ffff ? 0 : size;
-}
-
-struct Span {
-    char32_t first;
-    char32_t last;
-};
-
-// Non-ASCII blanks, characters without a width, characters that change the direction, tags.
-constexpr std::array<Span, 17> hidden = {{{0x7f, 0xa0},
-                                          {0xad, 0xad},
-                                          {0x34f, 0x34f},
-                                          {0x61c, 0x61c},
-                                          {0x115f, 0x1160},
-                                          {0x1680, 0x1680},
-                                          {0x17b4, 0x17b5},
-                                          {0x180b, 0x180f},
-                                          {0x2000, 0x200f},
-                                          {0x2028, 0x202f},
-                                          {0x205f, 0x206f},
-                                          {0x2800, 0x2800},
-                                          {0x3000, 0x3000},
-                                          {0x3164, 0x3164},
-                                          {0xfeff, 0xfeff},
-                                          {0xfff0, 0xffff},
-                                          {0xe0000, 0xe0fff}}};
-
-bool is_hidden(char32_t point) {
-    if (point < 0x20) return point != '\t' && point != '\n';
-    return std::any_of(hidden.begin(), hidden.end(),
-                       [&](const Span& span) { return point >= span.first && point <= span.last; });
-}
 
 } // namespace
 
@@ -368,16 +390,6 @@ Script decompose(std::string_view script, Dialect dialect) {
 
 std::string_view literal_start(std::string_view word) {
     return word.substr(0, word.find_first_of("*?["));
-}
-
-bool has_hidden_text(std::string_view text) {
-    while (!text.empty()) {
-        char32_t point = 0;
-        const std::size_t size = code_point(text, point);
-        if (size == 0 || is_hidden(point)) return true;
-        text.remove_prefix(size);
-    }
-    return false;
 }
 
 } // namespace ew::core

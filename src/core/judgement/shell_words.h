@@ -11,11 +11,13 @@ namespace ew::core {
 
 struct ShellCommand {
     std::vector<std::string> words; // without their quotes
-    std::vector<bool> has_glob;     // one per word: the shell may replace the word by file names
+    std::vector<bool> has_glob; // one per word: the shell may replace the word by file names, or
+                                // it has 0 in place of $?
 };
 
 struct Script {
     std::vector<ShellCommand> commands; // if there is an obstacle: only the commands before it
+    bool has_input = false;             // a here-document
     std::string obstacle = {}; // if empty: `commands` are all commands that can run, in order
 };
 
@@ -29,10 +31,5 @@ Script decompose(std::string_view script, Dialect dialect = Dialect::bash);
 // Returns the characters before the first one that could be a pattern. Every expansion of the word
 // begins with them.
 std::string_view literal_start(std::string_view word);
-
-// Returns true if a text must not be shown to a person as part of a command: it contains control
-// characters, non-ASCII blanks, characters that reorder text, or bytes that are not UTF-8. Tabs and
-// newlines are accepted.
-bool has_hidden_text(std::string_view text);
 
 } // namespace ew::core

@@ -239,6 +239,7 @@ Result<std::vector<core::PrefixRule>> ApprovalBook::rules(const std::string& ses
         for (const std::string& word : words)
             rule.prefix.push_back({word});
         rule.decision = core::Decision::allow;
+        rule.further = core::FurtherWords::harmless;
         rule.layer = core::RuleLayer::session;
         rule.origin = fmt::format("grant {}", grant.id);
         rule.justification = grant.reason;

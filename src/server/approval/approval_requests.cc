@@ -1,6 +1,7 @@
 #include "server/approval/approval_requests.h"
 
-#include "core/judgement/banned_prefix.h"
+#include "core/judgement/further_words.h"
+#include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/approval_grant.h"
 #include "server/approval/explanation.h"
@@ -55,11 +56,13 @@ void ApprovalRequests::handle(Reply reply, const protocol::ApprovalsGrantParams&
     if (!sound)
         return reply.fail({ErrorKind::invalid_params,
                            "prefix: expected the name of a program first", "", "prefix"});
-    if (core::is_banned_prefix(params.prefix))
+    if (!core::can_be_approved(params.prefix))
         return reply.fail({ErrorKind::invalid_params,
-                           fmt::format("prefix: '{}' would allow nearly everything",
-                                       fmt::join(params.prefix, " ")),
-                           "name the program with what it is to do", "prefix"});
+                           fmt::format("prefix: it is not known what '{}' does with further words "
+                                       "or with its input",
+                                       core::shell_quoted(params.prefix)),
+                           "name a command of docs/approvals.md, or write a rule by hand",
+                           "prefix"});
     if (params.scope == ApprovalScope::directory || params.scope == ApprovalScope::workspace)
         return reply.fail({ErrorKind::invalid_params,
                            "scope: expected one of session, project and always", "", "scope"});
@@ -100,7 +103,11 @@ void ApprovalRequests::handle(Reply reply, const protocol::PolicyExplainParams& 
     changes.approval_policy = params.approval_policy;
     changes.sandbox = params.sandbox;
     apply(settings, changes);
-    Result<ExecPlan> plan = plan_exec(call, {settings, gate_.login_shell(), session_.tag(), {}});
+    Result<ExecPlan> plan = plan_exec(call, {settings,
+                                             gate_.login_shell(),
+                                             session_.tag(),
+                                             {},
+                                             session_.setup().config.environment.set});
     if (!plan) return reply.fail(plan.error());
     core::RuleSet only_rules;
     if (params.rules) {

@@ -55,12 +55,13 @@ std::vector<ApprovalChoice> choices(const ApprovalExtent& extent, const core::Ju
           "allow exactly this command everywhere, also later");
     if (kind == ApprovalKind::command && !judgement.proposed_prefix.empty()) {
         offer(approved_with_prefix_rule, ApprovalScope::session,
-              "allow every command that begins so, for this session");
+              "allow this command, also with harmless further words, for this session");
         if (is_in_project)
             offer(approved_with_prefix_rule, ApprovalScope::project,
-                  "allow every command that begins so in this project, also later");
+                  "allow this command, also with harmless further words, in this project, also "
+                  "later");
         offer(approved_with_prefix_rule, ApprovalScope::always,
-              "allow every command that begins so everywhere: add a rule");
+              "allow this command, also with harmless further words, everywhere: add a rule");
     }
     offer(denied, {}, "do not run it");
     offer(abort, {}, "do not run it, nor anything else that is being asked about");

@@ -17,6 +17,9 @@ void RuleBook::refresh() {
     config::RulePlaces places;
     places.user_dir = session_.setup().paths.rules_directory;
     places.system_dir = session_.setup().system_rules_directory;
+    places.writable = session_.settings().workspace_roots;
+    const std::vector<std::string>& more = session_.settings().config.confinement.writable_roots;
+    places.writable.insert(places.writable.end(), more.begin(), more.end());
     if (is_trusted) places.project_dir = config::project_rules_dir(session_.project());
     if (!watch_ || is_trusted != is_project_trusted_) {
         watch_.reset();

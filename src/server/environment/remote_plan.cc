@@ -178,7 +178,7 @@ Result<ExecPlan> plan_exec_there(const ExecCommandParams& params, const RemotePl
     core::EnvironmentPolicy nothing;
     nothing.inherit = core::EnvironmentPolicy::Inherit::none;
     plan.environment = core::exec_environment(nothing, {}, place.session_tag, params.env);
-    add_own_variables(plan, params);
+    add_own_variables(plan, params, settings, place.set_by_user);
     if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
     plan.remote = remote_plan(place, settings);
     TRY(plan_confinement(plan, params, settings));

@@ -23,6 +23,7 @@ struct RemotePlace {
     const config::Environment& environment;
     const peer::Peer& peer;
     std::string_view session_tag;
+    core::Variables set_by_user = {}; // by the file of settings; the client set the others
 };
 
 // Errors: invalid_params; environment_unavailable if this server lacks an ability.

@@ -1,5 +1,6 @@
 #include "server/exec/approval_question.h"
 
+#include "core/judgement/further_words.h"
 #include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/choices.h"
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 namespace ew::server {
@@ -106,16 +108,19 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
     if (request.stdin_text) display.stdin_text = core::visible(*request.stdin_text);
     for (const std::string& variable : variables)
         display.environment.push_back(core::visible(variable));
-    for (const std::string& variable : variables)
-        display.has_invisible_characters |= core::has_invisible(variable);
-    for (const std::string& word : request.argv) {
-        display.has_invisible_characters |= core::has_invisible(word);
-        display.has_mixed_scripts |= core::has_mixed_scripts(word);
-    }
-    display.has_invisible_characters |= core::has_invisible(request.workdir) ||
-                                        core::has_invisible(request.program) ||
-                                        core::has_invisible(request.stdin_text.value_or("")) ||
-                                        core::has_invisible(request.justification.value_or(""));
+    const std::string empty;
+    const auto look_at = [&](std::string_view text) {
+        display.has_invisible_characters |= core::has_invisible(text);
+        display.has_mixed_scripts |= core::has_mixed_scripts(text);
+    };
+    for (const auto* const words : {&variables, &request.argv})
+        for (const std::string& word : *words)
+            look_at(word);
+    for (const std::string_view text :
+         {std::string_view(request.workdir), std::string_view(request.program),
+          std::string_view(request.stdin_text ? *request.stdin_text : empty),
+          std::string_view(request.justification ? *request.justification : empty)})
+        look_at(text);
     return display;
 }
 
@@ -170,6 +175,10 @@ void add_display(protocol::ApprovalRequest& request, const Call& call,
     request.display.notes = evidence;
     for (std::string& note : notes_on(request, call.plan))
         request.display.notes.push_back(std::move(note));
+    if (request.proposed_prefix_rule)
+        request.display.notes.push_back(
+            fmt::format("The rule that is offered also allows, behind its words, {}.",
+                        core::further_words_of(*request.proposed_prefix_rule)));
 }
 
 Question question_on(const Call& call, const Session& session) {

@@ -83,7 +83,8 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
 void ExecService::begin_here(Reply reply, ExecCommandParams params) {
     Result<ExecPlan> plan =
         plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag(),
-                           hidden_places(session_.setup().paths, session_.database())});
+                           hidden_places(session_.setup().paths, session_.database()),
+                           session_.setup().config.environment.set});
     if (plan)
         if (Result<void> found = find_program(*plan); !found) plan = found.error();
     if (!plan) return fail_call(std::move(reply), params, plan.error(), {});
@@ -102,8 +103,9 @@ void ExecService::begin_there(QueuedCall call) {
     Result<ExecPlan> plan =
         peer == nullptr
             ? remote_.failure(call.environment)
-            : plan_exec_there(call.params, {session_.settings(), remote_.settings(call.environment),
-                                            *peer, session_.tag()});
+            : plan_exec_there(call.params,
+                              {session_.settings(), remote_.settings(call.environment), *peer,
+                               session_.tag(), session_.setup().config.environment.set});
     if (!plan) return fail_call(std::move(call.reply), call.params, plan.error(), call.environment);
     const WaitTerms terms = terms_of(call.params);
     calls_.begin(std::move(call.reply), std::move(call.params), std::move(*plan), terms);

@@ -47,7 +47,8 @@ Result<ExecPlan> plan_for(const protocol::PatchApplyParams& params, const PatchP
     command.workdir = params.workdir;
     const Session& session = parts.session;
     return plan_exec(command, {session.settings(), parts.gate.login_shell(), session.tag(),
-                               hidden_places(session.setup().paths, session.database())});
+                               hidden_places(session.setup().paths, session.database()),
+                               session.setup().config.environment.set});
 }
 
 } // namespace

@@ -125,11 +125,19 @@ Result<void> confine(ExecPlan& plan, const ExecCommandParams& params,
     return sandbox::check(sandbox::widened(*plan.policy, plan.extra.additions));
 }
 
-void add_own_variables(ExecPlan& plan, const ExecCommandParams& params) {
-    for (const auto& variable : params.env) {
+void add_own_variables(ExecPlan& plan, const ExecCommandParams& params,
+                       const SessionSettings& settings, const core::Variables& set_by_user) {
+    core::Variables by_client = settings.config.environment.set;
+    std::erase_if(by_client, [&](const auto& variable) {
+        return std::find(set_by_user.begin(), set_by_user.end(), variable) != set_by_user.end();
+    });
+    for (const auto& variable : core::overlaid(std::move(by_client), params.env)) {
         if (core::is_inert_variable(variable.first, variable.second)) continue;
         plan.own_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
     }
+    plan.sets_variables = !std::all_of(params.env.begin(), params.env.end(), [](const auto& one) {
+        return core::is_inert_variable(one.first, one.second);
+    });
     std::sort(plan.own_variables.begin(), plan.own_variables.end());
 }
 
@@ -149,7 +157,7 @@ Result<ExecPlan> plan_exec(const ExecCommandParams& params, const ExecPlace& pla
     plan.environment = core::exec_environment(place.settings.config.environment, own_environment(),
                                               place.session_tag, params.env);
     add_tools(plan.environment.variables);
-    add_own_variables(plan, params);
+    add_own_variables(plan, params, place.settings, place.set_by_user);
     if (params.tty) plan.terminal = window_size(params.size.value_or(protocol::WindowSize{}));
     TRY(plan_confinement(plan, params, place));
     return plan;

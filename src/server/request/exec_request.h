@@ -39,8 +39,10 @@ struct ExecPlan {
     std::string workdir;
     bool is_login = false; // the shell is a login shell
     core::ExecEnvironment environment;
-    // Variables that the call sets and that may change what programs do, as NAME=value, sorted.
+    // Variables that the call or its session sets and that may change what programs do, as
+    // NAME=value, sorted.
     std::vector<std::string> own_variables;
+    bool sets_variables = false; // the call sets one of them
     std::optional<os::WindowSize> terminal;
     // The confinement that the session had when the call arrived: later settings do not change it.
     // Without a policy, a sandbox has nothing to enforce.
@@ -61,7 +63,8 @@ struct ExecPlace {
     const SessionSettings& settings;
     const os::ShellProgram& login_shell; // the user's shell
     std::string_view session_tag;
-    std::vector<std::string> hidden; // paths hidden from every sandbox: see hidden_places()
+    std::vector<std::string> hidden;  // paths hidden from every sandbox: see hidden_places()
+    core::Variables set_by_user = {}; // by the file of settings; the client set the others
 };
 
 protocol::ExecMode mode_of(const protocol::ExecCommandParams& params);
@@ -78,8 +81,9 @@ Result<void> confine(ExecPlan& plan, const protocol::ExecCommandParams& params,
 // Is the shell of the call, given or not, a login shell?
 bool is_login_shell(const protocol::ExecCommandParams& params, const SessionSettings& settings);
 
-// Adds the variables that the call sets.
-void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params);
+// Adds the variables that the call sets, and those that the client set for all calls.
+void add_own_variables(ExecPlan& plan, const protocol::ExecCommandParams& params,
+                       const SessionSettings& settings, const core::Variables& set_by_user);
 
 // Plans everything but the program. Errors: invalid_params (also for a path of
 // additionalPermissions); spawn_not_found if the directory does not exist.

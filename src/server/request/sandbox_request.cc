@@ -1,5 +1,6 @@
 #include "server/request/sandbox_request.h"
 
+#include "config/linked_file.h"
 #include "core/environment.h"
 #include "core/text/paths.h"
 #include "server/request/start_request.h"
@@ -340,6 +341,8 @@ std::vector<std::string> hidden_places(const config::Paths& paths, const std::st
         if (!directory.empty()) places.push_back(directory);
     add_file(places, paths.rules_directory);
     add_file(places, paths.config_file);
+    for (const std::string& linked : config::link_targets(paths))
+        add_file(places, linked);
     const std::string& file = database.empty() ? paths.state_database : database;
     if (!file.starts_with('/')) return places;
     // SQLite keeps these files beside a database (sqlite.org/tempfiles.html).

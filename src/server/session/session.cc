@@ -1,6 +1,7 @@
 #include "server/session/session.h"
 
 #include "base/check.h"
+#include "config/linked_file.h"
 #include "config/project.h"
 #include "core/sha256.h"
 #include "protocol/methods.h"
@@ -64,6 +65,14 @@ std::string random_session_id() {
     for (std::size_t i = 0; i < b.size(); ++i)
         id += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
     return id;
+}
+
+Result<void> check_settings_link(const std::string& file, std::vector<std::string> writable,
+                                 const config::Config& config) {
+    if (config.sandbox != core::SandboxMode::workspace_write) return {};
+    const std::vector<std::string>& more = config.confinement.writable_roots;
+    writable.insert(writable.end(), more.begin(), more.end());
+    return config::check_link(file, writable);
 }
 
 } // namespace
@@ -147,6 +156,7 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     wants_extensions_ = params.capabilities && params.capabilities->extensions;
     answers_questions_ = params.capabilities && params.capabilities->approvals;
     (void)configure(params.settings.value_or(protocol::Settings{}));
+    TRY(check_settings_link(setup_.paths.config_file, settings_.workspace_roots, settings_.config));
     id_ = params.resume_session_id.value_or(has_test_ids_ ? "session-1" : random_session_id());
     tag_ = core::sha256(id_);
     phase_ = Phase::answered;

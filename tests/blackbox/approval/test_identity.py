@@ -6,6 +6,7 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
 from support.exec import (
+    PREFIX,
     SESSION,
     Home,
     always,
@@ -211,6 +212,120 @@ def variables_that_load_code_are_shown_and_belong_to_what_is_approved(scene):
         shown = question["display"]["environment"]
         check(any(name in text and value in text for text in shown), "shown: %s" % shown)
     check(not is_asked(server, "touch a"), "without variables it was asked about")
+
+# Approved rules
+
+
+@test
+def an_approved_rule_allows_no_words_that_start_something(scene):
+    server = untrusting(scene)
+    scene.file("home/project/Makefile", "SHELL = /bin/sh\nall:\n\t@echo made\nother: all\n")
+    approve(server, "make all", PREFIX, {"scope": "session"})
+    before = len(server.questions)
+    for harmless in ("make all", "make all -s", "make all -j2 -k && ls"):
+        server.exec(harmless)
+    equal(len(server.questions), before, "questions")
+    for more in ("make all SHELL=./evil", "make all other", "make all --eval='x:;touch made'",
+                 "make all -f other.mk"):
+        asks(server, more)
+    check(not exists(server, "made"), "it ran")
+
+
+@test
+def what_an_approved_rule_also_allows_is_shown(scene):
+    server = untrusting(scene)
+    question = asks(server, "make all")
+    (note,) = [note for note in question["display"]["notes"] if "rule" in note]
+    check("--keep-going" in note and "no further operands" in note, note)
+    equal(
+        [choice["decision"] for choice in question["availableDecisions"]][:2],
+        ["approved", SESSION],
+        "what is offered first",
+    )
+    for script in ("./build.sh", "python3 x.py", "sqlite3 x.db", "tar xf x.tar", "env make"):
+        question = asks(server, script)
+        check(not any(decision == PREFIX for decision, _ in question.offers()), script)
+
+
+# The program that a rule means
+
+
+@test
+def a_rule_for_a_name_does_not_run_a_program_of_the_workspace(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['git', 'push']\ndecision = 'allow'\n")
+    evil = "node_modules/.bin/git"
+    scene.file("home/project/" + evil, "#!/bin/sh\ntouch made\n", 0o755)
+    path = os.path.dirname(os.path.join(home.project, evil)) + ":/usr/bin:/bin"
+    server = untrusting(scene, home=home, env={"PATH": path})
+    asks(server, "git push")
+    asks(server, ["git", "push"])
+    check(not exists(server, "made"), "it ran")
+
+
+@test
+def a_rule_does_not_count_with_variables_of_the_session(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['touch']\ndecision = 'allow'\n")
+    script = scene.file("home/project/env.sh", "touch made\n")
+    server = untrusting(scene, home=home)
+    server.exec("touch a")
+    equal(server.questions, [], "questions")
+    policy = {
+        "inherit": "all", "ignoreDefaultExcludes": False, "exclude": [], "includeOnly": [],
+        "set": {"BASH_ENV": script},
+    }
+    server.call("session/configure", {"envPolicy": policy})
+    question = asks(server, "touch b; touch c")
+    check(any("BASH_ENV" in one for one in question["display"]["environment"]), "it is not shown")
+    check(not exists(server, "made"), "it ran")
+
+
+@test
+def a_link_to_rules_in_the_workspace_allows_nothing(scene):
+    home = Home(scene)
+    home.rules("")
+    target = scene.file(
+        "home/project/r.toml",
+        "[[rule]]\nprefix = ['touch']\ndecision = 'allow'\n"
+        "[[rule]]\nprefix = ['mkdir']\ndecision = 'forbidden'\n",
+    )
+    os.chmod(target, 0o600)
+    os.symlink(target, os.path.join(home.rules_directory, "linked.toml"))
+    server = exec_server(scene, home=home, policy="on-request")
+    asks(server, "touch a")
+    check("linked.toml: is a link" in server.warning("configInvalid"), "warning")
+    checked = home.cli("policy", "explain", "--", "mkdir", "a")
+    check("forbidden" in checked.stdout, checked.stdout)
+
+
+@test
+def a_link_to_rules_elsewhere_counts_unless_others_can_write_there(scene):
+    home = Home(scene)
+    home.rules("")
+    target = scene.file("home/dotfiles/r.toml", "[[rule]]\nprefix = ['touch']\ndecision = 'allow'\n")
+    os.chmod(target, 0o600)
+    os.chmod(os.path.dirname(target), 0o755)
+    os.symlink(target, os.path.join(home.rules_directory, "linked.toml"))
+    server = untrusting(scene, home=home)
+    server.exec("touch a")
+    equal(server.questions, [], "questions")
+    os.chmod(os.path.dirname(target), 0o777)
+    asks(server, "touch a")
+
+
+@test
+def settings_that_are_a_link_into_the_workspace_are_refused(scene):
+    home = Home(scene)
+    target = scene.file("home/project/c.toml", 'sandbox = "workspace-write"\n')
+    os.chmod(target, 0o600)
+    os.makedirs(os.path.join(home.path, "config/execward"), mode=0o700)
+    os.symlink(target, os.path.join(home.path, "config/execward/config.toml"))
+    done = home.cli("run", "--", "true")
+    check(done.returncode != 0 and "config.toml: is a link" in done.stderr, done.stderr)
+    other = Home(scene, "other")
+    done = home.cli("run", "--quiet", "--", "true", cwd=other.project)
+    check("is a link" not in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":

@@ -75,11 +75,11 @@ def a_ban_is_told_with_its_rule_and_its_reason(scene):
 @test
 def each_command_of_a_script_is_explained(scene):
     user_rules(scene, ALLOW)
-    answer = explained(scene, "--approval-policy=untrusted", "--", "bash", "-c", "npm test && x y")
+    answer = explained(scene, "--approval-policy=untrusted", "--", "bash", "-c", "npm test && mkdir y")
     equal(answer["decision"], "prompt", "decision")
-    equal([one["words"] for one in answer["commands"]], [["npm", "test"], ["x", "y"]], "words")
+    equal([one["words"] for one in answer["commands"]], [["npm", "test"], ["mkdir", "y"]], "words")
     equal([one["decision"] for one in answer["commands"]], ["allow", "prompt"], "decisions")
-    equal(answer["proposedPrefixRule"], ["x", "y"], "proposed rule")
+    equal(answer["proposedPrefixRule"], ["mkdir", "y"], "proposed rule")
 
 
 @test
@@ -196,7 +196,12 @@ def check_finds_nothing_wrong_with_good_rules(scene):
     user_rules(scene, BAN + ALLOW)
     done = run(scene, "policy", "check")
     equal((done.returncode, done.stdout), (0, ""), "exit status and stdout")
-    equal(done.stderr, "2 rules count, 0 problems\n", "stderr")
+    warning, summary = done.stderr.splitlines()
+    equal(summary, "2 rules count, 0 problems", "stderr")
+    check("allows any words behind `npm test`" in warning, warning)
+    user_rules(scene, BAN + ALLOW + 'further = "harmless"\n')
+    done = run(scene, "policy", "check")
+    equal(done.stderr, "2 rules count, 0 problems\n", "stderr of limited rules")
 
 
 @test

@@ -86,7 +86,7 @@ class Program:
 def a_prefix_that_was_granted_is_listed_with_all_there_is_to_know(scene):
     program = Program(scene)
     before = int(time.time() * 1000)
-    got = program.grant("mkdir", "-j", "a b", flags=("--reason=builds", "--expires-in=7d"))
+    got = program.grant("mkdir", "-p", "a b", flags=("--reason=builds", "--expires-in=7d"))
     (one,) = program.approvals()
     equal(one["id"], got, "id")
     created = one.pop("createdAtMs")
@@ -98,8 +98,8 @@ def a_prefix_that_was_granted_is_listed_with_all_there_is_to_know(scene):
             "id": "1",
             "kind": "prefix",
             "scope": "project",
-            "command": "mkdir -j 'a b'",
-            "prefix": ["mkdir", "-j", "a b"],
+            "command": "mkdir -p 'a b'",
+            "prefix": ["mkdir", "-p", "a b"],
             "project": program.project,
             "origin": "command line",
             "reason": "builds",

@@ -50,14 +50,14 @@ TEST_CASE("an approval becomes a rule with a comment that says when and why") {
     const std::string text = with("# mine\n", {{"git", "push"}, "release day", a_time});
 
     CHECK(text == "# mine\n\n# Approved 2026-09-21T14:13:20Z: release day\n[[rule]]\n"
-                  "prefix = [\"git\", \"push\"]\ndecision = \"allow\"\n"
+                  "prefix = [\"git\", \"push\"]\ndecision = \"allow\"\nfurther = \"harmless\"\n"
                   "justification = \"release day\"\n");
 }
 
 TEST_CASE("an approval without a reason says when") {
     CHECK(with("# mine", {{"ninja"}, "", a_time}) ==
           "# mine\n\n# Approved 2026-09-21T14:13:20Z\n[[rule]]\nprefix = [\"ninja\"]\n"
-          "decision = \"allow\"\n");
+          "decision = \"allow\"\nfurther = \"harmless\"\n");
 }
 
 TEST_CASE("a new file begins with what it is for") {
@@ -80,7 +80,7 @@ TEST_CASE("a rule that only looks equal does not count as one") {
 }
 
 TEST_CASE("words and reasons with anything in them are written so that they are read again") {
-    const Words prefix = {"a\"b\\c", "\x1b[1m\ttab\x7f", "é'#[[rule]]", "\n"};
+    const Words prefix = {"touch", "a\"b\\c", "\x1b[1m\ttab\x7f", "é'#[[rule]]", "\n"};
     const std::string text = with("", {prefix, "why", a_time});
 
     auto same = text_with_rule(text, "f.toml", {prefix, "", a_time});
@@ -113,8 +113,10 @@ TEST_CASE("a prefix that must not be allowed is refused") {
     CHECK(refusal("", {{}, "", 0}) == "the prefix of a rule is empty");
     CHECK(refusal("", {{"git", ""}, "", 0}) == "a word of the prefix of a rule is empty");
     CHECK(refusal("", {{"git", "\xff"}, "", 0}).find("cannot be written") != std::string::npos);
-    CHECK(refusal("", {{"python3"}, "", 0}) == "a rule for 'python3' would allow any command");
-    CHECK(refusal("", {{"bash", "-c"}, "", 0}) == "a rule for 'bash -c' would allow any command");
+    CHECK(refusal("", {{"python3"}, "", 0}) ==
+          "it is not known what 'python3' does with further words or with its input");
+    CHECK(refusal("", {{"bash", "-c"}, "", 0}) ==
+          "it is not known what 'bash -c' does with further words or with its input");
 }
 
 TEST_CASE("a text with a mistake is not touched") {

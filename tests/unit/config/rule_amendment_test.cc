@@ -167,7 +167,7 @@ TEST_CASE("processes that append at the same time lose nothing") {
         bool is_good = true;
         for (int i = 0; i < rules_each; ++i)
             is_good &= appends_in_turn(
-                user_dir, {{"tool", std::to_string(writer), std::to_string(i)}, "", 0});
+                user_dir, {{"touch", std::to_string(writer), std::to_string(i)}, "", 0});
         ::_exit(is_good ? 0 : 1);
     }
     for (const pid_t child : children) {

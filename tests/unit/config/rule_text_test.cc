@@ -9,6 +9,7 @@ using ew::config::read_rules;
 using ew::config::RuleSource;
 using ew::config::RuleText;
 using ew::core::Decision;
+using ew::core::FurtherWords;
 using ew::core::PrefixRule;
 using ew::core::RuleLayer;
 
@@ -56,6 +57,19 @@ std::string with(std::string_view line) {
 } // namespace
 
 TEST_SUITE_BEGIN("config/rule_text");
+
+TEST_CASE("an allow rule can be limited to harmless further words") {
+    const RuleText any = read(std::string(allow_ls) + "further = 'any'\n");
+    const RuleText harmless = read(std::string(allow_ls) + "further = 'harmless'\n");
+
+    REQUIRE(any.rules.size() == 1);
+    CHECK(any.rules.front().further == FurtherWords::any);
+    REQUIRE(harmless.rules.size() == 1);
+    CHECK(harmless.rules.front().further == FurtherWords::harmless);
+    CHECK(shown(read(std::string(allow_ls) + "further = 'none'\n")).empty());
+    CHECK(read("[[rule]]\nprefix = ['ls']\ndecision = 'prompt'\nfurther = 'harmless'\n")
+              .problems.size() == 1);
+}
 
 TEST_CASE("a rule is read with all it says and where it stands") {
     const RuleText text = read("# mine\n\n[[rule]]\nprefix = ['git', ['log', 'show'], '-p']\n"

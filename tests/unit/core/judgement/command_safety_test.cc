@@ -1,4 +1,5 @@
 #include "core/judgement/command_safety.h"
+#include "core/judgement/started_commands.h"
 #include "support/testing.h"
 
 #include <string>
@@ -109,6 +110,59 @@ TEST_CASE("rg is safe unless it starts a program") {
                      "rg x src/*"});
     check_all(false, {"rg --pre a x", "rg --pre=a x", "rg -z x", "rg -nz x", "rg --search-zip x",
                       "rg --hostname-bin a x", "rg x *", "rg -g * x", "rg --pre-glob a x"});
+}
+
+TEST_CASE("everyday programs that list and show are safe") {
+    check_all(
+        true,
+        {"git reflog", "git reflog -n 5", "git reflog show main --oneline", "git show-ref --heads",
+         "git for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads",
+         "git stash show -p", "uptime -p", "du -sh *", "hexdump -C a", "strings -n 8 a",
+         "column -t -s , a", "tree -L 2 -I node_modules src", "free -h", "fmt a", "tar tf x.tar",
+         "tar -tzf x.tar.gz dir", "unzip -l x.zip", "getconf PAGESIZE", "locale -a"});
+    check_all(false, {"git config user.name x",
+                      "git config --get a.b --add",
+                      "git config --unset a.b",
+                      "git config -e",
+                      "git config --file=x --list",
+                      "git config set a.b c",
+                      "git config alias.x !touch",
+                      "git reflog expire --all",
+                      "git reflog delete HEAD@{0}",
+                      "git worktree add ../x",
+                      "git worktree prune",
+                      "git stash",
+                      "git stash drop",
+                      "git stash show --ext-diff",
+                      "git for-each-ref --format='%(signature)'",
+                      "git for-each-ref --format='%(if)%(signature:grade)%(then)x%(end)'",
+                      "hostname new",
+                      "hostname -F x",
+                      "jq -f x.jq a",
+                      "jq -L . a",
+                      "xxd a b",
+                      "xxd -r a",
+                      "xxd -ps a b",
+                      "xxd -rev a",
+                      "hexdump -f x a",
+                      "tree -o x",
+                      "tree -R -L 1 -H .",
+                      "tree -aRL 1",
+                      "free -x",
+                      "shuf -o x a",
+                      "tar xf x.tar",
+                      "tar tf x.tar --to-command=x",
+                      "tar tf x.tar --checkpoint=1",
+                      "tar -I x -tf a",
+                      "tar tf host:x.tar",
+                      "tar tfI x y",
+                      "tar tff x y",
+                      "tar --list --file=x",
+                      "unzip x.zip",
+                      "unzip -l x.zip -d y",
+                      "getconf -v x PAGESIZE",
+                      "strings -T x a",
+                      "nm a"});
 }
 
 TEST_CASE("git is safe with what reads") {

@@ -1,3 +1,4 @@
+#include "core/judgement/hidden_text.h"
 #include "core/judgement/literal_commands.h"
 #include "core/judgement/shell_words.h"
 #include "support/testing.h"
@@ -121,6 +122,29 @@ TEST_CASE("only redirections that change nothing are passed over") {
     }
 }
 
+TEST_CASE("a here-document with a quoted delimiter is a text that no shell changes") {
+    CHECK(taken_apart("cat <<'E'\n$(rm a) `rm b` \\\nE\nls") == "[cat]; [ls]");
+    CHECK(taken_apart("git commit -F - <<\"END\" && git push\nText\nEND\n") ==
+          "[git] [commit] [-F] [-]; [git] [push]");
+    CHECK(taken_apart("cat <<'A' | wc; cat <<-'B'\na\nA\n\tb\n\tB\nid") ==
+          "[cat]; [wc]; [cat]; [id]");
+    for (const char* script :
+         {"cat <<'E'\nx", "cat <<'E'\nx\nE ", "cat <<E\nE", "cat <<'E'x\nE", "cat <<''\n\n",
+          "cat << 'E'\nE", "cat 3<<'E'\nE", "cat <<'E' 'a\nb'\nE", "cat <<'E' \\\na\nE", "<<'E'\nE",
+          "cat <<'E F'\nE F"}) {
+        CAPTURE(std::string(script));
+        CHECK(taken_apart(script) == "obstacle");
+    }
+}
+
+TEST_CASE("the status of the last command is a number") {
+    CHECK(taken_apart("npm test; echo $?") == "[npm] [test]; [echo] [0]");
+    CHECK(taken_apart("ls; echo \"status: $?\"") == "[ls]; [echo] [status: 0]");
+    CHECK(taken_apart("ls; echo $?", Dialect::zsh) == "[ls]; [echo] [0]");
+    CHECK(taken_apart("ls; echo $?[1]", Dialect::zsh) == "obstacle");
+    CHECK(taken_apart("ls; $?") == "obstacle");
+}
+
 TEST_CASE("a redirection without a command is an obstacle, since zsh runs a program there") {
     for (const char* script :
          {"ls; </dev/null", "</dev/null\nls", "ls\n</dev/null", "ls && pwd; 0</dev/null",
@@ -144,7 +168,6 @@ TEST_CASE("what the shell would expand, repeat or put in the background is an ob
                                "ls $((1))",
                                "ls $1",
                                "ls $@",
-                               "ls $?",
                                "ls $[1]",
                                "ls &",
                                "ls & id",
@@ -262,8 +285,8 @@ TEST_CASE("commands are found wherever they are written out") {
     CHECK(written_out("if rm a; then rm b; else rm c; fi") == "[rm] [a]; [rm] [b]; [rm] [c]; [fi]");
     CHECK(written_out("X=1 rm a") == "[rm] [a]");
     CHECK(written_out("(rm a) & { rm b; }") == "[rm] [a]; [rm] [b]");
-    CHECK(written_out("ls $(rm a) \"`rm b`\"") == "[rm] [a]; [rm] [b]; [ls] [] []");
-    CHECK(written_out("ls ${x:-$(rm a)}") == "[rm] [a]; [ls] []");
+    CHECK(written_out("ls $(rm a) \"`rm b`\"") == "[rm] [a]; [rm] [b]; [ls] [*] [*]");
+    CHECK(written_out("ls ${x:-$(rm a)}") == "[rm] [a]; [ls] [*]");
     CHECK(written_out("! time -p rm a") == "[rm] [a]");
     CHECK(written_out("f() { rm a; }") == "[f]; [rm] [a]");
     CHECK(written_out("function f { rm a; }") == "[rm] [a]");
@@ -271,7 +294,7 @@ TEST_CASE("commands are found wherever they are written out") {
     CHECK(written_out("$'\\x72m' $'a\\tb'") == "[rm] [a\tb]");
     CHECK(written_out("rm a > b 2>&1 c") == "[rm] [a] [c]");
     CHECK(written_out(">&- rm a") == "[rm] [a]");
-    CHECK(written_out("a=(x $(rm b)); ls <(rm c)") == "[rm] [b]; [rm] [c]; [ls] []");
+    CHECK(written_out("a=(x $(rm b)); ls <(rm c)") == "[rm] [b]; [rm] [c]; [ls] [*]");
 }
 
 TEST_CASE("text is no command, and a name that is not known is none") {

@@ -1,0 +1,14 @@
+// The quotes $'…' of shells.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ew::core {
+
+// Returns what the shell puts in place of $'…'. `at` is the offset behind the opening quote, and
+// becomes the offset behind the closing one.
+std::string read_ansi_quoted(std::string_view text, std::size_t& at);
+
+} // namespace ew::core

@@ -1,0 +1,44 @@
+#include "core/judgement/safe_listing.h"
+
+#include "core/judgement/program_options.h"
+
+#include <algorithm>
+
+namespace ew::core {
+
+namespace {
+
+// Returns true if the words from `first` on name files, and none can be an option.
+bool are_files(const ShellCommand& command, std::size_t first) {
+    for (std::size_t i = first; i < command.words.size(); ++i)
+        if (command.words[i].starts_with('-') || !is_clear_of_options(command, i)) return false;
+    return command.words.size() > first;
+}
+
+} // namespace
+
+// -v names a program to start.
+bool is_safe_getconf(const ShellCommand& command) {
+    return (command.words.size() == 2 && command.words[1] == "-a") || are_files(command, 1);
+}
+
+// tar t lists. Other options can start programs (--to-command, --checkpoint-action, -I), and an
+// archive with a colon in its name is on another host.
+bool is_safe_tar(const ShellCommand& command) {
+    if (command.words.size() < 3) return false;
+    std::string_view letters = command.words[1];
+    if (letters.starts_with('-')) letters.remove_prefix(1);
+    const bool lists = letters.size() > 1 && letters.find('t') != std::string_view::npos &&
+                       letters.ends_with('f') &&
+                       letters.find_first_not_of("tvzjJf") == std::string_view::npos &&
+                       std::ranges::count(letters, 'f') == 1;
+    return lists && command.words[2].find(':') == std::string::npos && !command.has_glob[2] &&
+           are_files(command, 2);
+}
+
+bool is_safe_unzip(const ShellCommand& command) {
+    return command.words.size() > 2 && (command.words[1] == "-l" || command.words[1] == "-v") &&
+           are_files(command, 2);
+}
+
+} // namespace ew::core
