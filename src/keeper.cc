@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
@@ -23,6 +25,9 @@ namespace {
 
 constexpr int status_of_a_crash = 70; // EX_SOFTWARE (sysexits.h)
 constexpr Millis longest_clean_up{2000};
+// How long a worker that was told to end may take. It takes one second, and longer only for locks
+// on files.
+constexpr Millis longest_ending{10'000};
 constexpr Millis look_again_time{20};
 
 void close_descriptors() {
@@ -42,15 +47,35 @@ std::optional<int> reap(pid_t worker) {
     }
 }
 
+// Returns 0 if none arrives before the deadline.
+int next_signal(const sigset_t& set, std::optional<TimePoint> deadline) {
+    int signal = 0;
+    if (!deadline) {
+        signal = ::sigwaitinfo(&set, nullptr);
+    } else {
+        const auto rest = std::max(*deadline - clock_now(), TimePoint::duration::zero());
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(rest);
+        const timespec wait = {seconds.count(), std::chrono::nanoseconds(rest - seconds).count()};
+        signal = ::sigtimedwait(&set, nullptr, &wait);
+    }
+    return std::max(signal, 0);
+}
+
+// The worker is not reaped yet when it is signalled, so its pid cannot be reused. A stopped worker
+// takes no signal but SIGCONT and SIGKILL.
 int wait_for(pid_t worker) {
     const sigset_t set = os::taken_signals();
+    std::optional<TimePoint> deadline;
     for (;;) {
-        const int signal = ::sigwaitinfo(&set, nullptr);
+        const int signal = next_signal(set, deadline);
         if (signal == SIGCHLD) {
             if (const std::optional<int> status = reap(worker)) return *status;
-        } else if (signal > 0) {
-            (void)::kill(worker, signal); // not reaped yet, so its pid cannot be reused
+        } else if (signal != 0) {
+            (void)::kill(worker, signal);
+            (void)::kill(worker, SIGCONT);
+            if (signal != SIGCONT && !deadline) deadline = clock_now() + longest_ending;
         }
+        if (deadline && *deadline <= clock_now()) (void)::kill(worker, SIGKILL);
     }
 }
 
@@ -85,8 +110,9 @@ void become_worker(pid_t keeper, bool is_in_foreground) {
     // A SIGKILL to the client's process group must not end keeper and worker in the same instant.
     if (!is_in_foreground) CHECK(::setpgid(0, 0) == 0);
     CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    // SIGTERM can be caught: the worker has to end its programs first.
-    CHECK(::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0);
+    // The worker has to end its programs first, so it looks for its keeper whenever it gets a
+    // signal. This one reaches a stopped worker too.
+    CHECK(::prctl(PR_SET_PDEATHSIG, SIGCONT) == 0);
     if (::getppid() != keeper) ::_exit(status_of_a_crash);
 }
 

@@ -13,7 +13,7 @@ namespace ew::os {
 sigset_t taken_signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGCONT})
         sigaddset(&set, signal);
     return set;
 }
@@ -47,7 +47,7 @@ Signals::Taken Signals::take() {
          ++i) {
         if (pending[i].ssi_signo == SIGCHLD)
             taken.child = true;
-        else
+        else if (pending[i].ssi_signo != SIGCONT)
             taken.ending = static_cast<int>(pending[i].ssi_signo);
     }
     return taken;

@@ -13,7 +13,7 @@ namespace ew::os {
 // SIGTTOU. They are blocked and not ignored, because programs would inherit an ignored signal.
 void take_over_signals();
 
-// The signals that both processes wait for: SIGTERM, SIGINT, SIGHUP and SIGCHLD.
+// The signals that both processes wait for: SIGTERM, SIGINT, SIGHUP, SIGCHLD and SIGCONT.
 sigset_t taken_signals();
 
 // Reports the taken signals. epoll binds a signalfd to the process that added it (signalfd(2)), so

@@ -10,6 +10,8 @@
 #include "server/connection/source.h"
 #include "server/request/sandbox_request.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -44,7 +46,8 @@ FileSettings file_settings(const ServerSettings& settings, const Session& sessio
 
 Worker::Worker(const ServerSettings& settings, Connection& connection, Session& session,
                pid_t keeper)
-    : connection_(connection),
+    : keeper_(keeper),
+      connection_(connection),
       outbox_(connection.outbox()),
       session_(session),
       lifeline_(poller_),
@@ -152,6 +155,10 @@ void Worker::on_signals() {
     if (taken.child)
         for (const LocalBackend::Stranger child : local_.on_children())
             remote_.environments().on_reaped(child.pid, child.status, now_);
+    if (::getppid() != keeper_) {
+        lifeline_.note_parent_end();
+        begin_ending(0);
+    }
     if (taken.ending == 0) return;
     log::info("server", "ending on {}", os::signal_name(taken.ending));
     begin_ending(128 + taken.ending);

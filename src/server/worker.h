@@ -74,6 +74,7 @@ private:
     bool is_over();
     std::optional<TimePoint> next_deadline();
 
+    const pid_t keeper_;
     Connection& connection_;
     Outbox& outbox_;
     Session& session_;

@@ -116,6 +116,22 @@ def a_parent_that_is_not_there_is_ignored(scene):
 
 
 @test
+def a_worker_that_was_stopped_ends_like_any_other(scene):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        server = busy(scene)
+        os.kill(server.worker(), signal.SIGSTOP)
+        os.kill(server.pid, number)
+        equal(server.exit_status(), 128 + number, "exit status")
+        expect_nothing_left(server)
+
+    server = busy(scene)
+    os.kill(server.worker(), signal.SIGSTOP)
+    server.may_be_cut = True
+    os.kill(server.pid, signal.SIGKILL)
+    expect_nothing_left(server)
+
+
+@test
 def sigkill_of_the_keeper_takes_everything_along(scene):
     server = busy(scene)
     server.may_be_cut = True
