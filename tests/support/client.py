@@ -107,6 +107,14 @@ def decoded(text):
     return base64.b64decode(text, validate=True)
 
 
+def is_whole_text(data):
+    try:
+        data.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
 def file_uri(path):
     return "file://" + urllib.parse.quote(path)
 

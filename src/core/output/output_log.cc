@@ -27,17 +27,14 @@ OutputLog::OutputLog(OutputLimits limits)
     : limits_(limits),
       // One chunk more than is retained, so that the next read always has room behind the held
       // bytes.
-      capacity_(limits.retained_bytes + limits.chunk_bytes + held_.size() * longest_unfinished) {}
+      capacity_(limits.retained_bytes + limits.chunk_bytes + held_.size() * longest_unfinished) {
+    void* const memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) ring_ = static_cast<char*>(memory);
+}
 
 OutputLog::~OutputLog() {
     if (ring_ != nullptr) ::munmap(ring_, capacity_);
-}
-
-void OutputLog::allocate() {
-    void* memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    ring_ = static_cast<char*>(memory);
 }
 
 std::size_t OutputLog::undelivered_bytes() const {
@@ -55,7 +52,7 @@ void OutputLog::put(std::uint64_t position, std::string_view bytes) {
 }
 
 OutputLog::Space OutputLog::space(Stream stream, std::size_t wanted) {
-    if (ring_ == nullptr) allocate();
+    CHECK(has_memory());
     const Held& held = held_[index_of(stream)];
     put(end_, {held.bytes.data(), held.size});
 
@@ -98,12 +95,12 @@ void OutputLog::flush(Stream stream) {
     Held& held = held_[index_of(stream)];
     if (held.size == 0) return;
     put(end_, {held.bytes.data(), held.size});
-    append(stream, std::exchange(held.size, 0));
+    append(held.stream, std::exchange(held.size, 0));
 }
 
-void OutputLog::flush_held_since(TimePoint now) {
-    for (const Held& held : held_)
-        if (held.size > 0 && now - held.since >= limits_.utf8_hold) flush(held.stream);
+bool OutputLog::holds_too_long(Stream stream, TimePoint now) const {
+    const Held& held = held_[index_of(stream)];
+    return held.size > 0 && held.stream == stream && now - held.since >= limits_.utf8_hold;
 }
 
 std::optional<TimePoint> OutputLog::held_until() const {

@@ -53,7 +53,7 @@ public:
     // delivered yet.
     bool has_room() const;
 
-    // Returns false before the first call of space(): until then the log takes no memory for bytes.
+    // Returns false if the machine had no memory for the log. Then nothing may be added to it.
     bool has_memory() const { return ring_ != nullptr; }
 
     // Returns space for at most `wanted` bytes of `stream`. Fill it, then call commit() with the
@@ -61,9 +61,16 @@ public:
     Space space(Stream stream, std::size_t wanted);
     void commit(Stream stream, std::size_t count, TimePoint now);
 
-    // Releases the bytes held back, because the rest of the character will not come.
+    // Releases the bytes held back, because the rest of the character will not come. A terminal and
+    // stdout hold their bytes in the same place: a process has only one of them.
     void flush(Stream stream);
-    void flush_held_since(TimePoint now);
+
+    // Returns true if bytes of the stream were held back for the whole hold time.
+    bool holds_too_long(Stream stream, TimePoint now) const;
+
+    // The rest of the character may wait to be read: the hold time begins again at `when`.
+    void hold_again(Stream stream, TimePoint when) { held_[index_of(stream)].since = when; }
+
     std::optional<TimePoint> held_until() const;
 
     void append_exited();
@@ -127,7 +134,6 @@ private:
     std::uint64_t end_seq() const { return first_seq_ + records_.size(); }
 
     std::size_t undelivered_bytes() const;
-    void allocate();
     std::size_t unfinished_before(std::uint64_t end, std::size_t size) const;
     void put(std::uint64_t position, std::string_view bytes);
     void append(Stream stream, std::size_t size);
@@ -136,7 +142,7 @@ private:
     OutputLimits limits_;
     std::array<Held, 2> held_;
     std::size_t capacity_;
-    char* ring_ = nullptr; // mapped by the first space()
+    char* ring_ = nullptr; // the kernel gives a page of it when the page is first used
     std::deque<Record> records_;
     std::size_t cut_ = 0;         // number of records at the front that have their final number
     std::uint64_t first_seq_ = 1; // the number of records_.front()

@@ -153,6 +153,11 @@ void RemoteBackend::resize(Process& process, Reply reply, const protocol::Window
     process.remote->resize(std::move(reply), size);
 }
 
+bool RemoteBackend::has_unread(const Process& process, core::Stream /*stream*/) const {
+    const RemoteProcess& remote = *process.remote;
+    return remote.connection().is_held_up() || remote.output().is_behind();
+}
+
 bool RemoteBackend::has_left_overs(Process& process) {
     return process.remote->has_left_overs();
 }

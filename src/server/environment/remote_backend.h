@@ -77,6 +77,8 @@ public:
 
     void resume_reading(Process& /*process*/) override {} // see resume()
 
+    bool has_unread(const Process& process, core::Stream stream) const override;
+
     bool may_tell_exit(const Process& /*process*/) const override { return true; }
 
     void end_silent_streams(Process& /*process*/) override {}

@@ -35,6 +35,9 @@ public:
 
     void forget_gap() { gap_since_.reset(); }
 
+    // Returns true if an event is missing that may still come.
+    bool is_gap_open() const { return gap_since_.has_value() || is_reading_; }
+
     // When to ask for missing events. Returns nullopt if a read is under way or no event is
     // missing.
     std::optional<TimePoint> gap_deadline() const;

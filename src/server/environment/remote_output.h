@@ -49,6 +49,9 @@ public:
     // The log has no room for the events that have arrived.
     bool is_held_up() const { return is_held_up_; }
 
+    // Events have arrived that are not in the log, or are being asked for.
+    bool is_behind() const { return is_held_up_ || events_.is_gap_open(); }
+
     // No further event will come.
     void lose(Error loss);
 

@@ -4,11 +4,13 @@
 #include "core/output/utf8.h"
 #include "os/io.h"
 #include "os/pty.h"
+#include "os/stream_state.h"
 #include "server/request/start_request.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -127,6 +129,12 @@ std::optional<os::LineMode> LocalBackend::line_mode(const Process& process) cons
 
 void LocalBackend::resume_reading(Process& process) {
     streams_.resume(process);
+}
+
+bool LocalBackend::has_unread(const Process& process, core::Stream stream) const {
+    return std::ranges::any_of(process.local->streams, [stream](const OutputStream& its) {
+        return its.fd && its.name == stream && os::is_readable(its.fd.get());
+    });
 }
 
 bool LocalBackend::may_tell_exit(const Process& process) const {

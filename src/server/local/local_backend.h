@@ -42,6 +42,7 @@ public:
     void resize(Process& process, Reply reply, const protocol::WindowSize& size) override;
     std::optional<os::LineMode> line_mode(const Process& process) const override;
     void resume_reading(Process& process) override;
+    bool has_unread(const Process& process, core::Stream stream) const override;
     bool may_tell_exit(const Process& process) const override;
     void end_silent_streams(Process& process) override;
     SandboxState sandbox_state(const Process& process) const override;

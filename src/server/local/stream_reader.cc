@@ -1,6 +1,5 @@
 #include "server/local/stream_reader.h"
 
-#include "base/check.h"
 #include "os/io.h"
 #include "server/connection/source.h"
 
@@ -110,22 +109,6 @@ std::size_t StreamReader::read(Process& process, std::size_t index, std::size_t 
 
 StreamReader::Filled StreamReader::fill(Process& process, const OutputStream& stream,
                                         std::size_t budget) {
-    if (process.log.has_memory()) return fill_log(process, stream, budget);
-    std::array<char, first_read> bytes;
-    const std::size_t most = std::min(budget, bytes.size());
-    const os::IoResult first = os::read_some(stream.fd.get(), bytes.data(), most);
-    if (first.state != os::IoState::progress) return {0, first.state == os::IoState::end, true};
-    const std::size_t taken =
-        processes_.delivery().append(process, stream.name, {bytes.data(), first.count});
-    CHECK(taken == first.count); // an empty log has room for much more
-    if (is_short_read(stream, first.count, most)) return {first.count, false, true};
-    Filled filled = fill_log(process, stream, budget - first.count);
-    filled.count += first.count;
-    return filled;
-}
-
-StreamReader::Filled StreamReader::fill_log(Process& process, const OutputStream& stream,
-                                            std::size_t budget) {
     OutputLog::Space space = process.log.space(stream.name, budget);
     Filled filled;
     while (!filled.is_empty_now && space.size[0] + space.size[1] > 0) {

@@ -56,10 +56,6 @@ public:
     void pause_or_resume_bulk();
 
 private:
-    // The first bytes of a process are read into a buffer of this size, before its log takes
-    // memory. Many programs print little or nothing.
-    static constexpr std::size_t first_read = 4096;
-
     struct Filled {
         std::size_t count = 0;
         bool has_ended = false;
@@ -68,7 +64,6 @@ private:
 
     std::size_t read(Process& process, std::size_t index, std::size_t budget);
     Filled fill(Process& process, const OutputStream& stream, std::size_t budget);
-    Filled fill_log(Process& process, const OutputStream& stream, std::size_t budget);
     void discard(Process& process, std::size_t index);
     void end_stream(Process& process, std::size_t index);
     void set_bulk(Process& process, bool is_bulk);

@@ -113,6 +113,10 @@ public:
     // next_deadline(). May remove the process.
     virtual void check_timers(Process& process) = 0;
     virtual std::optional<TimePoint> next_deadline(const Process& process) const = 0;
+
+    // Returns true if output of the stream has arrived that is not in the log yet, for example
+    // because the client does not read.
+    virtual bool has_unread(const Process& process, core::Stream stream) const = 0;
 };
 
 } // namespace ew::server

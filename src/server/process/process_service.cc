@@ -9,11 +9,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 namespace ew::server {
 
 namespace {
+
+constexpr std::array every_stream = {core::Stream::out, core::Stream::err, core::Stream::pty};
+
+// How long unread output is left alone before it is looked at again. Most often it is read before.
+constexpr Millis unread_patience{500};
 
 std::string notification_header(const std::string& id) {
     ByteBuffer out;
@@ -66,6 +72,11 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                                  "descendants live, or whose output was not read yet",
                                  ProcessTable::places),
                      "end one with process/terminate; process/list shows them"};
+    if (!process->log.has_memory()) {
+        table_.remove(*process);
+        return Error{ErrorKind::limit, "the process was not started: no memory for its output",
+                     "raise the limit of address space (ulimit -v), or end other processes"};
+    }
     process->request = std::move(launch.request);
     if (Result<void> begun =
             backend.begin(*process, {std::move(launch.sandbox), std::move(launch.elsewhere)});
@@ -228,7 +239,7 @@ void ProcessService::note_exit(Process& process, Exit exit) {
 void ProcessService::tell_exit_if_drained(Process& process) {
     if (!process.exit || process.exit_is_logged) return;
     if (!process.backend->may_tell_exit(process)) return;
-    for (const core::Stream stream : {core::Stream::out, core::Stream::err, core::Stream::pty})
+    for (const core::Stream stream : every_stream)
         process.log.flush(stream);
     if (process.exit->wants_sandbox_hint) process.exit->sandbox_hint = hint_in(process);
     process.log.append_exited();
@@ -287,6 +298,22 @@ void ProcessService::fail_ending(Process& process, const Error& error) {
     settle(process);
 }
 
+// Only time in which the stream is read counts: the rest of the character may have arrived and not
+// be read, because the client does not read.
+bool ProcessService::release_held_bytes(Process& process) {
+    bool has_released = false;
+    for (const core::Stream stream : every_stream) {
+        if (!process.log.holds_too_long(stream, now_)) continue;
+        if (process.backend->has_unread(process, stream)) {
+            process.log.hold_again(stream, now_ + unread_patience);
+        } else {
+            process.log.flush(stream);
+            has_released = true;
+        }
+    }
+    return has_released;
+}
+
 void ProcessService::check_timers(Process& process) {
     if (is_due(process.timeout.at, now_)) {
         process.timeout.at.reset();
@@ -296,9 +323,8 @@ void ProcessService::check_timers(Process& process) {
     const std::uint64_t serial = process.serial;
     process.backend->check_timers(process);
     if (table_.find(serial) == nullptr) return;
-    const bool holds_bytes_too_long = is_due(process.log.held_until(), now_);
-    if (holds_bytes_too_long) process.log.flush_held_since(now_);
-    if (holds_bytes_too_long || process.reads.has_due(now_) || is_due(process.closing.due, now_))
+    const bool has_released = release_held_bytes(process);
+    if (has_released || process.reads.has_due(now_) || is_due(process.closing.due, now_))
         settle(process);
 }
 

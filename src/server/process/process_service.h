@@ -146,6 +146,9 @@ private:
     void note_news(const Process& process);
     void check_timers(Process& process);
 
+    // Gives up incomplete characters that do not come. Returns true if bytes were released.
+    bool release_held_bytes(Process& process);
+
     const ProcessSettings settings_;
     Outbox& outbox_;
     const TimePoint& now_;

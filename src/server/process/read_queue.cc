@@ -30,7 +30,8 @@ void add_chunks(protocol::ReadResult& result, OutputLog& log, const protocol::Re
     if (!params.max_bytes) log.cut_all();
     const std::uint64_t after = params.after_seq.value_or(0);
     for (std::uint64_t seq = log.first_after(after); seq <= log.last_seq(); ++seq) {
-        if (seq == log.next_seq()) log.cut_one();
+        while (log.next_seq() <= seq)
+            log.cut_one();
         const OutputLog::Entry entry = log.entry(seq);
         if (entry.size == 0) continue;
         if (params.max_bytes && !result.chunks.empty() && total + entry.size > *params.max_bytes)

@@ -87,6 +87,17 @@ def the_budget_is_kept_at_its_edges(scene):
 
 
 @test
+def a_slow_client_gets_whole_characters(scene):
+    server = exec_server(scene)
+    call = server.exec_later(python(REPEATED, "e282ac", "300000", "65536"), yieldTimeMs=30000)
+    server.stop_reading()
+    server.wait_idle(0.7)  # longer than bytes are held
+    server.resume_reading()
+    result = server.result(call)
+    check(whole_output(server, result) == "\u20ac" * 300000, "the deltas have other characters")
+
+
+@test
 def a_cut_never_splits_a_character(scene):
     server = exec_server(scene)
     for character in ("ü", "€", "😀"):

@@ -16,10 +16,11 @@ from support.client import (
     equal,
     eventually,
     is_alive,
+    is_whole_text,
     wait_stalled,
     within,
 )
-from support.programs import FILLS_A_WIDE_PIPE, FLOOD, flood_md5, progress
+from support.programs import FILLS_A_WIDE_PIPE, FLOOD, REPEATED, flood_md5, progress
 from support.runner import main, test
 
 MIB = 1 << 20
@@ -149,6 +150,65 @@ def two_hundred_large_answers_that_nobody_reads_yet_all_arrive(scene):
     for message_id in ids:
         chunks = server.result(message_id)["chunks"]
         equal(sum(len(decoded(chunk["chunk"])) for chunk in chunks), 65536, "bytes of an answer")
+
+
+def fill_the_lane_of_answers(server):
+    """Stops reading, and lets answers pile up until no output is sent any more."""
+    server.run_shell("large", "head -c 1000000 /dev/zero | tr '\\0' k")
+    server.stop_reading()
+    return server.request_at_once([("process/read", {"processId": "large"})] * 2)
+
+
+@test
+def a_read_may_begin_behind_what_was_sent(scene):
+    server = scene.server()
+    ids = fill_the_lane_of_answers(server)
+    script = "echo out; echo err >&2; echo out; echo err >&2"
+    places = range(9)
+    for after in places:
+        params = server.start_params("p%d" % after, ["sh", "-c", script])
+        ids.append(server.request("process/start", params))
+    server.wait_idle()
+    eventually(lambda: not server.programs(), "the end of the programs")
+    server.wait_idle()
+
+    reads = [
+        server.request("process/read", {"processId": "p%d" % after, "afterSeq": after, **options})
+        for after in places
+        for options in ({"maxBytes": 1}, {"maxBytes": 1, "waitMs": 1})
+    ]
+    server.resume_reading()
+    for message_id in ids:
+        server.result(message_id)
+    for after, message_id in enumerate(reads):
+        chunks = server.result(message_id)["chunks"]
+        check(all(chunk["seq"] > after // 2 for chunk in chunks), "chunks of %d" % (after // 2))
+    for after in places:
+        process = server.wait_closed("p%d" % after)
+        output = (process.output("stdout"), process.output("stderr"))
+        equal(output, (b"out\n" * 2, b"err\n" * 2), "output of %d" % after)
+
+
+@test
+def text_that_a_slow_client_takes_is_never_cut_inside_a_character(scene):
+    server = scene.server()
+    text = "\u20ac\U0001f600".encode()
+    for number, tty in enumerate((False, True)):
+        name = "p%d" % number
+        server.start_python(name, REPEATED, text.hex(), "100000", "65521", tty=tty)
+        while not server.process(name).closed:
+            server.stop_reading()
+            server.wait_idle(0.7)  # longer than bytes are held
+            seen = server.received_bytes
+            server.resume_reading()
+            server.wait(
+                lambda: server.received_bytes > seen + 500000 or server.process(name).closed,
+                "further output",
+            )
+        process = server.process(name)
+        equal(process.output(), text * 100000, "bytes, tty=%s" % tty)
+        cut = [seq for seq, _, data in process.chunks if not is_whole_text(data)]
+        check(not cut, "chunks that end inside a character, tty=%s: %s" % (tty, cut[:9]))
 
 
 @test(alone=True)

@@ -5,7 +5,16 @@ import sys
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PYTHON, check, decoded, equal, eventually, kill_quietly, within
+from support.client import (
+    PYTHON,
+    check,
+    decoded,
+    equal,
+    eventually,
+    is_whole_text,
+    kill_quietly,
+    within,
+)
 from support.programs import (
     ALL_BYTES,
     ALTERNATING,
@@ -19,14 +28,6 @@ from support.programs import (
 from support.runner import main, test
 
 MIB = 1 << 20
-
-
-def is_whole_text(data):
-    try:
-        data.decode("utf-8")
-        return True
-    except UnicodeDecodeError:
-        return False
 
 
 @test
@@ -111,6 +112,19 @@ def half_a_character_at_the_end_comes_before_exited(scene):
             process.chunks[-1][0] < process.exited["seq"],
             "the last byte came after exited, tty=%s" % tty,
         )
+
+
+@test
+def half_a_character_at_the_end_of_a_terminal_that_is_held_open_is_its_output(scene):
+    server = scene.server("--utf8-hold=20000")
+    script = "trap '' HUP; sleep 600 & printf 'ab\\342\\202'; sleep .05"
+    server.start_shell("p", script, tty=True)
+    server.wait_exited("p")
+    equal(
+        [(stream, data) for _, stream, data in server.process("p").chunks],
+        [("pty", b"ab"), ("pty", b"\xe2\x82")],
+        "chunks before the exit",
+    )
 
 
 @test

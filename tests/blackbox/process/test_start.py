@@ -615,6 +615,63 @@ def two_hundred_starts_at_once_each_come_to_their_own_end(scene):
             equal((code, output.strip()), (n % 256, b"%d" % n), "code and output of %d" % n)
 
 
+def start_of_each_kind(server, number):
+    """Starts programs of every kind while the machine lacks something. Each start succeeds or fails,
+    and says so.
+    """
+    answers = []
+    for name, options in (
+        ("pipes", {}),
+        ("stdin", {"pipeStdin": True}),
+        ("terminal", {"tty": True}),
+    ):
+        params = server.start_params("%s%d" % (name, number), ["echo", "x"], **options)
+        answers.append((params["processId"], server.reply(server.request("process/start", params))))
+    server.answers()
+    for name, answer in answers:
+        if "error" in answer:
+            check(answer["error"]["data"]["kind"] in ("spawnFailed", "limit"), answer)
+        else:
+            server.finished(name)
+    return sum("error" in answer for _, answer in answers)
+
+
+@test
+def a_machine_without_descriptors_fails_starts_and_nothing_else(scene):
+    server = scene.server()
+    server.start("before", ["cat"], pipeStdin=True)
+    worker = server.worker()
+    _, hard = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/proc/%d/fd" % worker))
+    failed = 0
+    for number in range(16):
+        resource.prlimit(worker, resource.RLIMIT_NOFILE, (used + number, hard))
+        failed += start_of_each_kind(server, number)
+    check(failed > 3, "hardly a start failed: %d" % failed)
+    resource.prlimit(worker, resource.RLIMIT_NOFILE, (hard, hard))
+    server.write("before", b"on\n")
+    server.wait_output("before", b"on\n")
+    equal(server.run_shell("after", "echo x"), (0, b"x\n"), "a start afterwards")
+
+
+@test
+def a_machine_without_memory_for_output_fails_starts_and_nothing_else(scene):
+    server = scene.server()
+    if server.is_sanitized():
+        return  # it needs terabytes of addresses
+    server.start("before", ["cat"], pipeStdin=True)
+    server.answers()
+    worker = server.worker()
+    with open("/proc/%d/statm" % worker) as file:
+        used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.prlimit(worker, resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))
+    equal(start_of_each_kind(server, 0), 3, "starts that failed")
+    resource.prlimit(worker, resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    server.write("before", b"on\n")
+    server.wait_output("before", b"on\n")
+    equal(server.run_shell("after", "echo x"), (0, b"x\n"), "a start afterwards")
+
+
 @test
 def a_program_is_a_child_of_the_worker_and_gone_once_terminated(scene):
     server = scene.server()

@@ -62,17 +62,11 @@ TEST_CASE("a new log has nothing to deliver and numbers from 1") {
     CHECK(log.has_room());
 }
 
-TEST_CASE("a log takes memory for bytes when the first of them comes") {
-    OutputLog log(small);
-    log.append_exited();
-    log.append_closed();
-    CHECK(deliver_all(log) == Entries{"exited", "closed"});
-    CHECK_FALSE(log.has_memory());
+TEST_CASE("a machine without memory for a log is told") {
+    constexpr OutputLimits endless = {.retained_bytes = std::size_t{1} << 60};
 
-    put(log, Stream::out, "late");
-
-    CHECK(log.has_memory());
-    CHECK(deliver_all(log) == Entries{"late"});
+    CHECK(OutputLog(small).has_memory());
+    CHECK_FALSE(OutputLog(endless).has_memory());
 }
 
 TEST_CASE("what nobody has cut yet is joined into one entry") {
@@ -188,16 +182,39 @@ TEST_CASE("an unfinished character is held for its time and no longer") {
     put(log, Stream::err, "\xe2", start + Millis(100));
     CHECK(*log.held_until() == start + Millis(500));
 
-    log.flush_held_since(start + Millis(499));
-    CHECK_FALSE(log.has_undelivered());
+    CHECK_FALSE(log.holds_too_long(Stream::out, start + Millis(499)));
+    CHECK(log.holds_too_long(Stream::out, start + Millis(500)));
+    CHECK_FALSE(log.holds_too_long(Stream::pty, start + Millis(500)));
+    CHECK_FALSE(log.holds_too_long(Stream::err, start + Millis(500)));
 
-    log.flush_held_since(start + Millis(500));
+    log.flush(Stream::out);
     CHECK(deliver_all(log) == Entries{"\xc3"});
     CHECK(*log.held_until() == start + Millis(600));
 
-    log.flush_held_since(start + Millis(600));
+    log.flush(Stream::err);
     CHECK(deliver_all(log) == Entries{"err:\xe2"});
     CHECK_FALSE(log.held_until().has_value());
+}
+
+TEST_CASE("an unfinished character whose rest waits to be read is held once more") {
+    OutputLog log(small);
+    put(log, Stream::out, "\xc3", start);
+
+    log.hold_again(Stream::out, start + Millis(500));
+
+    CHECK_FALSE(log.holds_too_long(Stream::out, start + Millis(999)));
+    CHECK(log.holds_too_long(Stream::out, start + Millis(1000)));
+}
+
+TEST_CASE("an unfinished character of a terminal stays output of the terminal") {
+    OutputLog log(small);
+    put(log, Stream::pty, "\xe2\x82");
+
+    for (const Stream stream : {Stream::out, Stream::err, Stream::pty})
+        log.flush(stream);
+
+    REQUIRE(log.has_undelivered());
+    CHECK(log.next_undelivered().kind == Kind::pty);
 }
 
 TEST_CASE("the terminal has its own kind") {
