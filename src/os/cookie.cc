@@ -52,6 +52,15 @@ Cookies Cookies::for_this_process() {
     return cookies;
 }
 
+Cookies Cookies::with_own_mark() {
+    Cookies cookies = for_this_process();
+    if (const std::optional<std::uint64_t> mark = cookies.limit_for(own_serial)) {
+        const rlimit limit = {*mark, *mark};
+        cookies.has_own_mark_ = ::setrlimit(RLIMIT_RTTIME, &limit) == 0;
+    }
+    return cookies;
+}
+
 std::optional<std::uint64_t> Cookies::limit_for(std::uint64_t serial) const {
     switch (depth_) {
     case Depth::outer: return serial < serials ? std::optional(base_ - serial * gap) : std::nullopt;

@@ -16,6 +16,15 @@ public:
     // values below its own mark, so that the outer server still finds its own processes.
     static Cookies for_this_process();
 
+    // As before, and marks this process and whatever it starts for itself with `own_serial`: a
+    // child without any mark is then one that has taken it off.
+    static Cookies with_own_mark();
+
+    static constexpr std::uint64_t own_serial = 1;
+
+    // Returns true if every child of this process began with a mark.
+    bool has_own_mark() const { return has_own_mark_; }
+
     // Returns the limit for the process with this serial. Returns nullopt where marks are not
     // possible: below two servers, or if the limit is already in use. Then only the process tree
     // identifies descendants.
@@ -29,6 +38,7 @@ private:
 
     Depth depth_ = Depth::outer;
     std::uint64_t base_ = 0;
+    bool has_own_mark_ = false;
 };
 
 } // namespace ew::os

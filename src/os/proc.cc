@@ -2,6 +2,7 @@
 
 #include "base/unique_fd.h"
 #include "os/directory.h"
+#include "os/io.h"
 #include "os/pidfd.h"
 
 #include <fcntl.h>
@@ -108,6 +109,18 @@ std::vector<pid_t> children_of(pid_t pid) {
     const std::optional<Status> status = status_of(pid);
     if (!status) return {};
     return children_of(pid, *status);
+}
+
+std::vector<std::string> open_files_of(pid_t pid) {
+    std::vector<std::string> files;
+    const std::string descriptors = fmt::format("/proc/{}/fd", pid);
+    const Directory directory = open_directory(descriptors);
+    if (!directory) return files;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        std::optional<std::string> target = link_target(descriptors + '/' + entry->d_name);
+        if (target) files.push_back(std::move(*target));
+    }
+    return files;
 }
 
 std::vector<ProcessIdentity> descendants_of(pid_t pid) {

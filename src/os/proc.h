@@ -36,6 +36,9 @@ std::vector<pid_t> children_of(pid_t pid);
 // All descendants of `pid` without zombies; each once, parents before children.
 std::vector<ProcessIdentity> descendants_of(pid_t pid);
 
+// Returns what the descriptors of a process lead to, as in /proc/PID/fd: "pipe:[7]", "/dev/pts/0".
+std::vector<std::string> open_files_of(pid_t pid);
+
 // Sends the signal, unless the pid now belongs to another process.
 void signal_process(const ProcessIdentity& process, int signal);
 

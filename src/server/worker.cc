@@ -55,7 +55,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       processes_(settings.processes, outbox_, now_),
       process_requests_(processes_, server_side(session)),
       local_(local_settings(session, open_files_), processes_, {poller_, bulk_poller_},
-             os::Cookies::for_this_process()),
+             os::Cookies::with_own_mark()),
       files_(file_settings(settings, session), poller_, outbox_, local_.starts().host(), now_),
       records_(session, outbox_, now_),
       gate_(session, records_, outbox_),

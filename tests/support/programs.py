@@ -115,6 +115,28 @@ say(b"leader")
 """
 FAMILY_NAMES = (b"leader", b"member", b"daemon", b"group")
 
+# Takes the mark off, and leaves a daemon whose pid it prints. argv: "silent" for a daemon that holds
+# no stream of the program
+DROPS_ITS_MARK = """
+import os, resource, sys, time
+resource.setrlimit(resource.RLIMIT_RTTIME, (1000, 1000))
+ready, told = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    if "silent" in sys.argv:
+        nothing = os.open("/dev/null", os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+    os.write(told, b"%d\\n" % os.getpid())
+    while True:
+        time.sleep(60)
+os.wait()
+os.write(1, os.read(ready, 20))
+time.sleep(600)
+"""
+
 # Six programs that ignore signals: a leader, its child, one in another session, two kinds of
 # daemons, and a foreground group.
 ESCAPEES = """

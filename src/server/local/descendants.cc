@@ -6,18 +6,27 @@
 
 namespace ew::server {
 
-void Descendants::refresh(const std::vector<pid_t>& leaders) {
+void Descendants::refresh(const std::vector<pid_t>& leaders,
+                          const std::vector<std::uint64_t>& serials) {
+    lost_.clear();
     if (!os::has_children()) return;
     for (const pid_t child : os::children_of(::getpid())) {
-        const bool is_leader = std::find(leaders.begin(), leaders.end(), child) != leaders.end();
-        if (is_leader || adopted_.contains(child)) continue;
-        const auto seen = remembered_.find(child);
-        const std::optional<os::ProcessIdentity> alive = os::living_process(child);
-        if (seen != remembered_.end() && alive && alive->start_time == seen->second.start_time)
-            adopted_[child] = seen->second.serial;
-        else if (const std::optional<std::uint64_t> serial = cookies_.serial_of(child))
-            adopted_[child] = *serial;
+        const bool is_leader = std::ranges::find(leaders, child) != leaders.end();
+        if (!is_leader && !adopted_.contains(child)) look_at(child, serials);
     }
+}
+
+void Descendants::look_at(pid_t child, const std::vector<std::uint64_t>& serials) {
+    const std::optional<os::ProcessIdentity> alive = os::living_process(child);
+    if (!alive) return;
+    const auto seen = remembered_.find(child);
+    if (seen != remembered_.end() && alive->start_time == seen->second.start_time)
+        return adopt(child, seen->second.serial);
+    const std::optional<std::uint64_t> serial = cookies_.serial_of(child);
+    if (serial && std::ranges::find(serials, *serial) != serials.end())
+        adopt(child, *serial);
+    else if (cookies_.has_own_mark() && serial != os::Cookies::own_serial)
+        lost_.push_back(*alive);
 }
 
 std::vector<os::ProcessIdentity> Descendants::members(std::uint64_t serial, pid_t leader) const {

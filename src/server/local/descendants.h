@@ -20,8 +20,14 @@ public:
 
     const os::Cookies& cookies() const { return cookies_; }
 
-    // Looks for orphans that became our children. `leaders` are the children that are not orphans.
-    void refresh(const std::vector<pid_t>& leaders);
+    // Looks for orphans that became our children. `leaders` are the children that are not orphans,
+    // `serials` those of all processes.
+    void refresh(const std::vector<pid_t>& leaders, const std::vector<std::uint64_t>& serials);
+
+    // The orphans without a mark of these serials: they have taken it off.
+    const std::vector<os::ProcessIdentity>& lost() const { return lost_; }
+
+    void adopt(pid_t orphan, std::uint64_t serial) { adopted_[orphan] = serial; }
 
     // Living members besides the leader. `leader` is 0 once it has been reaped.
     std::vector<os::ProcessIdentity> members(std::uint64_t serial, pid_t leader) const;
@@ -42,7 +48,10 @@ private:
         std::uint64_t start_time;
     };
 
+    void look_at(pid_t child, const std::vector<std::uint64_t>& serials);
+
     os::Cookies cookies_;
+    std::vector<os::ProcessIdentity> lost_;
     std::unordered_map<pid_t, std::uint64_t> adopted_; // our child → serial number
     std::unordered_map<pid_t, Remembered> remembered_; // seen below a leader that is being ended
 };

@@ -1,5 +1,7 @@
 #include "server/local/process_trees.h"
 
+#include "server/local/lost_orphans.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +44,16 @@ std::vector<pid_t> ProcessTrees::leaders() {
             pids.push_back(process.local->pid);
     });
     return pids;
+}
+
+void ProcessTrees::refresh() {
+    std::vector<std::uint64_t> serials;
+    processes_.for_each([&](const Process& process) { serials.push_back(process.serial); });
+    descendants_.refresh(leaders(), serials);
+    for (const os::ProcessIdentity& orphan : descendants_.lost()) {
+        const std::vector<std::uint64_t> owners = possible_owners(orphan, processes_);
+        if (owners.size() == 1) descendants_.adopt(orphan.pid, owners.front());
+    }
 }
 
 // Members besides the leader. The processes of a sandbox itself are left out: they are only
@@ -160,8 +172,16 @@ std::optional<TimePoint> ProcessTrees::next_deadline(const Process& process) con
 
 void ProcessTrees::finish_ending(Process& process,
                                  const std::vector<os::ProcessIdentity>& survivors) {
+    std::vector<std::int64_t> pids = pids_of(survivors);
+    // They are not killed, because they may belong to another process that goes on.
+    for (const os::ProcessIdentity& orphan : descendants_.lost()) {
+        const std::vector<std::uint64_t> owners = possible_owners(orphan, processes_);
+        const bool is_unclear = owners.size() > 1 && os::living_process(orphan.pid) == orphan;
+        if (is_unclear && std::ranges::find(owners, process.serial) != owners.end())
+            pids.push_back(orphan.pid);
+    }
     descendants_.forget_all_of(process.serial);
-    processes_.finish_ending(process, pids_of(survivors));
+    processes_.finish_ending(process, pids);
 }
 
 void ProcessTrees::kill_everything(std::vector<pid_t> spared) {

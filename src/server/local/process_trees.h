@@ -27,7 +27,7 @@ public:
     std::vector<pid_t> leaders();
 
     // Brings the result of descendants() up to date.
-    void refresh() { descendants_.refresh(leaders()); }
+    void refresh();
 
     std::vector<std::int64_t> descendants(const Process& process) const;
     bool has_descendants_now(const Process& process);

@@ -17,6 +17,7 @@ from support.client import (
 )
 from support.programs import (
     CHANGES_A_DAEMONS_LIMIT,
+    DROPS_ITS_MARK,
     ESCAPEES,
     ESCAPEE_COUNT,
     FAMILY,
@@ -438,6 +439,48 @@ def terminate_ends_a_daemon_that_changed_its_limits(scene):
     said(server, "p", b"up")
     equal(server.terminate("p"), {"running": True}, "result")
     eventually(lambda: not server.programs(), "the end of the whole tree")
+
+
+def pid_of_daemon(server, name):
+    return int(server.wait_output(name, b"\n"))
+
+
+@test
+def terminate_ends_a_daemon_that_took_its_mark_off(scene):
+    server = scene.server()
+    server.start("other", ["sleep", "600"])
+    for number, tty in enumerate((False, True)):
+        name = "p%d" % number
+        server.start_python(name, DROPS_ITS_MARK, tty=tty)
+        daemon = pid_of_daemon(server, name)
+        equal(server.entry(name)["descendants"], [daemon], "descendants, tty=%s" % tty)
+        equal(server.terminate(name), {"running": True}, "answer, tty=%s" % tty)
+        check(not is_alive(daemon), "the daemon lives, tty=%s" % tty)
+        server.wait_closed(name)
+
+
+@test
+def terminate_ends_the_only_daemon_that_it_may_be(scene):
+    server = scene.server()
+    server.start_python("alone", DROPS_ITS_MARK, "silent")
+    daemon = pid_of_daemon(server, "alone")
+    equal(server.terminate("alone"), {"running": True}, "answer")
+    check(not is_alive(daemon), "the only daemon that there may be lives")
+
+
+@test
+def a_daemon_without_a_mark_that_may_belong_to_another_process_is_named(scene):
+    server = scene.server()
+    server.start("other", ["sleep", "600"])
+    server.start_python("p", DROPS_ITS_MARK, "silent")
+    daemon = pid_of_daemon(server, "p")
+    for name in ("p", "other"):
+        answer = server.terminate(name)
+        equal(answer, {"running": True, "survivors": [daemon]}, "answer about " + name)
+        check(is_alive(daemon), "the daemon was ended, whoever made it")
+        server.wait_closed(name)
+    server.end()
+    check(not is_alive(daemon), "the daemon outlives the server")
 
 
 @test
