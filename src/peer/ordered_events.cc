@@ -1,6 +1,7 @@
 #include "peer/ordered_events.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace ew::peer {
@@ -27,19 +28,28 @@ void OrderedEvents::hold(std::uint64_t seq, Event event) {
     held_.emplace(seq, std::move(event));
 }
 
+// Returns the number behind the held event that contains `seq`, or `seq` if none does. A loss
+// contains more than one number.
+std::uint64_t OrderedEvents::behind_held(std::uint64_t seq) const {
+    const auto after = held_.upper_bound(seq);
+    if (after == held_.begin()) return seq;
+    const auto before = std::prev(after);
+    return std::max(seq, before->first + numbers_of(before->second));
+}
+
 // An end comes only once and must not be lost, even if its number was skipped or is in use.
 void OrderedEvents::hold_end(std::uint64_t seq, Event event) {
     bool& is_known = std::holds_alternative<Closed>(event) ? has_closed_ : has_exited_;
     if (std::exchange(is_known, true)) return;
     seq = std::clamp(seq, next_, std::max(next_, largest_number));
-    while (held_.contains(seq))
-        ++seq;
+    while (behind_held(seq) != seq)
+        seq = behind_held(seq);
     hold(seq, std::move(event));
 }
 
 void OrderedEvents::add(std::uint64_t seq, Event event) {
     if (!std::holds_alternative<OutputPiece>(event)) return hold_end(seq, std::move(event));
-    if (seq < next_ || seq > largest_number || held_.contains(seq)) return;
+    if (seq < next_ || seq > largest_number || is_held(seq)) return;
     const bool is_next = seq == next_;
     const std::size_t bytes = held_bytes_ + size_of(event);
     const bool has_room = held_.size() < most_held + (is_next ? 1 : 0) &&
@@ -53,7 +63,7 @@ void OrderedEvents::add(std::uint64_t seq, Event event) {
 // Returns 0 if there is none.
 std::uint64_t OrderedEvents::last_missing_before(std::uint64_t end) const {
     std::uint64_t seq = end;
-    while (seq > next_ && held_.contains(seq - 1))
+    while (seq > next_ && is_held(seq - 1))
         --seq;
     return seq > next_ ? seq - 1 : 0;
 }
@@ -71,7 +81,7 @@ void OrderedEvents::give_up_before(std::uint64_t end) {
 void OrderedEvents::add(PeerReadResult result) {
     result.next_seq = std::min(result.next_seq, largest_number);
     for (protocol::OutputChunk& chunk : result.chunks)
-        if (chunk.seq >= next_ && chunk.seq < result.next_seq && !held_.contains(chunk.seq))
+        if (chunk.seq >= next_ && chunk.seq < result.next_seq && !is_held(chunk.seq))
             hold(chunk.seq, OutputPiece{chunk.stream, std::move(chunk.chunk.bytes)});
     // The close has the highest number, and the exit comes after the evicted events.
     const std::uint64_t close = result.closed ? last_missing_before(result.next_seq) : 0;

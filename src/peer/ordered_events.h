@@ -63,6 +63,10 @@ private:
     void hold(std::uint64_t seq, Event event);
     void hold_end(std::uint64_t seq, Event event);
     void give_up_before(std::uint64_t end);
+    std::uint64_t behind_held(std::uint64_t seq) const;
+
+    bool is_held(std::uint64_t seq) const { return behind_held(seq) != seq; }
+
     std::uint64_t last_missing_before(std::uint64_t end) const;
     std::uint64_t end_of_gap() const;
 

@@ -56,12 +56,12 @@ struct Hold {
 std::vector<unsigned> numbers_in(std::string_view text) {
     std::vector<unsigned> numbers;
     const char* const end = text.data() + text.size();
-    for (const char* at = text.data(); at < end; ++at) {
+    const char* at = text.data();
+    while (at < end) {
         unsigned number = 0;
         const auto parsed = std::from_chars(at, end, number);
-        if (parsed.ec != std::errc()) continue;
-        numbers.push_back(number);
-        at = parsed.ptr;
+        if (parsed.ec == std::errc()) numbers.push_back(number);
+        at = parsed.ptr == at ? at + 1 : parsed.ptr;
     }
     return numbers;
 }

@@ -233,6 +233,29 @@ TEST_SUITE("ordered events") {
         CHECK(events.skip_gap() == 0);
     }
 
+    TEST_CASE("an end with a number inside a loss comes behind the loss") {
+        OrderedEvents events;
+        PeerReadResult result = answer({}, 9);
+        result.exited = true;
+        result.end = exit_with(3);
+        events.add(std::move(result));
+        events.add(4, Closed{});
+        CHECK(taken_from(events) == "<lost 7><3><closed>");
+        CHECK(!events.has_gap());
+    }
+
+    TEST_CASE("output with a number inside a loss is ignored") {
+        OrderedEvents events;
+        events.add(answer({}, 9));
+        events.add(4, piece("late"));
+        events.add(answer({{5, "later"}}, 9));
+        events.add(10, piece("k"));
+        CHECK(taken_from(events) == "<lost 8>");
+        CHECK(events.has_gap());
+        events.add(9, piece("j"));
+        CHECK(taken_from(events) == "jk");
+    }
+
     TEST_CASE("numbers that make no sense do no harm") {
         constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
         OrderedEvents events;
