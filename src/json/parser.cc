@@ -1,10 +1,16 @@
 #include "json/parser.h"
 
+#include "base/byte_buffer.h"
 #include "json/value.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
 
 namespace ew::json {
 
@@ -70,23 +76,39 @@ bool is_well_formed_number(std::string_view text) {
     return skip_digits() && text.empty();
 }
 
-// simdjson reports malformed numbers and numbers that are too large with the same error code.
-bool has_malformed_number(std::string_view text) {
+// Requires that a character which is no part of the number follows it.
+bool fits(std::string_view number) {
+    if (number.find_first_of(".eE") != std::string_view::npos)
+        return !std::isinf(std::strtod(number.data(), nullptr));
+    const char* const end = number.data() + number.size();
+    std::int64_t negative = 0;
+    std::uint64_t positive = 0;
+    return std::from_chars(number.data(), end, negative).ec == std::errc() ||
+           std::from_chars(number.data(), end, positive).ec == std::errc();
+}
+
+// Shorter than every number that does not fit.
+constexpr std::string_view large_fraction = "9e99";
+
+// Replaces the numbers that do not fit into 64 bits with large_fraction and blanks. Returns false
+// if a number is malformed: simdjson reports both with the same error code.
+bool replace_large_numbers(std::string& text) {
     constexpr std::string_view of_numbers = "+-.0123456789eE";
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         if (c == '"') i = end_of_string(text, i);
         if (c != '-' && (c < '0' || c > '9')) continue;
         const std::size_t end = std::min(text.find_first_not_of(of_numbers, i), text.size());
-        if (!is_well_formed_number(text.substr(i, end - i))) return true;
+        const std::string_view number = std::string_view(text).substr(i, end - i);
+        if (!is_well_formed_number(number)) return false;
+        if (!fits(number)) {
+            const std::size_t size = number.size();
+            text.replace(i, size, large_fraction);
+            text.insert(i + large_fraction.size(), size - large_fraction.size(), ' ');
+        }
         i = end - 1;
     }
-    return false;
-}
-
-Error number_error(std::string_view text) {
-    if (has_malformed_number(text)) return {ErrorKind::parse, "a number is malformed"};
-    return {ErrorKind::invalid_request, "a number is beyond 64 bits"};
+    return true;
 }
 
 Error parse_error(simdjson::error_code code) {
@@ -109,6 +131,11 @@ Error parse_error(simdjson::error_code code) {
 struct Parser::State {
     simdjson::dom::parser parser;
     Value value;
+    std::string replaced; // of a text with numbers that do not fit
+
+    simdjson::error_code parse(std::string_view text) {
+        return parser.parse(text.data(), text.size(), false).get(value.element);
+    }
 };
 
 Parser::Parser(ParseLimits limits) : limits_(limits) {}
@@ -116,7 +143,8 @@ Parser::Parser(ParseLimits limits) : limits_(limits) {}
 Parser::~Parser() = default;
 
 void Parser::trim() {
-    if (state_ && state_->parser.capacity() > worth_keeping) state_.reset();
+    if (!state_) return;
+    if (state_->parser.capacity() > worth_keeping || !state_->replaced.empty()) state_.reset();
 }
 
 Result<const Value*> Parser::parse(std::string_view text) {
@@ -131,10 +159,16 @@ Result<const Value*> Parser::parse(std::string_view text) {
         if (const auto code = state_->parser.allocate(capacity, limits_.depth + 2))
             return parse_error(code);
     }
-    const auto parsed = state_->parser.parse(text.data(), text.size(), false);
-    if (parsed.error() == simdjson::NUMBER_ERROR) return number_error(text);
-    if (parsed.error() != simdjson::SUCCESS) return parse_error(parsed.error());
-    state_->value.element = parsed.value_unsafe();
+    simdjson::error_code code = state_->parse(text);
+    if (code == simdjson::NUMBER_ERROR) {
+        std::string& replaced = state_->replaced;
+        replaced.assign(text);
+        if (!replace_large_numbers(replaced))
+            return Error{ErrorKind::parse, "a number is malformed"};
+        replaced.append(ByteBuffer::padding, ' ');
+        code = state_->parse(std::string_view(replaced).substr(0, text.size()));
+    }
+    if (code != simdjson::SUCCESS) return parse_error(code);
     return static_cast<const Value*>(&state_->value);
 }
 

@@ -23,8 +23,8 @@ public:
     Parser& operator=(const Parser&) = delete;
 
     // `text` must be followed by ByteBuffer::padding readable bytes. The value is valid until the
-    // next parse. Errors: parse (not JSON, not UTF-8), invalid_request (a number that does not fit
-    // into 64 bits), limit.
+    // next parse. A number that does not fit into 64 bits becomes a fraction that no member takes,
+    // so that it concerns only the member that has it. Errors: parse (not JSON, not UTF-8), limit.
     Result<const Value*> parse(std::string_view text);
 
     // Frees the memory that a large text needed. Invalidates the value of the last parse.

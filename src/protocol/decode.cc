@@ -376,11 +376,4 @@ template Result<Settings> decode(const json::Value*);
 template Result<InitializeParams> decode(const json::Value*);
 template Result<CancelParams> decode(const json::Value*);
 
-Result<void> expect_no_params(const json::Value* params) {
-    if (params == nullptr || is_empty_array(params->element)) return {};
-    simdjson::dom::object object;
-    if (params->element.get(object) == simdjson::SUCCESS && object.size() == 0) return {};
-    return wrong_params({"", "no parameters"});
-}
-
 } // namespace ew::protocol

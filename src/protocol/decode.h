@@ -15,7 +15,4 @@ namespace ew::protocol {
 template <class Params>
 Result<Params> decode(const json::Value* params);
 
-// Methods without parameters accept absent params, null, {} and [], and refuse anything else.
-Result<void> expect_no_params(const json::Value* params);
-
 } // namespace ew::protocol

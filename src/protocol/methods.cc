@@ -71,12 +71,6 @@ std::optional<Method> method_named(std::string_view name) {
     return std::nullopt;
 }
 
-bool takes_no_params(Method method) {
-    return method == Method::environment_info || method == Method::environment_status ||
-           method == Method::environment_list || method == Method::process_list ||
-           method == Method::approvals_list || method == Method::shutdown;
-}
-
 int code_of(ErrorKind kind) {
     switch (kind) {
     case ErrorKind::parse: return -32700;

@@ -58,9 +58,6 @@ enum class Method : std::uint8_t {
 
 std::optional<Method> method_named(std::string_view name);
 
-// Returns true if any parameters are an error.
-bool takes_no_params(Method method);
-
 // The JSON-RPC code of an error (schema/protocol.json lists them), and its name in error.data.kind.
 int code_of(ErrorKind kind);
 std::string_view name_of(ErrorKind kind);

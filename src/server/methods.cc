@@ -25,7 +25,6 @@ Result<protocol::Method> check_request(const Session& session, const protocol::M
                      fmt::format("no method '{}'", core::shortened(request.method)),
                      "execward schema prints what there is"};
     if (*method != protocol::Method::initialize) TRY(session.check_ready());
-    if (protocol::takes_no_params(*method)) TRY(protocol::expect_no_params(request.params));
     return *method;
 }
 

@@ -87,8 +87,6 @@ void handle(const Message& message) {
     try_decoding<TerminateParams>(message);
     try_decoding<ResizeParams>(message);
     try_decoding<CancelParams>(message);
-    if (Result<void> none = expect_no_params(message.params); !none)
-        require_answerable(message.id, none.error());
 }
 
 } // namespace

@@ -126,6 +126,45 @@ def an_id_that_is_neither_string_nor_64_bit_integer_is_refused(scene):
 
 
 @test
+def a_number_beyond_64_bits_concerns_only_the_member_that_has_it(scene):
+    server = scene.server()
+    for message_id, number in enumerate(
+        ("18446744073709551616", "-9223372036854775809", "1e400", "-1E+999", "1" * 400), 900
+    ):
+        for text in (
+            '"id": %d, "method": "environment/status", "params": {"unknown": [%s, "x"]}',
+            '"unknown": %2$s, "method": "environment/status", "id": %1$d',
+        ):
+            text = text.replace("%2$s", "%s").replace("%1$d", "%d")
+            values = (message_id, number) if text.startswith('"id"') else (number, message_id)
+            server.expect(message_id)
+            server.send_bytes(("{" + text % values + "}\n").encode())
+            equal(server.result(message_id), {"status": "ready"}, "answer beside " + number)
+    server.expect(800, "process/read")
+    server.send_bytes(
+        b'{"id":800,"method":"process/read","params":{"processId":"p","waitMs":1e400}}\n'
+    )
+    equal(server.error(800, -32602)["data"]["path"], "waitMs", "the member that is wrong")
+
+
+@test
+def methods_without_parameters_ignore_parameters(scene):
+    server = scene.server()
+    for method in (
+        "environment/status",
+        "environment/info",
+        "environment/list",
+        "process/list",
+        "approvals/list",
+        "exec/list",
+        "shutdown",
+    ):
+        for params in ({"x": 1}, {}, [], None):
+            if method != "shutdown" or params:
+                server.call(method, params)
+
+
+@test
 def an_id_comes_back_as_the_same_value(scene):
     server = scene.server()
     for message_id in (
@@ -470,9 +509,9 @@ def wrong_params_are_named_by_their_path(scene):
 def a_thousand_pipelined_requests_are_each_answered_once(scene):
     server = scene.server()
     ids = [server.new_id() for _ in range(1000)]
-    for message_id in ids:
-        server.expect(message_id)
     methods = ("environment/status", "process/list", "no/such", "process/read")
+    for message_id in ids:
+        server.expect(message_id, methods[message_id % 4])
     text = "".join(
         '{"id": %d, "method": "%s", "params": {"processId": "none"}}\n'
         % (number, methods[number % 4])

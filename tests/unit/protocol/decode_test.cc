@@ -306,18 +306,4 @@ TEST_CASE("settings of the confinement that are wrong are named") {
     CHECK(path_of(R"({"networkAccess":"on"})") == "confinement.networkAccess");
 }
 
-TEST_CASE("methods without parameters take nothing, an empty object or an empty array") {
-    CHECK(expect_no_params(nullptr));
-    CHECK(expect_no_params(ew::test::Parsed("{}").value()));
-    CHECK(expect_no_params(ew::test::Parsed("[]").value()));
-
-    for (const std::string_view json : {R"({"a":1})", "[1]", "5", "\"\""}) {
-        ew::test::Parsed parsed(json);
-        CAPTURE(json);
-        Result<void> result = expect_no_params(parsed.value());
-        REQUIRE_FALSE(result);
-        CHECK(result.error().kind == ErrorKind::invalid_params);
-    }
-}
-
 TEST_SUITE_END();
