@@ -1,5 +1,6 @@
 // Messages on their way to the client, in two lanes. Answers and interactive output go before bulk
-// output, but never into the middle of a message.
+// output, but never into the middle of a message. Bulk output gets a share of its own, so that a
+// client which asks for more and more answers also gets its notifications.
 #pragma once
 
 #include "base/byte_buffer.h"
@@ -31,6 +32,9 @@ public:
     // taken answers.
     static constexpr std::size_t answers_mark = 4 << 20;
 
+    // How many bytes of answers a message of bulk output may have to wait for.
+    static constexpr std::size_t answers_per_bulk_message = 256 << 10;
+
     explicit Outbox(os::StdioEnd out) : out_(std::move(out)) {}
 
     void set_framing(protocol::Framing framing) { framing_ = framing; }
@@ -58,17 +62,25 @@ public:
 
     // Positions in the byte stream of the bulk lane: the end of the last queued message, and of the
     // bytes that were sent.
-    std::uint64_t bulk_queued() const { return bulk_.consumed() + bulk_.size(); }
+    std::uint64_t bulk_queued() const { return queued(bulk_); }
 
     std::uint64_t bulk_sent() const { return bulk_.consumed(); }
 
     int fd() const { return out_.get(); }
 
 private:
+    struct BulkEnd {
+        std::uint64_t end;        // of the message in the bulk lane
+        std::uint64_t not_before; // how much of the priority lane was queued before the message
+    };
+
+    static std::uint64_t queued(const ByteBuffer& lane) { return lane.consumed() + lane.size(); }
+
     bool write_from(ByteBuffer& lane, std::size_t most);
 
     bool is_inside_bulk_message() const { return bulk_.consumed() != bulk_boundary_; }
 
+    std::size_t priority_share() const;
     void pass_boundaries();
 
     os::StdioEnd out_;
@@ -76,12 +88,15 @@ private:
     transcript::Recorder* recorder_ = nullptr;
     ByteBuffer priority_;
     ByteBuffer bulk_;
-    ByteBuffer composed_;                 // with headers: a message whose length is not known yet
-    std::deque<std::uint64_t> bulk_ends_; // ends of the messages in the bulk lane
-    std::uint64_t bulk_boundary_ = 0;     // the last end that was sent
-    Lane lane_ = Lane::priority;          // the lane of the message that is being written
-    std::size_t begun_at_ = 0;            // where that message starts in its buffer
+    ByteBuffer composed_; // with headers: a message whose length is not known yet
+    std::deque<BulkEnd> bulk_ends_;
+    std::uint64_t bulk_boundary_ = 0; // the last end that was sent
+    Lane lane_ = Lane::priority;      // the lane of the message that is being written
+    std::size_t begun_at_ = 0;        // where that message starts in its buffer
     bool client_is_gone_ = false;
+    std::deque<std::uint64_t> priority_ends_; // ends of the messages in the priority lane
+    std::uint64_t priority_boundary_ = 0;     // the last of them that was sent
+    std::uint64_t share_begun_ = 0; // how much of the priority lane was sent before the last bulk
 };
 
 } // namespace ew::server

@@ -98,6 +98,30 @@ TEST_CASE("a priority message that was interrupted is finished before bulk") {
     CHECK((client.read_all() == large('p') + "\nmore\nbulk\n"));
 }
 
+TEST_CASE("answers without end let bulk messages pass, each between two answers") {
+    constexpr std::size_t share = ew::server::Outbox::answers_per_bulk_message;
+    OutboxPipe client;
+    const std::string answer(share / 2, 'p');
+    client.add(Lane::bulk, "one");
+    client.add(Lane::bulk, "two");
+    for (int i = 0; i < 5; ++i)
+        client.add(Lane::priority, answer);
+
+    const std::string pair = answer + "\n" + answer + "\n";
+    CHECK((client.read_all() == pair + "one\n" + pair + "two\n" + answer + "\n"));
+}
+
+TEST_CASE("a bulk message never overtakes an answer that came before it") {
+    constexpr std::size_t share = ew::server::Outbox::answers_per_bulk_message;
+    OutboxPipe client;
+    client.add(Lane::priority, std::string(3 * share, 'p'));
+    client.add(Lane::priority, "second");
+    client.add(Lane::bulk, "bulk");
+    client.add(Lane::priority, "third");
+
+    CHECK(client.read_all().ends_with("p\nsecond\nthird\nbulk\n"));
+}
+
 TEST_CASE("what is unsent is known for each lane") {
     OutboxPipe client;
     client.add(Lane::bulk, "12345");
