@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace ew::store {
 
 namespace {
 
 constexpr std::string_view in_memory = ":memory:";
+constexpr off_t smallest_size = 512; // of a database file: one page
 
 // Settings of every connection. A schema that was tampered with can only call functions without
 // side effects. Deleted content is overwritten.
@@ -29,9 +31,15 @@ int primary(int code) {
     return code & 0xff;
 }
 
-std::string_view way_out(int code) {
+bool is_disk_full(int code, sqlite3* connection) {
+    if (primary(code) == SQLITE_FULL) return true;
+    const int os_error = connection != nullptr ? sqlite3_system_errno(connection) : 0;
+    return primary(code) == SQLITE_IOERR && (os_error == ENOSPC || os_error == EDQUOT);
+}
+
+std::string_view way_out(int code, sqlite3* connection) {
+    if (is_disk_full(code, connection)) return "make room on the disk";
     switch (primary(code)) {
-    case SQLITE_FULL: return "make room on the disk";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL: return "another process is using it; try again";
@@ -53,8 +61,8 @@ std::string_view way_out(int code) {
 }
 
 std::string cause_of(int code, sqlite3* connection) {
+    if (is_disk_full(code, connection)) return "the disk is full";
     switch (primary(code)) {
-    case SQLITE_FULL: return "the disk is full";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL: return fmt::format("another process has it locked");
@@ -146,6 +154,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Millis
     // SQLite opens a file read-only if it cannot be written.
     if (sqlite3_db_readonly(database->connection_, "main") == 1)
         return database->error(SQLITE_READONLY);
+    database->start_patience(first_patience); // the settings read the file
     TRY(database->configure());
     struct stat file = {};
     if (path != in_memory && ::stat(path.c_str(), &file) == 0) {
@@ -226,7 +235,7 @@ std::int64_t Database::changed_rows() const {
 bool Database::was_replaced() const {
     if (path_ == in_memory) return false;
     struct stat file = {};
-    if (::stat(path_.c_str(), &file) != 0) return true;
+    if (::stat(path_.c_str(), &file) != 0 || file.st_size < smallest_size) return true;
     return file.st_dev != device_ || file.st_ino != inode_;
 }
 
@@ -244,7 +253,7 @@ Error Database::locked() const {
 }
 
 Error Database::error(int code) const {
-    return unavailable(path_, cause_of(code, connection_), std::string(way_out(code)));
+    return unavailable(path_, cause_of(code, connection_), std::string(way_out(code, connection_)));
 }
 
 Result<void> Database::set_durability(Durability durability) {

@@ -104,7 +104,8 @@ public:
 
     std::int64_t changed_rows() const; // by the last statement
 
-    // Returns true if the path now leads to a different file than at open(), or to none.
+    // Returns true if the path now leads to a different file than at open(), to none, or to one
+    // that was emptied.
     bool was_replaced() const;
 
     // wants_checkpoint() says that the write-ahead log should be copied into the file. checkpoint()

@@ -49,6 +49,13 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, UnixMs now,
 
 Result<Database*> Store::database() {
     if (database_ && !database_->was_replaced()) return database_.get();
+    if (database_)
+        loss_ =
+            Error{ErrorKind::store_unavailable,
+                  fmt::format("the database {} was lost: it was removed, emptied or replaced while "
+                              "it was in use, and what it remembered counts no more",
+                              path_),
+                  "put the file back, or approve anew"};
     database_.reset();
     if (open_failure_ && clock_now() < next_attempt_) return *open_failure_;
     // After a failure, waits only briefly, because the caller has other clients to serve.

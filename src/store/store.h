@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ew::store {
@@ -95,6 +96,9 @@ public:
     Result<std::vector<AuditRow>> audit_tail(std::int64_t count);
     Result<std::vector<AuditRow>> audit_after(std::int64_t after, std::int64_t count);
 
+    // Returns what to tell once after the file was removed, emptied or replaced while it was open.
+    std::optional<Error> take_loss() { return std::exchange(loss_, std::nullopt); }
+
     // The number of rows that were skipped because this version does not understand them.
     std::int64_t skipped_rows() const { return skipped_rows_; }
 
@@ -125,6 +129,7 @@ private:
     bool is_clean_ = false; // old data was deleted since the file was opened
     UnixMs next_prune_ = 0;
     std::int64_t skipped_rows_ = 0;
+    std::optional<Error> loss_; // not told yet
 };
 
 } // namespace ew::store

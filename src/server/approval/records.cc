@@ -135,6 +135,7 @@ Result<std::int64_t> Records::grant(const store::Grant& grant, store::AuditRow a
 }
 
 void Records::on_time() {
+    if (const std::optional<Error> loss = store_->take_loss()) warn(outbox_, *loss);
     if (!is_due(store_->flush_at(), now_)) return;
     Result<void> flushed = store_->flush(moment());
     if (!flushed) warn_of_store(flushed.error());

@@ -26,10 +26,10 @@ from support.runner import main, test
 ALLOW = "[[rule]]\nprefix = ['touch', 'ruled']\ndecision = 'allow'\n"
 
 
-def with_approvals(scene):
+def with_approvals(scene, home=None):
     """Returns a home whose database holds approvals for "touch a" (always) and "touch p" (project).
     """
-    home = Home(scene)
+    home = home or Home(scene)
     home.rules(ALLOW)
     server = untrusting(scene, home=home)
     approve(server, "touch a", answer={"scope": "always"})
@@ -278,16 +278,32 @@ def a_full_disk_means_asking_again(scene):
     check(not is_asked(untrusting(scene, home=home), "touch a"), "what was kept before is lost")
 
 
+def replace(path):
+    with open(path + ".new", "wb"):
+        pass
+    os.chmod(path + ".new", 0o600)
+    os.replace(path + ".new", path)
+
+
 @test
-def a_database_that_vanishes_is_no_permission(scene):
-    home = with_approvals(scene)
-    server = untrusting(scene, home=home)
-    check(not is_asked(server, "touch a"), "it was asked about")
-    os.unlink(home.database)
-    remove_journal(home)
-    # The server may continue with its open file. A new server finds nothing.
-    equal(server.output_of("echo on"), "on\n", "output")
-    check(is_asked(untrusting(scene, home=home), "touch a"), "it was not asked about")
+def a_database_that_vanishes_is_told_and_asked(scene):
+    for number, vanish in enumerate(
+        (
+            os.unlink,
+            replace,
+            lambda path: os.truncate(path, 0),
+            lambda path: os.truncate(path, 1),
+        )
+    ):
+        home = with_approvals(scene, Home(scene, "home%d" % number))
+        server = untrusting(scene, home=home)
+        check(not is_asked(server, "touch a"), "it was asked about")
+        vanish(home.database)
+        remove_journal(home)
+        check(is_asked(server, "touch a"), "it was not asked about")
+        check(home.database in server.warning("storeUnavailable"), "the file is not named")
+        equal(server.output_of("echo on"), "on\n", "output")
+        check(is_asked(untrusting(scene, home=home), "touch a"), "a new server does not ask")
 
 
 @test

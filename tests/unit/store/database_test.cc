@@ -97,6 +97,21 @@ TEST_CASE("another process's lock is waited for, but not for longer than said") 
     CHECK(good(waiter->number_of("select count(*) from t")) == 0); // reading needs no lock
 }
 
+TEST_CASE("opening waits for another process from the first statement on") {
+    constexpr ew::Millis patience{200};
+    const Scratch scratch;
+    { const auto database = fresh_database(scratch.path()); }
+    const auto holder = good(Database::open(scratch.path()));
+    done(holder->execute("pragma locking_mode = exclusive; begin exclusive"));
+
+    const ew::TimePoint begun = ew::clock_now();
+    auto opened = Database::open(scratch.path(), patience);
+
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().message.find("another process has it locked") != std::string::npos);
+    CHECK(ew::clock_now() - begun >= patience);
+}
+
 TEST_CASE("the write-ahead log is flushed into the file when it is long") {
     const Scratch scratch;
     const auto database = fresh_database(scratch.path());
@@ -120,6 +135,15 @@ TEST_CASE("a file that was replaced or deleted is noticed") {
     CHECK_FALSE(database->was_replaced());
 
     std::filesystem::rename(scratch.path(), scratch.path("elsewhere"));
+
+    CHECK(database->was_replaced());
+}
+
+TEST_CASE("a file that was emptied is noticed") {
+    const Scratch scratch;
+    const auto database = fresh_database(scratch.path());
+
+    std::filesystem::resize_file(scratch.path(), 1);
 
     CHECK(database->was_replaced());
 }
