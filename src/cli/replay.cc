@@ -78,7 +78,8 @@ int replay(const Arguments& arguments) {
     if (words.size() > 1 && words[1] != "--")
         return arguments.refuse("what follows the FILE must be -- and a server");
     if (words.size() > 2) settings.server.assign(words.begin() + 2, words.end());
-    if (settings.server.empty()) settings.server = {"/proc/self/exe", "serve", "--test-ids"};
+    settings.has_test_ids = settings.server.empty();
+    if (settings.server.empty()) settings.server = {"/proc/self/exe", "serve"};
 
     const std::optional<std::string> text = read_file(file);
     if (!text) return fail(file, fmt::format(" cannot be read: {}", strerror(errno)));

@@ -128,7 +128,11 @@ bool take(Wishes& wishes, std::string_view name, std::string_view value) {
     if (name == "record") wishes.record = value;
     if (name == "config") wishes.config = value;
     if (name == "database") wishes.database = value;
-    if (name == "test-ids") server.has_test_ids = value != "0";
+    // `replay` gives each of its servers another number in the variable.
+    if (name == "test-ids") {
+        const std::int64_t number = whole_number(value, 0, 255).value_or(1);
+        server.test_ids = static_cast<std::uint8_t>(number);
+    }
     const bool is_process = name == "client-process-id";
     if (!is_process && name != "utf8-hold" && name != "close-grace") return true;
     const std::optional<std::int64_t> number = whole_number(value, is_process ? 1 : 0);
@@ -226,7 +230,12 @@ int serve(const Arguments& arguments) {
     if (const std::optional<int> status = server.run_handshake()) return *status;
     const pid_t keeper = ::getpid();
     const pid_t worker = ::fork();
-    if (worker < 0) return could_not_start(os::system_error("fork", errno));
+    if (worker < 0)
+        return could_not_start({ErrorKind::internal,
+                                fmt::format("the server cannot start the process that serves the "
+                                            "client: fork: {}",
+                                            strerror(errno)),
+                                "raise the limit of processes (ulimit -u), or end other ones"});
     if (worker > 0) keep(worker);
     become_worker(keeper, is_in_foreground);
     return server.run(keeper);

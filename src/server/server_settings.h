@@ -16,7 +16,7 @@ struct ServerSettings {
     std::optional<pid_t> client_process = {}; // the server ends when this process ends
     ProcessSettings processes = {};
     SessionSetup session = {};
-    bool has_test_ids = false;
+    std::uint8_t test_ids = 0; // the number in the id of the session; 0: an id by chance
 };
 
 } // namespace ew::server

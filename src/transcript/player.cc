@@ -58,12 +58,14 @@ std::string file_uri(std::string_view path) {
 struct ServerCommand {
     std::vector<std::string> words;
     std::vector<std::string> environment;
+    bool has_test_ids = false;
 };
 
 // Our environment, but with fresh directories for settings, rules and approvals.
 std::vector<std::string> environment_with_home(const std::string& home) {
-    constexpr std::array<std::string_view, 4> replaced = {
-        "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "EXECWARD_CONFIG=", "EXECWARD_DATABASE="};
+    constexpr std::array<std::string_view, 5> replaced = {
+        "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "EXECWARD_CONFIG=", "EXECWARD_DATABASE=",
+        "EXECWARD_TEST_IDS="};
     std::vector<std::string> variables;
     for (char** at = environ; *at != nullptr; ++at) {
         const std::string_view variable = *at;
@@ -115,6 +117,7 @@ private:
     const ServerCommand& command_;
     std::optional<ChildServer> server_;
     Millis patience_;
+    int servers_ = 0;         // number of servers that were started
     bool is_ending_ = false;  // the server ends all programs and reports that without a request
     std::uint64_t taken_ = 0; // number of lines from the server
 };
@@ -124,7 +127,10 @@ Discord plain(int line, std::string what) {
 }
 
 std::optional<Discord> Player::start_server(int line) {
-    Result<ChildServer> server = ChildServer::start(command_.words, command_.environment);
+    std::vector<std::string> environment = command_.environment;
+    ++servers_;
+    if (command_.has_test_ids) environment.push_back(fmt::format("EXECWARD_TEST_IDS={}", servers_));
+    Result<ChildServer> server = ChildServer::start(command_.words, environment);
     if (!server) return plain(line, server.error().message);
     server_.emplace(std::move(*server));
     expectations_.note_restart();
@@ -255,7 +261,8 @@ std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes
     if (!directory) return plain(0, directory.error().message);
     Result<ScratchDirectory> home = ScratchDirectory::make();
     if (!home) return plain(0, home.error().message);
-    ServerCommand command = {settings.server, environment_with_home(home->path())};
+    ServerCommand command = {settings.server, environment_with_home(home->path()),
+                             settings.has_test_ids};
     if (!steps.empty() && steps.front().kind == Step::Kind::options)
         for (std::string& word : steps.front().words())
             command.words.push_back(std::move(word));

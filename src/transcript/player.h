@@ -14,6 +14,7 @@ namespace ew::transcript {
 
 struct PlaySettings {
     std::vector<std::string> server; // the command
+    bool has_test_ids = false;       // each server that is started gets ids of its own
     Millis patience{30'000};         // how long to wait for each expected message
 };
 

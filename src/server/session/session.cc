@@ -77,8 +77,8 @@ Result<void> check_settings_link(const std::string& file, std::vector<std::strin
 
 } // namespace
 
-Session::Session(SessionSetup setup, bool has_test_ids)
-    : has_test_ids_(has_test_ids), setup_(std::move(setup)), environment_(look_around()) {
+Session::Session(SessionSetup setup, std::uint8_t test_ids)
+    : test_ids_(test_ids), setup_(std::move(setup)), environment_(look_around()) {
     settings_.config = setup_.config;
     settings_.workspace_roots = {environment_.cwd.native};
 }
@@ -157,7 +157,9 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     answers_questions_ = params.capabilities && params.capabilities->approvals;
     (void)configure(params.settings.value_or(protocol::Settings{}));
     TRY(check_settings_link(setup_.paths.config_file, settings_.workspace_roots, settings_.config));
-    id_ = params.resume_session_id.value_or(has_test_ids_ ? "session-1" : random_session_id());
+    const bool is_by_chance = test_ids_ == 0;
+    id_ = params.resume_session_id.value_or(is_by_chance ? random_session_id()
+                                                         : fmt::format("session-{}", test_ids_));
     tag_ = core::sha256(id_);
     phase_ = Phase::answered;
 

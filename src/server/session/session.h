@@ -30,7 +30,7 @@ public:
         shut_down, // the client may only send `exit`
     };
 
-    Session(SessionSetup setup, bool has_test_ids);
+    Session(SessionSetup setup, std::uint8_t test_ids);
 
     Phase phase() const { return phase_; }
 
@@ -76,7 +76,7 @@ private:
     void hold_roots(const protocol::Settings& changes);
 
     Phase phase_ = Phase::new_connection;
-    bool has_test_ids_;
+    std::uint8_t test_ids_;
     bool wants_extensions_ = false;
     bool answers_questions_ = false;
     SessionSetup setup_;

@@ -152,7 +152,7 @@ private:
 
     // As the server does: a program may end before it has read anything.
     const sighandler_t of_pipes_ = ::signal(SIGPIPE, SIG_IGN);
-    Session session_{{}, true};
+    Session session_{{}, 1};
     os::Poller poller_;
     protocol::MessageReader reader_;
     ConnectionSerials serials_;

@@ -21,7 +21,7 @@ InitializeParams from(const std::string& name) {
 TEST_SUITE_BEGIN("server/session");
 
 TEST_CASE("a connection is ready after initialize and initialized") {
-    Session session({}, true);
+    Session session({}, 1);
     CHECK(session.check_ready().error().kind == ErrorKind::not_initialized);
 
     CHECK(session.initialize(from("me")));
@@ -32,7 +32,7 @@ TEST_CASE("a connection is ready after initialize and initialized") {
 }
 
 TEST_CASE("initialized before initialize changes nothing") {
-    Session session({}, true);
+    Session session({}, 1);
 
     session.note_initialized();
 
@@ -40,14 +40,14 @@ TEST_CASE("initialized before initialize changes nothing") {
 }
 
 TEST_CASE("a second initialize is refused") {
-    Session session({}, true);
+    Session session({}, 1);
     CHECK(session.initialize(from("me")));
 
     CHECK(session.initialize(from("me")).error().kind == ErrorKind::invalid_request);
 }
 
 TEST_CASE("a client has to say who it is, by name or by info") {
-    Session session({}, true);
+    Session session({}, 1);
     ew::Result<ew::protocol::InitializeResult> nameless = session.initialize({});
     REQUIRE_FALSE(nameless);
     CHECK(nameless.error().path == "clientName");
@@ -60,7 +60,7 @@ TEST_CASE("a client has to say who it is, by name or by info") {
 TEST_CASE("a session to resume is unknown, and the client may begin a new one") {
     ew::server::SessionSetup setup;
     setup.config.database = ":memory:";
-    Session session(setup, true);
+    Session session(setup, 1);
     InitializeParams params = from("me");
     params.resume_session_id = "session-1";
     CHECK(session.initialize(params).error().kind == ErrorKind::unknown_session);
@@ -69,7 +69,7 @@ TEST_CASE("a session to resume is unknown, and the client may begin a new one") 
 }
 
 TEST_CASE("after shutdown nothing is served") {
-    Session session({}, true);
+    Session session({}, 1);
     CHECK(session.initialize(from("me")));
     session.note_initialized();
 
@@ -90,7 +90,7 @@ TEST_CASE("session ids are random unless tests want to know them") {
 }
 
 TEST_CASE("what the client said about itself is kept") {
-    Session session({}, true);
+    Session session({}, 1);
     InitializeParams params = from("me");
     params.process_id = 4711;
     params.capabilities.emplace().extensions = true;
@@ -102,7 +102,7 @@ TEST_CASE("what the client said about itself is kept") {
 }
 
 TEST_CASE("the environment names places that exist in the form of absolute paths") {
-    const Session session({}, true);
+    const Session session({}, 1);
 
     CHECK(session.environment().cwd.native.starts_with('/'));
     CHECK(session.environment().shell.path.starts_with('/'));
