@@ -186,6 +186,12 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
     return ended;
 }
 
+Process* Calls::process_of(const json::Id& request) {
+    for (const auto& [serial, call] : calls_)
+        if (call.reply.id() == request) return parts_.processes.find(call.process);
+    return nullptr;
+}
+
 bool Calls::cancel(const json::Id& request) {
     const auto at = std::find_if(calls_.begin(), calls_.end(), [&](const auto& entry) {
         return entry.second.reply.id() == request;

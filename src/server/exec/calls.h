@@ -66,6 +66,9 @@ public:
 
     void on_failed_start(const ProcessService::FailedStart& failed);
 
+    // Returns the process of the call of this request, or null if it has none.
+    Process* process_of(const json::Id& request);
+
     // Returns false if no call has this request.
     bool cancel(const json::Id& request);
 

@@ -149,6 +149,12 @@ void ExecService::handle(Reply reply, const protocol::ExecListParams& params) {
 }
 
 bool ExecService::cancel(const json::Id& request) {
+    Process* const process = calls_.process_of(request);
+    if (process != nullptr && process->is_starting()) {
+        // The program may already run, and only the report of its start has not been read yet.
+        process->backend->look_at_start(*process);
+        on_news();
+    }
     return calls_.cancel(request) || queue_.cancel(request) || programs_.cancel(request);
 }
 

@@ -437,6 +437,30 @@ def a_client_that_goes_while_it_is_asked_leaves_nothing(scene):
 
 
 @test
+def a_program_that_ran_before_the_cancel_goes_on(scene):
+    server = exec_server(scene)
+    ran = server.home.project + "/ran"
+    call = server.expect(
+        server.new_id(), "exec/command", server.exec_params("echo x > ran; exec sleep 600")
+    )
+    # While the server handles these it does not read that the program runs.
+    others = [server.expect(server.new_id(), "policy/explain") for _ in range(3000)]
+    message = '{"id":%d,"method":"exec/command","params":{"command":"echo x > ran; exec sleep 600"}}\n'
+    text = message % call
+    for other in others:
+        text += '{"id":%d,"method":"policy/explain","params":{"command":"ls | cat"}}\n' % other
+    text += '{"method":"$/cancelRequest","params":{"id":%d}}\n' % call
+    server.send_bytes(text.encode())
+    error = server.error(call, -32800)
+    for other in others:
+        server.result(other)
+    if os.path.exists(ran):
+        process = error["data"].get("processId")
+        check(process, "it ran and is ended: %s" % error)
+        equal(server.listed(process)["state"], "running", "state")
+
+
+@test
 def shutdown_while_asking_refuses_what_waits(scene):
     server = exec_server(scene, policy="untrusted")
     call = server.exec_later("touch made")
