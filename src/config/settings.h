@@ -127,7 +127,7 @@ void visit_granular_settings(Visitor& visit, Config& config) {
     visit({"granular", "skill_approval", "The same for questions about skills."},
           granular.skill_approval);
     visit({"granular", "request_permissions",
-           "The same for questions about more permissions for a session."},
+           "The same for questions of calls that ask to leave or widen the sandbox."},
           granular.request_permissions);
     visit({"granular", "mcp_elicitations", "The same for questions of MCP servers."},
           granular.mcp_elicitations);
