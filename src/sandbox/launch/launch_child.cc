@@ -321,7 +321,7 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
 // a program moves: then another plan is needed. The placeholders of the first plan stay until the
 // end.
 std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, const std::string& unguarded) {
-    constexpr int most_plans = 4;
+    constexpr int most_plans = 32; // in a shared /tmp, others come and go all the time
     constexpr Millis longest{10'000}; // for all plans; after a longer time another try is useless
     const TimePoint begun = clock_now();
     for (int count = 1;; ++count) {

@@ -156,7 +156,6 @@ def methods_without_parameters_ignore_parameters(scene):
         "environment/list",
         "process/list",
         "approvals/list",
-        "exec/list",
         "shutdown",
     ):
         for params in ({"x": 1}, {}, [], None):
