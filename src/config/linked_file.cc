@@ -20,14 +20,56 @@ std::optional<std::string> target_of_link(const std::string& path) {
     return os::real_path(path);
 }
 
+namespace {
+
+// Returns the places of all symlinks on the way to the file, and that of the file, in order.
+// Whoever can change one of them can exchange the file.
+std::vector<std::string> way_to(const std::string& path) {
+    constexpr int most_links = 40; // path_resolution(7)
+    std::vector<std::string> places;
+    std::string here = "/";
+    std::string rest = path;
+    for (int links = 0; !rest.empty() && links <= most_links;) {
+        const std::size_t end = std::min(rest.find('/'), rest.size());
+        const std::string name = rest.substr(0, end);
+        rest.erase(0, end + 1);
+        if (name.empty() || name == ".") continue;
+        if (name == "..") {
+            here = core::parent_of(here);
+            continue;
+        }
+        const std::string next = core::joined(here, name);
+        const std::optional<std::string> target = os::link_target(next);
+        if (!target) {
+            here = next;
+            continue;
+        }
+        ++links;
+        places.push_back(next);
+        if (target->starts_with('/')) here = "/";
+        rest.insert(0, *target + "/");
+    }
+    places.push_back(here);
+    return places;
+}
+
+} // namespace
+
 std::string distrust_of_link(const std::string& path, const std::vector<std::string>& writable) {
+    const std::vector<std::string> places = way_to(path);
     const std::optional<std::string> target = target_of_link(path);
+    if (places.size() < 2 && !target) return {};
+    for (const std::string& place : places) {
+        const bool is_in_reach = std::ranges::any_of(writable, [&](const std::string& directory) {
+            return core::is_at_or_below(place, os::real_path(directory).value_or(directory));
+        });
+        if (place == path || !is_in_reach) continue;
+        if (place != places.back())
+            return fmt::format("leads through {}, a link that confined commands can exchange",
+                               place);
+        return fmt::format("is a link to {}, where confined commands can write", place);
+    }
     if (!target) return {};
-    const auto holds_target = [&](const std::string& directory) {
-        return core::is_at_or_below(*target, os::real_path(directory).value_or(directory));
-    };
-    if (std::ranges::any_of(writable, holds_target))
-        return fmt::format("is a link to {}, where confined commands can write", *target);
     const std::string parent = target->substr(0, std::max<std::size_t>(target->rfind('/'), 1));
     struct stat info = {};
     const std::string distrust =

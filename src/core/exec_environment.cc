@@ -47,7 +47,7 @@ bool is_number(std::string_view value) {
 Variables harmless_settings() {
     // GIT_CONFIG_COUNT settings override those of all files, including the repository's
     // (git-config(1)).
-    constexpr std::array<std::pair<const char*, const char*>, 13> git_settings = {{
+    constexpr std::array<std::pair<const char*, const char*>, 14> git_settings = {{
         {"safe.bareRepository", "explicit"}, // ignore look-alikes of a repository
         {"core.fsmonitor", "false"},
         {"core.hooksPath", "/dev/null"},
@@ -55,6 +55,7 @@ Variables harmless_settings() {
         {"diff.autoRefreshIndex", "false"},    // git diff would write the index
         // Each of these settings can request signatures, and thereby run the programs below.
         {"log.showSignature", "false"},
+        {"log.diffMerges", "separate"}, // "remerge" merges anew, with the drivers of a repository
         {"format.pretty", "medium"},
         {"tag.sort", "refname"},
         {"branch.sort", "refname"},

@@ -24,6 +24,7 @@ struct Finding {
     Decision decision = Decision::allow;
     Cause cause = Cause::unknown;
     const PrefixRule* rule = nullptr;
+    bool is_also_safe = false; // a rule allows it, and the list of safe commands would
 };
 
 bool has_rule(const Finding& finding);

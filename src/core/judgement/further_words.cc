@@ -237,10 +237,14 @@ bool is_below(const ShellCommand& command, std::size_t at) {
 struct Reading {
     std::vector<std::size_t> operands = {}; // indices of words
     std::size_t fixed = 0;                  // number of options that may not follow
+    const void* entry = nullptr;            // of the table
     Operands more = Operands::none;
 };
 
 std::optional<Reading> read(const Command& entry, const ShellCommand& command) {
+    // Many programs read words from a file whose name stands behind @, also in place of a value.
+    const auto names_file = [](const std::string& word) { return word.starts_with('@'); };
+    if (std::ranges::any_of(command.words, names_file)) return std::nullopt;
     const std::string shorts = std::string(entry.shorts) + std::string(entry.fixed_shorts);
     const std::string longs = std::string(entry.longs) + " " + std::string(entry.fixed_longs);
     auto words = read_words(command, words_of_name(entry.name, command.words),
@@ -264,12 +268,14 @@ std::optional<Reading> read(const Command& entry, const ShellCommand& command) {
     }
     reading.operands = std::move(words->operands);
     reading.more = entry.operands;
+    reading.entry = &entry;
     return reading;
 }
 
 std::optional<Reading> read(const GoCommand& entry, const ShellCommand& command) {
     Reading reading;
     reading.more = Operands::below;
+    reading.entry = &entry;
     const Words& words = command.words;
     for (std::size_t i = words_of_name(entry.name, words); i < words.size(); ++i) {
         const std::string_view word = words[i];
@@ -304,20 +310,6 @@ ShellCommand without_patterns(const Words& words) {
     return {words, std::vector<bool>(words.size(), false)};
 }
 
-// timeout 60 COMMAND is read as COMMAND.
-std::size_t length_of_wrapper(const Words& words) {
-    constexpr std::string_view durations = "0123456789.smhd";
-    const bool is_timeout = words.size() > 2 && base_name(words[0]) == "timeout" &&
-                            words[1].find_first_not_of(durations) == std::string::npos;
-    return is_timeout ? 2 : 0;
-}
-
-ShellCommand unwrapped(const ShellCommand& command) {
-    const auto skipped = static_cast<std::ptrdiff_t>(length_of_wrapper(command.words));
-    return {{command.words.begin() + skipped, command.words.end()},
-            {command.has_glob.begin() + skipped, command.has_glob.end()}};
-}
-
 std::string names_of(std::string_view list, std::string_view dashes, std::string_view suffixes) {
     std::string names;
     while (!list.empty()) {
@@ -350,28 +342,26 @@ std::string_view described(Operands operands) {
 
 bool can_be_approved(const Words& prefix) {
     if (prefix.empty() || prefix.front().empty() || !is_straight_path(prefix.front())) return false;
-    const ShellCommand command = unwrapped(without_patterns(prefix));
+    const ShellCommand command = without_patterns(prefix);
     return read(command) || only_reads(command);
 }
 
 bool continues_harmlessly(const Words& prefix, const ShellCommand& command) {
-    const std::size_t wrapper = length_of_wrapper(prefix);
-    if (wrapper != length_of_wrapper(command.words)) return false;
-    const ShellCommand inner = unwrapped(command);
-    const ShellCommand before = unwrapped(without_patterns(prefix));
-    if (only_reads(before)) return only_reads(inner);
+    const ShellCommand before = without_patterns(prefix);
+    if (only_reads(before)) return only_reads(command);
     const std::optional<Reading> approved = read(before);
-    const std::optional<Reading> reading = read(inner);
-    if (!approved || !reading || reading->fixed != approved->fixed) return false;
-    const std::size_t known = prefix.size() - wrapper;
+    const std::optional<Reading> reading = read(command);
+    if (!approved || !reading || reading->entry != approved->entry ||
+        reading->fixed != approved->fixed)
+        return false;
     return std::all_of(reading->operands.begin(), reading->operands.end(), [&](std::size_t at) {
-        if (at < known || reading->more == Operands::any) return true;
-        return reading->more == Operands::below && is_below(inner, at);
+        if (at < prefix.size() || reading->more == Operands::any) return true;
+        return reading->more == Operands::below && is_below(command, at);
     });
 }
 
 std::string further_words_of(const Words& prefix) {
-    const ShellCommand command = unwrapped(without_patterns(prefix));
+    const ShellCommand command = without_patterns(prefix);
     if (only_reads(command)) return "further words with which it only reads and prints";
     std::string options;
     Operands operands = Operands::below;

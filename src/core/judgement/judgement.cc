@@ -39,7 +39,7 @@ public:
                                        std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
         if (matches.allow && !judged_.has_own_environment &&
             (!is_dangerous_here || covers_danger(*matches.allow)))
-            return {Decision::allow, Cause::rule, matches.allow};
+            return {Decision::allow, Cause::rule, matches.allow, is_safe(part)};
         return by_heuristic(part, is_dangerous_here);
     }
 
@@ -227,7 +227,7 @@ bool is_runnable(const Words& argv) {
 }
 
 bool is_by_safe_list(const Finding& finding) {
-    return finding.cause == Cause::known_safe;
+    return finding.cause == Cause::known_safe || finding.is_also_safe;
 }
 
 // Where what is unknown runs, the list decides nothing about a script that also does other things.

@@ -56,7 +56,7 @@ constexpr std::string_view log_longs =
     "all-match "
     "invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp basic-regexp "
     "ancestry-path parents children relative-date no-notes expand-tabs? no-expand-tabs encoding= "
-    "log-size use-mailmap no-mailmap mailmap count timestamp diff-merges= no-diff-merges "
+    "log-size use-mailmap no-mailmap mailmap count timestamp no-diff-merges "
     "clear-decorations";
 constexpr std::string_view diff_shorts = "pusU:zwbaRWM::C::B::Dl:S:G:I:";
 constexpr std::string_view log_shorts = "pusU:zwbaRWM::C::B::Dl:S:G:I:n:L:giEFPcmtrq";

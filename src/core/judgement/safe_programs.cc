@@ -23,7 +23,7 @@ struct Program {
 };
 
 // Options from the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8,
-// util-linux 2.38, procps 4.0, binutils 2.40 and tree 2.1. Options that
+// util-linux 2.38, procps 4.0 and binutils 2.40. Options that
 // write, start a program or read words from elsewhere are missing.
 constexpr std::array programs = {
     Program{"base64", {"diw:", "decode ignore-garbage wrap= help version"}},
@@ -178,10 +178,6 @@ constexpr std::array programs = {
              true, true}},
     Program{"tr",
             {"cCdst", "complement delete squeeze-repeats truncate-set1 help version", false, true}},
-    Program{"tree",
-            {"adfilpsughDFQrtcUnNxCJSAvL:P:I:",
-             "dirsfirst noreport prune filelimit= matchdirs ignore-case du si gitignore sort? "
-             "charset= metafirst inodes device help version"}},
     Program{"uname",
             {"asnrvmpio",
              "all kernel-name nodename kernel-release kernel-version machine processor "

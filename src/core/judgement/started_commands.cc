@@ -61,7 +61,7 @@ constexpr std::array launchers = {
     Launcher{"prlimit", "p", "pid"},
     Launcher{"proot", "rbwk"},
     Launcher{"repeat", "", "", 1},
-    Launcher{"setarch", "", "", 1},
+    Launcher{"setarch"},
     Launcher{"setpriv", "", "reuid regid groups"},
     Launcher{"setsid"},
     Launcher{"softlimit", "mdsloapfcrt"},
@@ -72,7 +72,7 @@ constexpr std::array launchers = {
              "close-from chdir group host prompt chroot role type user other-user command-timeout",
              0, true},
     Launcher{"systemd-inhibit", "", "what who why mode"},
-    Launcher{"systemd-run", "pEMuG", "property unit"},
+    Launcher{"systemd-run", "pEMu", "property unit"},
     Launcher{"taskset", "", "", 1},
     Launcher{"time", "fo", "format output"},
     Launcher{"timeout", "ks", "kill-after signal", 1},
@@ -85,6 +85,10 @@ constexpr std::array launchers = {
              "arg-file delimiter max-chars max-args max-lines max-procs process-slot-var"},
     Launcher{"xvfb-run", "nfpsew", "server-num server-args"},
 };
+
+// Launchers with more options than are listed, or with an operand that may be missing.
+constexpr std::string_view with_other_options =
+    "firejail ltrace nsenter setarch setpriv strace systemd-run unshare valgrind";
 
 // Programs with an option whose value is a shell script.
 constexpr std::string_view script_runners = "emulate script runuser su sg";
@@ -257,6 +261,8 @@ private:
         const bool is_script = at < words.size() && words[at].find(' ') != std::string::npos;
         if (is_script) return add_script(joined(words, at), depth); // watch 'PROGRAM WORDS'
         add(from(words, at), depth + 1);
+        // One of the options may have taken a word.
+        if (is_listed(with_other_options, launcher.name)) add(from(words, at + 1), depth + 1);
     }
 
     // parallel PROGRAM WORDS ::: WORD…
@@ -281,7 +287,10 @@ private:
             return;
         const std::string_view attached =
             end == std::string_view::npos ? std::string_view() : word.substr(end + 1);
-        add_script("env " + std::string(attached) + " " + joined(words, at + 1), depth);
+        std::string text = "env " + std::string(attached) + " " + joined(words, at + 1);
+        for (std::size_t blank = 0; (blank = text.find("\\_", blank)) != std::string::npos;)
+            text.replace(blank, 2, " "); // as env reads it
+        add_script(text, depth);
     }
 
     // Returns no words if there are too many to examine.

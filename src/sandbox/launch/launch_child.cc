@@ -170,7 +170,9 @@ void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan)
 
 // The caches that the command has not been told to keep elsewhere.
 void add_caches(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
-    if (!launch.policy.has_private_caches || !launch.policy.has_private_tmp) return;
+    const Caches caches = launch.policy.caches;
+    if (caches == Caches::usual || !launch.policy.has_private_tmp) return;
+    const char* const place = caches == Caches::of_session ? "/tmp/.caches" : "/dev/shm/.caches";
     const auto value_of = [&](std::string_view name) -> const std::string* {
         const auto found = std::ranges::find(launch.request.environment, name,
                                              &std::pair<std::string, std::string>::first);
@@ -181,7 +183,7 @@ void add_caches(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
         return mount.kind == Mount::Kind::writable && core::is_at_or_below(*home, mount.path);
     };
     if (home == nullptr || std::ranges::any_of(plan.mounts, holds_home)) return;
-    for (const auto& [name, value] : cache_variables(*home, "/tmp/.caches"))
+    for (const auto& [name, value] : cache_variables(*home, place))
         if (value_of(name) == nullptr) order.environment.push_back(name + "=" + value);
 }
 
@@ -321,7 +323,7 @@ Plan plan_for(const LaunchOrder& launch, const std::string& unguarded) {
 // a program moves: then another plan is needed. The placeholders of the first plan stay until the
 // end.
 std::pair<Plan, InitOrder> prepare(const LaunchOrder& launch, const std::string& unguarded) {
-    constexpr int most_plans = 32; // in a shared /tmp, others come and go all the time
+    constexpr int most_plans = 32;    // in a shared /tmp, others come and go all the time
     constexpr Millis longest{10'000}; // for all plans; after a longer time another try is useless
     const TimePoint begun = clock_now();
     for (int count = 1;; ++count) {

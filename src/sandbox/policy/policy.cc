@@ -116,7 +116,7 @@ Policy policy_of(core::SandboxMode mode, const ModeOptions& options) {
     Policy policy;
     policy.network = options.has_network ? Network::enabled : Network::restricted;
     policy.reports_writes = options.reports_writes;
-    policy.has_private_caches = options.has_private_caches;
+    if (options.has_private_caches) policy.caches = Caches::of_session;
     policy.enforcement = options.enforcement;
     policy.read_only = options.read_only;
     switch (mode) {
@@ -168,6 +168,8 @@ Policy widened(Policy policy, const Additions& additions) {
     add(additions.read, Access::read);
     add(additions.write, Access::write);
     if (additions.network) policy.network = Network::enabled;
+    if (!additions.empty() && policy.caches == Caches::of_session)
+        policy.caches = Caches::of_command;
     return policy;
 }
 

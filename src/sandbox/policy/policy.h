@@ -60,6 +60,13 @@ enum class Enforcement : std::uint8_t {
     best_effort, // the command runs, and the missing guarantees are reported
 };
 
+// Where known tools keep their caches (plan/tool_caches.h).
+enum class Caches : std::uint8_t {
+    usual,
+    of_session, // in the session's private /tmp, if there is one
+    of_command, // where no other command can change them: for one that was granted more
+};
+
 struct Policy {
     FileSystem file_system = FileSystem::restricted;
     std::vector<Entry> entries = {};
@@ -72,7 +79,7 @@ struct Policy {
     // protected: names below each writable root, absolute paths, and "~/…" in the home directory.
     std::vector<std::string> read_only = {};
     bool reports_writes = false; // refused writes become denials; costs a switch for each open
-    bool has_private_caches = false; // with a private /tmp: known tools keep their caches in it
+    Caches caches = Caches::usual;
     Enforcement enforcement = Enforcement::require;
     bool is_wanted = false; // a sandbox is made even if it enforces nothing
 

@@ -35,7 +35,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     judged.permissions = params.sandbox_permissions;
     if (params.prefix_rule) judged.requested_prefix = *params.prefix_rule;
     judged.has_own_environment = !plan.own_variables.empty();
-    judged.keeps_own_environment = plan.sets_variables && keeps_own_variables(plan);
+    judged.keeps_own_environment = keeps_own_variables(plan);
     judged.has_utf8_locale = has_utf8_locale(plan);
     judged.workdir = plan.workdir;
     if (plan.remote) { // programs and links of another machine cannot be examined

@@ -1,5 +1,6 @@
 """Approvals and rules hold for a program with its input, variables and path, not for a name."""
 
+import contextlib
 import os
 import sys
 
@@ -312,6 +313,26 @@ def a_link_to_rules_elsewhere_counts_unless_others_can_write_there(scene):
     equal(server.questions, [], "questions")
     os.chmod(os.path.dirname(target), 0o777)
     asks(server, "touch a")
+
+
+@test
+def a_chain_of_links_through_the_workspace_is_as_bad_as_one_into_it(scene):
+    home = Home(scene)
+    safe = home.file("safe/c.toml", "sandbox = 'workspace-write'\n")
+    os.makedirs(os.path.join(home.path, "config/execward"), mode=0o700)
+    for name, target in (("l.toml", safe), ("l", os.path.dirname(safe))):
+        os.symlink(target, os.path.join(home.project, name))
+    file = os.path.join(home.path, "config/execward/config.toml")
+    for way in ("l.toml", "l/c.toml", "../project/l.toml"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        os.symlink(os.path.join(home.project, way), file)
+        done = home.cli("run", "--", "true")
+        check(done.returncode != 0 and "leads through" in done.stderr, done.stderr)
+
+    os.unlink(file)
+    os.symlink(safe, file)
+    equal(home.cli("run", "--quiet", "--", "true").returncode, 0, "status with a link elsewhere")
 
 
 @test

@@ -196,6 +196,16 @@ def tools_keep_their_caches_for_the_session(scene):
 
 
 @test
+def a_command_that_is_granted_more_shares_no_cache(scene):
+    server = confining(scene, "on-request", answer=lambda question: {"decision": "approved"})
+    server.exec('mkdir -p "$CARGO_HOME" && echo evil > "$CARGO_HOME/config.toml"')
+    with elsewhere() as outside:
+        script = 'echo "$CARGO_HOME"; cat "$CARGO_HOME/config.toml"; true'
+        output = server.exec(script, **write_permission(outside))["output"]
+    check(output.startswith("/dev/shm/") and "evil" not in output, output)
+
+
+@test
 def tools_keep_their_own_caches_where_they_can_or_shall(scene):
     nothing = ["-"] * 4
     for confinement in ({"privateCaches": False}, {"sharedTmp": True}):

@@ -264,6 +264,14 @@ TEST_CASE(
     CHECK(judge(mixed, {}, is_trusted).hardening == Hardening::none);
 }
 
+TEST_CASE("a rule takes nothing away from how a harmless command runs") {
+    const RuleSet status = rules({rule(allow, {"git", "status"})});
+    const Judgement judgement = judge(asked("git status -s"), status, is_trusted);
+    CHECK(judgement.decision == allow);
+    CHECK(judgement.hardening == Hardening::all);
+    CHECK(judgement.commands.front().why.starts_with("rule"));
+}
+
 TEST_CASE("what is not known to be harmless keeps its environment beside what is") {
     const RuleSet make = rules({rule(allow, {"make"})});
     CHECK(judge(asked("make && ls", ApprovalPolicy::untrusted), make, is_trusted).hardening ==
@@ -324,6 +332,13 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
                                "env -a x git push",
                                "env --chd / git push",
                                "env -S'-u X git push'",
+                               "env -S 'git\\_push'",
+                               "setarch -R git push",
+                               "setarch x86_64 git push",
+                               "setpriv --pdeathsig kill git push",
+                               "strace --trace-path echo git push",
+                               "systemd-run -G git push",
+                               "unshare --propagation slave git push",
                                "sudo --us root git push",
                                "xargs --delim x git push",
                                "bash -co pipefail 'git push'",
