@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "core/output/utf8.h"
-#include "core/text/paths.h"
 #include "os/file_capabilities.h"
 #include "os/forked.h"
 #include "os/io.h"
@@ -168,25 +167,6 @@ void add_landlock(InitOrder& order, const LaunchOrder& launch, const Plan& plan)
     order.device_writable.emplace_back("/proc"); // its settings are mounted read-only
 }
 
-// The caches that the command has not been told to keep elsewhere.
-void add_caches(InitOrder& order, const LaunchOrder& launch, const Plan& plan) {
-    const Caches caches = launch.policy.caches;
-    if (caches == Caches::usual || !launch.policy.has_private_tmp) return;
-    const char* const place = caches == Caches::of_session ? "/tmp/.caches" : "/dev/shm/.caches";
-    const auto value_of = [&](std::string_view name) -> const std::string* {
-        const auto found = std::ranges::find(launch.request.environment, name,
-                                             &std::pair<std::string, std::string>::first);
-        return found == launch.request.environment.end() ? nullptr : &found->second;
-    };
-    const std::string* const home = value_of("HOME");
-    const auto holds_home = [&](const Mount& mount) {
-        return mount.kind == Mount::Kind::writable && core::is_at_or_below(*home, mount.path);
-    };
-    if (home == nullptr || std::ranges::any_of(plan.mounts, holds_home)) return;
-    for (const auto& [name, value] : cache_variables(*home, place))
-        if (value_of(name) == nullptr) order.environment.push_back(name + "=" + value);
-}
-
 InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     const Machine& machine = launch.machine;
     const os::SpawnRequest& request = launch.request;
@@ -198,7 +178,9 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
         const bool is_moved = name == "TMPDIR" && launch.policy.has_private_tmp;
         order.environment.push_back(fmt::format("{}={}", name, is_moved ? "/tmp" : value));
     }
-    if (machine.has_mounts) add_caches(order, launch, plan);
+    if (machine.has_mounts)
+        for (const auto& [name, value] : cache_variables(request.environment, launch.policy, plan))
+            order.environment.push_back(name + "=" + value);
     order.directory = request.directory;
     order.has_terminal = request.terminal.has_value();
     for (const os::ChildLimit& limit : request.limits)

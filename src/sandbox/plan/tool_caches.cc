@@ -1,7 +1,8 @@
 #include "sandbox/plan/tool_caches.h"
 
-#include <sys/stat.h>
+#include "sandbox/plan/resolved_path.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -37,18 +38,29 @@ constexpr auto tool_caches = std::to_array<ToolCache>({
     {"PRE_COMMIT_HOME", "pre-commit", ".cache/pre-commit"},
 });
 
-bool exists(const std::string& path) {
-    struct stat status = {};
-    return ::stat(path.c_str(), &status) == 0;
+const std::string* value_in(const Environment& environment, std::string_view name) {
+    const auto found = std::ranges::find(environment, name, &Environment::value_type::first);
+    return found == environment.end() ? nullptr : &found->second;
 }
 
 } // namespace
 
-std::vector<std::pair<std::string, std::string>> cache_variables(const std::string& home,
-                                                                 const std::string& place) {
-    std::vector<std::pair<std::string, std::string>> variables;
+Environment cache_variables(const Environment& environment, const Policy& policy,
+                            const Plan& plan) {
+    const std::string* const home = value_in(environment, "HOME");
+    const auto holds_home = [&](const Mount& mount) {
+        return mount.kind == Mount::Kind::writable && is_at_or_below(*home, mount.path);
+    };
+    if (policy.caches == Caches::usual || !policy.has_private_tmp || home == nullptr ||
+        std::ranges::any_of(plan.mounts, holds_home))
+        return {};
+    const std::string_view place =
+        policy.caches == Caches::of_session ? "/tmp/.caches" : "/dev/shm/.caches";
+    Environment variables;
     for (const ToolCache& cache : tool_caches) {
-        if (!cache.usual.empty() && exists(home + "/" + std::string(cache.usual))) continue;
+        const bool is_given = value_in(environment, cache.variable) != nullptr;
+        if (is_given || (!cache.usual.empty() && exists(*home + "/" + std::string(cache.usual))))
+            continue;
         std::string value(cache.before);
         value.append(place).append("/").append(cache.name);
         variables.emplace_back(cache.variable, std::move(value));

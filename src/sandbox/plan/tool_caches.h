@@ -3,15 +3,20 @@
 // the variable).
 #pragma once
 
+#include "sandbox/plan/plan.h"
+#include "sandbox/policy/policy.h"
+
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ew::sandbox {
 
-// Returns variables that lead the caches below `place`. Caches that also hold what cannot be made
-// anew without a network, or settings, are led there only where `home` has none. Looks at the disk.
-std::vector<std::pair<std::string, std::string>> cache_variables(const std::string& home,
-                                                                 const std::string& place);
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the variables that lead the caches to where the policy wants them, without those that the
+// environment of the command has. Caches that also hold what cannot be made anew without a network,
+// or settings, are led there only where its home directory has none. Looks at the disk.
+Environment cache_variables(const Environment& environment, const Policy& policy, const Plan& plan);
 
 } // namespace ew::sandbox
