@@ -2,6 +2,7 @@
 
 import base64
 import json
+import contextlib
 import os
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "patches")
@@ -51,11 +52,13 @@ def write_tree(root, files):
 
 
 def read_tree(root):
-    """Returns all files below a directory, by path."""
+    """Returns all files below a directory, by path. A server may be cleaning up at this time, so files
+    that go while they are listed are left out.
+    """
     files = {}
     for directory, _, names in os.walk(root):
         for name in names:
             path = os.path.join(directory, name)
-            with open(path, "rb") as file:
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
                 files[os.path.relpath(path, root)] = file.read()
     return files
