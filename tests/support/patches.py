@@ -1,8 +1,8 @@
 """Patches as text, and the cases in tests/patches."""
 
 import base64
-import json
 import contextlib
+import json
 import os
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "patches")
