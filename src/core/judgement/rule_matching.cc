@@ -236,7 +236,8 @@ private:
             compare_start(start);
             const std::string& word = words[i];
             if (word.size() < 3 || word.front() != '-') continue;
-            Words attached(start.begin(), start.begin() + std::min(start.size(), longest_start));
+            const WordSpan near = start.first(std::min(start.size(), longest_start));
+            Words attached(near.begin(), near.end());
             attached.front().erase(0, 2); // the value of a short option
             compare_start(attached);
         }

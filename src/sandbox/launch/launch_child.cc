@@ -180,7 +180,7 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
     }
     if (machine.has_mounts)
         for (const auto& [name, value] : cache_variables(request.environment, launch.policy, plan))
-            order.environment.push_back(name + "=" + value);
+            order.environment.push_back(fmt::format("{}={}", name, value));
     order.directory = request.directory;
     order.has_terminal = request.terminal.has_value();
     for (const os::ChildLimit& limit : request.limits)
