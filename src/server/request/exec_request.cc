@@ -135,9 +135,6 @@ void add_own_variables(ExecPlan& plan, const ExecCommandParams& params,
         if (core::is_inert_variable(variable.first, variable.second)) continue;
         plan.own_variables.push_back(fmt::format("{}={}", variable.first, variable.second));
     }
-    plan.sets_variables = !std::all_of(params.env.begin(), params.env.end(), [](const auto& one) {
-        return core::is_inert_variable(one.first, one.second);
-    });
     std::sort(plan.own_variables.begin(), plan.own_variables.end());
 }
 

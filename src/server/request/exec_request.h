@@ -42,7 +42,6 @@ struct ExecPlan {
     // Variables that the call or its session sets and that may change what programs do, as
     // NAME=value, sorted.
     std::vector<std::string> own_variables;
-    bool sets_variables = false; // the call sets one of them
     std::optional<os::WindowSize> terminal;
     // The confinement that the session had when the call arrived: later settings do not change it.
     // Without a policy, a sandbox has nothing to enforce.
