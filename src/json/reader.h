@@ -138,13 +138,9 @@ private:
     std::optional<Mismatch> wrong_;
 };
 
+// Reads the members that fields() lists; for functions that check more than that.
 template <class Struct>
-
-requires requires(FieldReader& visitor, Struct& value) {
-    fields(visitor, value);
-}
-
-std::optional<Mismatch> read_value(Element element, Struct& out, Bounds) {
+std::optional<Mismatch> read_members(Element element, Struct& out) {
     simdjson::dom::object object;
     if (element.get(object) != simdjson::SUCCESS) return Mismatch{"", "an object"};
     FieldReader reader(object);
@@ -155,6 +151,16 @@ std::optional<Mismatch> read_value(Element element, Struct& out, Bounds) {
         if (!reader.wrong()) return other_member(object, names.all());
     }
     return std::move(reader.wrong());
+}
+
+template <class Struct>
+
+requires requires(FieldReader& visitor, Struct& value) {
+    fields(visitor, value);
+}
+
+std::optional<Mismatch> read_value(Element element, Struct& out, Bounds) {
+    return read_members(element, out);
 }
 
 } // namespace ew::json

@@ -26,20 +26,6 @@ namespace ew::protocol {
 
 namespace {
 
-template <class Struct>
-std::optional<json::Mismatch> read_members(json::Element element, Struct& out) {
-    simdjson::dom::object object;
-    if (element.get(object) != simdjson::SUCCESS) return json::Mismatch{"", "an object"};
-    json::FieldReader reader(object);
-    fields(reader, out);
-    if constexpr (json::RefusesOthers<Struct>) {
-        json::FieldNames names;
-        fields(names, out);
-        if (!reader.wrong()) return json::other_member(object, names.all());
-    }
-    return std::move(reader.wrong());
-}
-
 json::Mismatch excluded(std::string member, std::string_view other) {
     return {std::move(member), fmt::format("to be absent, because of {}", other)};
 }
@@ -179,7 +165,7 @@ std::optional<json::Mismatch> read_options(simdjson::dom::object object, Sandbox
 } // namespace
 
 std::optional<json::Mismatch> read_value(json::Element element, EntryPath& out, Bounds) {
-    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
+    if (std::optional<json::Mismatch> wrong = json::read_members(element, out)) return wrong;
     switch (out.type) {
     case EntryPathType::path:
         if (!out.path) return missing("path", "as the type is \"path\"");
@@ -202,7 +188,7 @@ std::optional<json::Mismatch> read_value(json::Element element, FileSystemPolicy
 }
 
 std::optional<json::Mismatch> read_value(json::Element element, PermissionProfile& out, Bounds) {
-    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
+    if (std::optional<json::Mismatch> wrong = json::read_members(element, out)) return wrong;
     if (out.type == PermissionsType::managed && !out.file_system)
         return missing("file_system", "as the type is \"managed\"");
     if (out.type != PermissionsType::disabled && !out.network)
@@ -232,7 +218,7 @@ std::optional<json::Mismatch> read_value(json::Element element, PolicyOrMode& ou
 }
 
 std::optional<json::Mismatch> read_value(json::Element element, ConfinementSettings& out, Bounds) {
-    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
+    if (std::optional<json::Mismatch> wrong = json::read_members(element, out)) return wrong;
     if (!out.deny_read) return {};
     if (std::optional<json::Mismatch> wrong = make_native(*out.deny_read))
         return json::below("denyRead", *wrong);
@@ -291,7 +277,7 @@ namespace {
 // Codex calls the directory of a command cwd.
 template <class Params>
 std::optional<json::Mismatch> read_with_directory(json::Element element, Params& out) {
-    if (std::optional<json::Mismatch> wrong = read_members(element, out)) return wrong;
+    if (std::optional<json::Mismatch> wrong = json::read_members(element, out)) return wrong;
     if (out.cwd && out.workdir) return excluded("cwd", "workdir");
     if (out.cwd) out.workdir = std::exchange(out.cwd, std::nullopt);
     return {};
