@@ -24,39 +24,19 @@ namespace {
 
 // Returns the places of all symlinks on the way to the file, and that of the file, in order.
 // Whoever can change one of them can exchange the file.
-std::vector<std::string> way_to(const std::string& path) {
-    constexpr int most_links = 40; // path_resolution(7)
+std::vector<std::string> places_on_way(const std::string& path) {
+    core::Way way = core::way_to(path, os::link_target);
     std::vector<std::string> places;
-    std::string here = "/";
-    std::string rest = path;
-    for (int links = 0; !rest.empty() && links <= most_links;) {
-        const std::size_t end = std::min(rest.find('/'), rest.size());
-        const std::string name = rest.substr(0, end);
-        rest.erase(0, end + 1);
-        if (name.empty() || name == ".") continue;
-        if (name == "..") {
-            here = core::parent_of(here);
-            continue;
-        }
-        const std::string next = core::joined(here, name);
-        const std::optional<std::string> target = os::link_target(next);
-        if (!target) {
-            here = next;
-            continue;
-        }
-        ++links;
-        places.push_back(next);
-        if (target->starts_with('/')) here = "/";
-        rest.insert(0, *target + "/");
-    }
-    places.push_back(here);
+    for (core::Link& link : way.links)
+        places.push_back(std::move(link.path));
+    places.push_back(os::real_path(path).value_or(std::move(way.end)));
     return places;
 }
 
 } // namespace
 
 std::string distrust_of_link(const std::string& path, const std::vector<std::string>& writable) {
-    const std::vector<std::string> places = way_to(path);
+    const std::vector<std::string> places = places_on_way(path);
     const std::optional<std::string> target = target_of_link(path);
     if (places.size() < 2 && !target) return {};
     for (const std::string& place : places) {

@@ -51,4 +51,33 @@ std::string without_dots(std::string_view path) {
     return result.empty() ? "/" : result;
 }
 
+Way way_to(const std::string& path,
+           const std::function<std::optional<std::string>(const std::string&)>& link_target) {
+    Way way;
+    std::vector<Link>& result = way.links;
+    std::string rest = path;
+    std::string here = "/"; // canonical, so ".." is the directory above it
+    while (!rest.empty() && result.size() < most_links) {
+        const std::size_t end = std::min(rest.find('/'), rest.size());
+        const std::string part = rest.substr(0, end);
+        rest.erase(0, std::min(end + 1, rest.size()));
+        if (part.empty() || part == ".") continue;
+        if (part == "..") {
+            here = parent_of(here);
+            continue;
+        }
+        std::string next = joined(here, part);
+        std::optional<std::string> target = link_target(next);
+        if (!target) {
+            here = std::move(next);
+            continue;
+        }
+        if (target->starts_with('/')) here = "/";
+        rest.insert(0, *target + '/');
+        result.push_back({std::move(next), std::move(*target)});
+    }
+    way.end = std::move(here);
+    return way;
+}
+
 } // namespace ew::core

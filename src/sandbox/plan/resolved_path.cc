@@ -19,8 +19,6 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr int most_links = 40; // the kernel's limit (path_resolution(7))
-
 ResolvedPath::Kind kind_of(mode_t mode) {
     if (S_ISDIR(mode)) return ResolvedPath::Kind::directory;
     return S_ISCHR(mode) ? ResolvedPath::Kind::device : ResolvedPath::Kind::file;
@@ -89,7 +87,8 @@ ResolvedPath locate(const std::string& path) {
     // Only the target of a link may contain ".."; realpath(3) resolves it.
     const std::string plain = without_dots(path);
     // Each missing component needs one step too.
-    return locate_within(plain, most_links + static_cast<int>(std::ranges::count(plain, '/')));
+    return locate_within(plain,
+                         core::most_links + static_cast<int>(std::ranges::count(plain, '/')));
 }
 
 ResolvedPath locate_last(const std::string& path) {
@@ -100,31 +99,7 @@ ResolvedPath locate_last(const std::string& path) {
 }
 
 Way way_to(const std::string& path) {
-    Way way;
-    std::vector<Link>& result = way.links;
-    std::string rest = path;
-    std::string here = "/"; // canonical, so ".." is the directory above it
-    while (!rest.empty() && result.size() < most_links) {
-        const std::size_t end = std::min(rest.find('/'), rest.size());
-        const std::string part = rest.substr(0, end);
-        rest.erase(0, std::min(end + 1, rest.size()));
-        if (part.empty() || part == ".") continue;
-        if (part == "..") {
-            here = parent_of(here);
-            continue;
-        }
-        std::string next = joined(here, part);
-        std::optional<std::string> target = os::link_target(next);
-        if (!target) {
-            here = std::move(next);
-            continue;
-        }
-        if (target->starts_with('/')) here = "/";
-        rest.insert(0, *target + '/');
-        result.push_back({std::move(next), std::move(*target)});
-    }
-    way.end = std::move(here);
-    return way;
+    return core::way_to(path, os::link_target);
 }
 
 bool is_of_the_machine(std::string_view path) {

@@ -34,19 +34,8 @@ ResolvedPath locate(const std::string& path);
 // The same, but cheaper. The directory of `path` must be canonical.
 ResolvedPath locate_last(const std::string& path);
 
-// A link in the way of `path`: its own canonical path, and its target as written.
-struct Link {
-    std::string path;
-    std::string target;
-};
-
-// The links of a path in the order in which the kernel follows them, and the canonical end. A
-// program may exchange a link between two looks: both looks have seen the same only if `end` is
-// where the other look has found it.
-struct Way {
-    std::vector<Link> links;
-    std::string end;
-};
+using core::Link;
+using core::Way;
 
 Way way_to(const std::string& path);
 
