@@ -343,14 +343,12 @@ void put_arguments(const Plan& plan, const Machine& machine) {
     const std::size_t count = machine.has_proc ? words.size() : words.size() - 1;
     for (std::size_t i = 0; i < count; ++i)
         argv[i] = words[i].data();
-    if (!machine.has_mounts) {
-        std::string init = machine.init;
-        argv = {init.data()};
-        ::execve(argv[0], argv.data(), no_environment);
-    } else {
+    std::string init = machine.init;
+    if (machine.has_mounts)
         let_go_of_the_server();
-        ::execve(argv[0], argv.data(), no_environment);
-    }
+    else
+        argv = {init.data()};
+    ::execve(argv[0], argv.data(), no_environment);
     refuse({ErrorKind::sandbox_unavailable,
             fmt::format("the command was not run: cannot execute '{}': {}", argv[0],
                         ::strerror(errno)),
