@@ -45,6 +45,8 @@ std::string times(std::uint64_t count) {
 
 // Not a call that was refused: something that was there when the command had ended.
 std::string set_aside_line(const sandbox::Denial& denial) {
+    if (denial.operation == "look")
+        return fmt::format("not looked at: {} ({})", denial.target, denial.rule);
     if (denial.moved_to.empty())
         return fmt::format(
             "cannot be moved aside: {} ({}); remove it before git or an agent uses it",

@@ -336,10 +336,10 @@ bool Session::may_read_input(TimePoint now) {
 }
 
 void Session::relay(const Polled& polled, TimePoint now) {
-    const bool was_reading = input_.is_reading();
+    const bool had_ended = input_.has_source_ended();
     (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // result not needed
     // In raw mode, the input of a terminal ends only when the terminal is gone.
-    if (has_terminal_ && was_reading && !input_.is_reading() && !sandbox_status_)
+    if (has_terminal_ && !had_ended && input_.has_source_ended() && !sandbox_status_)
         on_ending(SIGHUP, now);
     const bool has_moved =
         static_cast<int>(output_.on_ready(polled[output].revents, polled[output + 1].revents)) +

@@ -58,7 +58,10 @@ bool Flow::fill() {
         result = os::read_some(own->get(), bytes_.get(), capacity);
     else if (const auto* const callers = std::get_if<os::StdioEnd>(&source_))
         result = callers->read(bytes_.get(), capacity);
-    if (result.state == os::IoState::end) source_ = std::monostate{};
+    if (result.state == os::IoState::end) {
+        source_ = std::monostate{};
+        has_source_ended_ = true;
+    }
     begin_ = 0;
     end_ = result.count;
     return result.state != os::IoState::would_block;

@@ -44,6 +44,9 @@ public:
 
     bool is_reading() const { return fd_of(source_) >= 0; }
 
+    // Returns true if the source has ended by itself, and not because the target has no reader.
+    bool has_source_ended() const { return has_source_ended_; }
+
     // Returns true if bytes were read and could not be written yet.
     bool is_held_up() const { return begin_ != end_; }
 
@@ -65,6 +68,7 @@ private:
 
     End source_;
     End target_;
+    bool has_source_ended_ = false;
     std::unique_ptr<char[]> bytes_;
     std::size_t begin_ = 0; // the waiting bytes: from begin_ to end_
     std::size_t end_ = 0;

@@ -1004,9 +1004,26 @@ def a_command_from_the_background_has_a_usual_terminal(scene):
         caller.send(b"\x04")
         caller.expect(b"%")
         caller.send(b"echo st''atus $?; stty -a\r")
-        caller.expect(rb"status 0\r\n.*isig icanon iexten echo ")
+        told = caller.expect(rb"status (\d+)\r\n.*isig icanon iexten echo ")
+        equal(told[1], b"0", "the status; before it: %r" % told[0][:300])
         caller.send(b"exit\r")
         caller.status()
+
+
+@test
+def a_command_that_closes_its_terminal_goes_on(scene):
+    script = """
+trap "echo > hung-up" HUP
+exec <&- >&- 2>&-
+echo > closed
+until [ -e go ]; do sleep 0.05; done
+exit 7"""
+    with Caller(scene, ["sh", "-c", script]) as caller:
+        eventually(lambda: os.path.exists(scene.path("work", "closed")), "a closed terminal")
+        wait_at_rest(caller.pid, "execward run")
+        open(scene.path("work", "go"), "w").close()
+        equal(caller.status(), 7, "the status")
+        check(not os.path.exists(scene.path("work", "hung-up")), "it got SIGHUP")
 
 
 # Confinement
