@@ -1,5 +1,6 @@
 #include "sandbox/run/confined_run.h"
 
+#include "base/log.h"
 #include "core/text/display.h"
 #include "sandbox/supervise/supervisor.h"
 
@@ -103,6 +104,17 @@ void ConfinedRun::note_set_aside(const std::vector<SetAside>& things) {
     }
 }
 
+void ConfinedRun::note_missed_look(bool has_died) {
+    Denial denial;
+    denial.kind = DenialKind::set_aside;
+    denial.operation = "look";
+    denial.target = "what the command has left";
+    denial.rule = fmt::format("protected paths: {}; the next start looks",
+                              has_died ? "the look was ended" : "the look took too long");
+    log::warning("sandbox", "nobody has looked at {}: {}", denial.target, denial.rule);
+    denials_.add(std::move(denial));
+}
+
 bool ConfinedRun::is_cleanup_over(TimePoint now) {
     if (const std::optional<std::string> result = cleanup_->take_result()) {
         if (const auto things = decode_set_aside(*result)) {
@@ -112,8 +124,7 @@ bool ConfinedRun::is_cleanup_over(TimePoint now) {
     } else if (now < cleanup_->deadline()) {
         return false;
     }
-    notes_.emplace_back(
-        "what the command has left was not looked at in time: the next start looks");
+    note_missed_look(now < cleanup_->deadline());
     return true;
 }
 

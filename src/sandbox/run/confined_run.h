@@ -111,6 +111,7 @@ private:
 
     Leftovers drop_all(TimePoint now);
     void note_set_aside(const std::vector<SetAside>& things);
+    void note_missed_look(bool has_died);
 
     std::unique_ptr<Launch> launch_;         // null after end()
     std::unique_ptr<Supervisor> supervisor_; // null: no calls are answered

@@ -7,9 +7,18 @@ git or an agent would execute or obey, and was not there before, is moved aside.
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import check, equal, eventually, file_uri
+from support.client import (
+    check,
+    children_of,
+    equal,
+    eventually,
+    file_uri,
+    kill_quietly,
+    within,
+)
 from support.runner import main
 from support.sandboxes import READS_ALL, WRITES_WORKSPACE, at, mode, permissions, sandbox_test
 
@@ -327,6 +336,33 @@ def what_a_killed_server_has_not_looked_at_is_moved_by_the_next_start(site):
     site.new_server()
     equal(site.works("ls -d .codex 2>/dev/null || echo moved"), "moved\n", "what is there")
     equal(os.listdir(site.scene.path("state") + "/execward/looks"), [], "records")
+
+
+def killed_look(site):
+    """Kills the process that looks at what a command has left. Returns the command's end, or None."""
+    server = site.server
+    name = site.start("mkdir .codex; echo x > .codex/x; read line", pipeStdin=True)
+    eventually(lambda: read(site.inside(".codex/x")), "the file")
+    before = children_of(server.worker())
+    server.write(name, b"go\n")
+    while not server.process(name).closed:
+        for pid in set(children_of(server.worker())) - set(before):
+            kill_quietly(pid)
+    ended = site.ended(name)
+    return ended if os.path.exists(site.inside(".codex")) else None
+
+
+@sandbox_test
+def a_look_that_is_killed_is_told_and_made_up_for_by_the_next_start(site):
+    end = time.monotonic() + within(60)
+    ended = None
+    while ended is None and time.monotonic() < end:
+        ended = killed_look(site)
+    check(ended, "each look was over before it was killed")
+    (told,) = set_aside(ended)
+    equal((told["operation"], told.get("movedTo")), ("look", None), "what is told")
+    check("the look was ended" in told["rule"], told)
+    equal(site.works("ls -d .codex 2>/dev/null || echo moved"), "moved\n", "what is there")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ def planted(directory):
 
 def nothing_planted(site, directory, sandbox=None, what="", is_root=False):
     """In a nested repository, git's own is protected."""
-    site.run("cd %s && { %s }; true" % (directory, PLANTS), sandbox)
+    ended = site.run("cd %s && { %s }; true" % (directory, PLANTS), sandbox)
+    missed = [denial for denial in ended.exited["denials"] if denial["operation"] == "look"]
+    equal(missed, [], "looks that were missed")
     found = [path for path in planted(directory) if is_root or path.startswith(".git/")]
     equal(found, [], "planted " + what)
     for name in (".codex", ".agents", ".execward"):
