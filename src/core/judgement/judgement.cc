@@ -7,7 +7,10 @@
 #include "core/judgement/rule_matching.h"
 #include "core/judgement/started_commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace ew::core {
 
@@ -219,11 +222,18 @@ Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findi
     return {};
 }
 
-bool is_runnable(const Words& argv) {
-    return !argv.empty() && !argv.front().empty() &&
-           std::none_of(argv.begin(), argv.end(), [](const std::string& word) {
-               return word.size() > longest_word || word.find('\0') != std::string::npos;
-           });
+// Returns why the kernel cannot run it (execve(2)). Empty if it can.
+std::string why_not_runnable(const Words& argv) {
+    if (argv.empty() || argv.front().empty()) return "this cannot be run: it has no program";
+    for (const std::string& word : argv) {
+        if (word.find('\0') != std::string::npos)
+            return "this cannot be run: a word holds a NUL character";
+        if (word.size() > longest_word)
+            return fmt::format("this cannot be run: a word or script has {} bytes, and the kernel "
+                               "takes {} at most; write it to a file, and run or read that file",
+                               word.size(), longest_word);
+    }
+    return {};
 }
 
 bool is_by_safe_list(const Finding& finding) {
@@ -278,9 +288,8 @@ Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>
 } // namespace
 
 Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust) {
-    if (!is_runnable(judged.argv))
-        return refusal(
-            "this cannot be run: it has no program, or a word holds NUL or is longer than 128 KiB");
+    if (std::string why = why_not_runnable(judged.argv); !why.empty())
+        return refusal(std::move(why));
     const std::vector<Part> parts = take_apart(judged, trust);
     std::vector<Finding> findings =
         find_all(parts, judged, rules, trust, judged.keeps_own_environment);

@@ -590,10 +590,17 @@ TEST_CASE("a command with very many words is left to a person, and soon") {
 
 TEST_CASE("what is no command is refused") {
     JudgedCommand judged = asked("ls");
-    for (const Words& argv : {Words{}, Words{""}, Words{"ls", std::string("a\0b", 3)},
-                              Words{"ls", std::string(131072, 'a')}}) {
+    const std::vector<std::pair<Words, std::string>> cases = {
+        {{}, "no program"},
+        {{""}, "no program"},
+        {{"ls", std::string("a\0b", 3)}, "NUL"},
+        {{"ls", std::string(131072, 'a')}, "write it to a file"},
+    };
+    for (const auto& [argv, why] : cases) {
         judged.argv = argv;
-        CHECK(decided(judged) == forbidden);
+        const Judgement judgement = judge(judged, {}, {});
+        CHECK(judgement.decision == forbidden);
+        CHECK(judgement.reason.find(why) != std::string::npos);
     }
 }
 
