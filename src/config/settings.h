@@ -106,7 +106,9 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
            "command does not run. best-effort: it runs, and what is missing is told."},
           confinement.enforcement);
     visit({"confinement", "report_writes",
-           "Tell refused changes of files as denials. It makes each opening for writing slower."},
+           "Tell refused changes of files as denials, which makes each opening for writing slower. "
+           "Commands of exec/command tell them in any case where the approval policy may ask "
+           "after them."},
           confinement.report_writes);
     visit(
         {"confinement", "private_caches",

@@ -2,6 +2,7 @@
 
 #include "config/linked_file.h"
 #include "core/environment.h"
+#include "core/exec_call.h"
 #include "core/text/paths.h"
 #include "server/request/start_request.h"
 #include "server/session/session.h"
@@ -311,7 +312,13 @@ sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement)
 }
 
 sandbox::Policy policy_of(const SessionSettings& settings) {
-    return sandbox::policy_of(settings.config.sandbox, mode_options(settings.config.confinement));
+    const config::Config& config = settings.config;
+    sandbox::ModeOptions options = mode_options(config.confinement);
+    // Only what is reported can lead to a question afterwards.
+    using core::exec_call::RetryRule;
+    const RetryRule retry = core::exec_call::retry_rule(config.approval_policy, config.granular);
+    options.reports_writes = options.reports_writes || retry == RetryRule::after_any;
+    return sandbox::policy_of(config.sandbox, options);
 }
 
 sandbox::Context context_of(const SessionSettings& settings, std::string workdir,

@@ -289,6 +289,23 @@ TEST_CASE("roots of the workspace cannot be denied where there are none") {
     CHECK(order_for(managed(special("current_working_directory", "deny"))).has_value());
 }
 
+TEST_CASE("refused writes are reported where the approval policy may ask after them") {
+    using ew::core::ApprovalPolicy;
+    SessionSettings settings;
+    settings.config.sandbox = ew::core::SandboxMode::workspace_write;
+    const auto reports = [&settings](ApprovalPolicy policy) {
+        settings.config.approval_policy = policy;
+        return policy_of(settings).reports_writes;
+    };
+    for (const ApprovalPolicy policy :
+         {ApprovalPolicy::untrusted, ApprovalPolicy::on_failure, ApprovalPolicy::granular})
+        CHECK(reports(policy));
+    for (const ApprovalPolicy policy : {ApprovalPolicy::on_request, ApprovalPolicy::never})
+        CHECK_FALSE(reports(policy));
+    settings.config.granular.sandbox_approval = false;
+    CHECK_FALSE(reports(ApprovalPolicy::granular));
+}
+
 TEST_CASE("the settings of a session are a policy") {
     SessionSettings settings;
     settings.workspace_roots = {"/w"};
