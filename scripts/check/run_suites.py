@@ -86,8 +86,8 @@ def suites(build):
     for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
         yield from parts(file, python, server)
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
-        yield Suite(file.name, [execward, "replay", f"--timeout={REPLAY_SECONDS}", str(file), *server],
-                    single=True)
+        yield Suite(file.name, [execward, "replay", "--run", "--trust-recording",
+                                f"--timeout={REPLAY_SECONDS}", str(file), *server], single=True)
 
 
 def unit_suites(program):

@@ -1,4 +1,4 @@
-// `execward replay`: plays a recorded session against a server.
+// `execward replay`: shows a recorded session, or plays it against a server.
 #pragma once
 
 #include "cli/shared/options.h"

@@ -12,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <system_error>
 
 namespace ew::transcript {
 
@@ -24,10 +26,11 @@ struct SpawnPlan {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
 
-    SpawnPlan(int input, int output) {
+    SpawnPlan(int input, int output, const std::string& directory) {
         ::posix_spawn_file_actions_init(&files);
         ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
         ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+        ::posix_spawn_file_actions_addchdir_np(&files, directory.c_str());
         sigset_t defaults;
         ::sigemptyset(&defaults);
         ::sigaddset(&defaults, SIGPIPE);
@@ -63,23 +66,33 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
+Result<std::string> absolute_path(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    if (error) return os::system_error("cannot find the working directory", error.value());
+    return absolute.string();
+}
+
 } // namespace
 
 ChildServer::ChildServer(pid_t pid, UniqueFd pidfd, UniqueFd input, UniqueFd output)
     : pid_(pid), pidfd_(std::move(pidfd)), input_(std::move(input)), output_(std::move(output)) {}
 
 Result<ChildServer> ChildServer::start(const std::vector<std::string>& command,
-                                       const std::vector<std::string>& environment) {
+                                       const std::vector<std::string>& environment,
+                                       const std::string& directory) {
     os::Pipe input = TRY(os::make_pipe());
     os::Pipe output = TRY(os::make_pipe());
     TRY(os::set_nonblocking(input.write.get()));
     TRY(os::set_nonblocking(output.read.get()));
     std::vector<std::string> words = command;
+    if (words.front().find('/') != std::string::npos)
+        words.front() = TRY(absolute_path(words.front()));
     std::vector<std::string> variables = environment;
     const std::vector<char*> argv = pointers_to(words);
     const std::vector<char*> envp = pointers_to(variables);
 
-    const SpawnPlan plan(input.read.get(), output.write.get());
+    const SpawnPlan plan(input.read.get(), output.write.get(), directory);
     pid_t pid = 0;
     const int failure =
         ::posix_spawnp(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), envp.data());

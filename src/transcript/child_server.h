@@ -18,9 +18,11 @@ namespace ew::transcript {
 
 class ChildServer {
 public:
-    // `environment` is the complete environment, as NAME=value.
+    // `environment` is the complete environment, as NAME=value. A relative path of the program
+    // starts from our directory, everything else from `directory`.
     static Result<ChildServer> start(const std::vector<std::string>& command,
-                                     const std::vector<std::string>& environment);
+                                     const std::vector<std::string>& environment,
+                                     const std::string& directory);
 
     ChildServer(ChildServer&& other) noexcept = default;
     ChildServer& operator=(ChildServer&&) = delete;

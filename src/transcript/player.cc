@@ -3,6 +3,7 @@
 #include "json/writer.h"
 #include "os/io.h"
 #include "transcript/child_server.h"
+#include "transcript/restraint.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -58,7 +59,9 @@ std::string file_uri(std::string_view path) {
 struct ServerCommand {
     std::vector<std::string> words;
     std::vector<std::string> environment;
+    std::string directory; // where it starts
     bool has_test_ids = false;
+    bool is_trusted = false; // the recording is sent as it is written
 };
 
 // Our environment, but with fresh directories for settings, rules and approvals.
@@ -130,7 +133,8 @@ std::optional<Discord> Player::start_server(int line) {
     std::vector<std::string> environment = command_.environment;
     ++servers_;
     if (command_.has_test_ids) environment.push_back(fmt::format("EXECWARD_TEST_IDS={}", servers_));
-    Result<ChildServer> server = ChildServer::start(command_.words, environment);
+    Result<ChildServer> server =
+        ChildServer::start(command_.words, environment, command_.directory);
     if (!server) return plain(line, server.error().message);
     server_.emplace(std::move(*server));
     expectations_.note_restart();
@@ -163,10 +167,11 @@ std::optional<Discord> Player::play_step(std::size_t index) {
 
 void Player::send(const Step& step) {
     if (!step.message) return server_->send_line(step.text);
-    const Node message = matcher_.expanded(*step.message);
+    const Node expanded = matcher_.expanded(*step.message);
+    const Node message = command_.is_trusted ? expanded : restrained(expanded);
     expectations_.note_sent(message);
     is_ending_ = is_ending_ || message.text_of("method") == "exit";
-    server_->send_line(step.is_verbatim ? step.text : to_json(message));
+    server_->send_line(step.is_verbatim && command_.is_trusted ? step.text : to_json(message));
 }
 
 std::optional<Discord> Player::wait_for_step(std::size_t index) {
@@ -257,12 +262,16 @@ std::string shortened(const std::string& text) {
 
 std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes,
                             const PlaySettings& settings) {
+    if (!settings.trusts_recording)
+        if (std::optional<Discord> found = find_presumption(steps)) return found;
     Result<ScratchDirectory> directory = ScratchDirectory::make();
     if (!directory) return plain(0, directory.error().message);
     Result<ScratchDirectory> home = ScratchDirectory::make();
     if (!home) return plain(0, home.error().message);
-    ServerCommand command = {settings.server, environment_with_home(home->path()),
-                             settings.has_test_ids};
+    Result<ScratchDirectory> start = ScratchDirectory::make();
+    if (!start) return plain(0, start.error().message);
+    ServerCommand command = {settings.server, environment_with_home(home->path()), start->path(),
+                             settings.has_test_ids, settings.trusts_recording};
     if (!steps.empty() && steps.front().kind == Step::Kind::options)
         for (std::string& word : steps.front().words())
             command.words.push_back(std::move(word));

@@ -13,12 +13,14 @@
 namespace ew::transcript {
 
 struct PlaySettings {
-    std::vector<std::string> server; // the command
+    std::vector<std::string> server; // the command; it starts in an empty directory
+    bool trusts_recording = false;   // else every question is answered with "denied"
     bool has_test_ids = false;       // each server that is started gets ids of its own
     Millis patience{30'000};         // how long to wait for each expected message
 };
 
-// Returns nullopt if everything was as written. A discord without a line and message means that the
+// Returns nullopt if everything was as written. Starts nothing if the recording is not trusted and
+// has a step that needs trust (restraint.h). A discord without a line and message means that the
 // transcript could not be played at all.
 std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes,
                             const PlaySettings& settings);

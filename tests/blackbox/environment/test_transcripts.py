@@ -197,10 +197,10 @@ def play(scene, name, kind, *tables):
     home.config('default_environment = "there"\n' + there.config())
     # The player sets a home for the server, but not one with environments.
     words = ["env", *("%s=%s" % pair for pair in home.environment().items()), *scene.command]
-    player = [scene.command[0], "replay", "--timeout=%d" % PATIENCE]
+    flags = ["--run", "--trust-recording", "--timeout=%d" % PATIENCE]
     variables = {k: v for k, v in os.environ.items() if not k.startswith("EXECWARD_")}
     played = subprocess.run(
-        [*player, scene.file(name + ".transcript", text), "--", *words],
+        [scene.command[0], "replay", *flags, scene.file(name + ".transcript", text), "--", *words],
         env={**variables, SERVER_MARK: scene.mark},
         stdin=subprocess.DEVNULL,
         capture_output=True,
