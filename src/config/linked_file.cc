@@ -36,6 +36,9 @@ std::vector<std::string> places_on_way(const std::string& path) {
 } // namespace
 
 std::string distrust_of_link(const std::string& path, const std::vector<std::string>& writable) {
+    struct stat file = {};
+    if (::stat(path.c_str(), &file) == 0)
+        if (std::string distrust = distrust_of_names(file); !distrust.empty()) return distrust;
     const std::vector<std::string> places = places_on_way(path);
     const std::optional<std::string> target = target_of_link(path);
     if (places.size() < 2 && !target) return {};

@@ -1,5 +1,5 @@
-// Files of settings and rules that are reached through a symlink, as dotfiles often are. What
-// counts then is who can change the target.
+// Files of settings and rules that are reached through a link, as dotfiles often are. What counts
+// then is who can change the target of a symlink, and whether there are other names (hard links).
 #pragma once
 
 #include "base/result.h"
@@ -15,9 +15,10 @@ namespace ew::config {
 // or leads nowhere.
 std::optional<std::string> target_of_link(const std::string& path);
 
-// Returns why the target of a symlink at this path must not be trusted: confined programs may write
-// to its place, because it is in one of the `writable` directories, or other users may. Returns an
-// empty string if it may be trusted, or if the path is no symlink.
+// Returns why the file at this path must not be trusted: it has another name, under which confined
+// programs may write it; or it is the target of a symlink, and they may write to its place, because
+// it is in one of the `writable` directories, or other users may. Returns an empty string if it may
+// be trusted.
 std::string distrust_of_link(const std::string& path, const std::vector<std::string>& writable);
 
 // Returns an error if distrust_of_link() has a reason: a confined command could write the settings

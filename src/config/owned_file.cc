@@ -27,6 +27,13 @@ std::string distrust_of(const struct stat& info) {
     return {};
 }
 
+std::string distrust_of_names(const struct stat& info) {
+    if (!S_ISREG(info.st_mode) || info.st_nlink < 2 || info.st_uid != ::geteuid()) return {};
+    return fmt::format("has {} names (hard links), and confined commands may be able to write it "
+                       "under another one",
+                       info.st_nlink);
+}
+
 Result<FileText> read_regular_file(int directory, const std::string& name, std::size_t most) {
     const UniqueFd file(
         ::openat(directory, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

@@ -16,6 +16,10 @@ namespace ew::config {
 // written it.
 std::string distrust_of(const struct stat& info);
 
+// Returns why a file of this user may be written under another name: it has hard links. Returns an
+// empty string if it has one name, or if only another user could write it under any name.
+std::string distrust_of_names(const struct stat& info);
+
 struct FileText {
     std::string text;
     struct stat info = {};

@@ -108,6 +108,8 @@ Result<std::string> Rules::read() const {
     if (!file) return refusal(path_, file.error().message);
     if (const std::string distrust = distrust_of(file->info); !distrust.empty())
         return refusal(path_, distrust, "it must be of this user only: chmod 600");
+    if (const std::string distrust = distrust_of_names(file->info); !distrust.empty())
+        return refusal(path_, distrust, "look at its rules, and put a copy of it in its place");
     return std::move(file->text);
 }
 

@@ -142,6 +142,7 @@ bool has_links(const RulePlaces& places) {
              at.increment(error)) {
             std::error_code unknown;
             if (at->is_symlink(unknown) || unknown) return true;
+            if (at->is_regular_file(unknown) && at->hard_link_count(unknown) > 1) return true;
         }
     }
     return false;

@@ -15,8 +15,8 @@ struct inotify_event;
 
 namespace ew::config {
 
-// Returns true if a rules directory, a directory above it, or a file in it is a symlink. The target
-// of a symlink can change without an event here.
+// Returns true if a rules directory, a directory above it, or a file in it is a symlink, or if a
+// file has hard links. What is changed under another name causes no event here.
 bool has_links(const RulePlaces& places);
 
 class RuleWatch {

@@ -5,7 +5,16 @@ import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
-from support.exec import BAN, Home, decision, denied, exec_server, exists, trusted_ban
+from support.exec import (
+    BAN,
+    Home,
+    decision,
+    denied,
+    exec_server,
+    exists,
+    trusted_ban,
+    untrusting,
+)
 from support.runner import main, test
 
 
@@ -86,6 +95,42 @@ def a_ban_behind_links_counts_at_once(scene):
     equal(decision(server, "touch made"), "allow", "decision at first")
     home.file("dot/own.toml", BAN)
     equal(decision(server, "touch made"), "forbidden", "decision with the ban")
+
+
+@test
+def rules_with_another_name_allow_nothing(scene):
+    home = Home(scene)
+    home.rules('[[rule]]\nprefix = ["touch"]\ndecision = "allow"\n')
+    equal(decision(untrusting(scene, home=home), "touch made"), "allow", "decision with one name")
+    rules = os.path.join(home.rules_directory, "own.toml")
+    os.link(rules, os.path.join(home.project, "other.toml"))
+    server = untrusting(scene, home=home)
+    equal(decision(server, "touch made"), "prompt", "decision with two names")
+    check("hard links" in server.warning("configInvalid"), "the warning")
+    with open(os.path.join(home.project, "other.toml"), "a") as file:
+        file.write('[[rule]]\nprefix = ["id"]\ndecision = "forbidden"\n')
+    equal(decision(server, "id"), "forbidden", "decision after a change under the other name")
+
+
+@test
+def settings_with_another_name_start_no_session(scene):
+    home = Home(scene)
+    path = home.config("audit_keep_days = 9\n")
+    os.link(path, os.path.join(home.project, "other.toml"))
+    told = home.cli("config", "show").stdout
+    check("audit_keep_days" in told, told)
+    for sandbox, is_refused in (("workspace-write", True), ("danger-full-access", False)):
+        client = scene.server(
+            env=home.environment(), cwd=home.project, handshake=False
+        )
+        message_id = client.request(
+            "initialize", {"clientName": "test", "settings": {"sandbox": sandbox}}
+        )
+        if is_refused:
+            message = client.error(message_id, kind="configInvalid")["message"]
+            check("has 2 names (hard links)" in message, message)
+        else:
+            client.result(message_id)
 
 
 @test

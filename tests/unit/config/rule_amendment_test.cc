@@ -133,6 +133,15 @@ TEST_CASE("symbolic links are neither followed nor replaced") {
     CHECK_FALSE(std::filesystem::exists(directory.path("real/elsewhere")));
 }
 
+TEST_CASE("a file of approved rules with another name is not taken over") {
+    const TempDirectory directory;
+    const std::string file = directory.write("rules.d/approved.toml", "");
+    std::filesystem::create_hard_link(file, directory.path("other.toml"));
+
+    CHECK(refusal(directory.path("rules.d")).find("has 2 names (hard links)") != std::string::npos);
+    CHECK(std::filesystem::hard_link_count(file) == 2);
+}
+
 TEST_CASE("what a killed writer left behind is in nobody's way") {
     const TempDirectory directory;
     directory.write("rules.d/.approved.new", "half a ru");

@@ -167,6 +167,22 @@ TEST_CASE("a directory that is a symbolic link allows nothing, and still forbids
         std::vector<std::string>{"rules.d: is a symbolic link, so no rule in it allows anything"});
 }
 
+TEST_CASE("a file with another name allows nothing, and rules may be missing in it") {
+    const TempDirectory directory;
+    directory.write("rules.d/a.toml", rule("a", "allow") + rule("b", "forbidden"));
+    directory.make("workspace");
+    std::filesystem::create_hard_link(directory.path("rules.d/a.toml"),
+                                      directory.path("workspace/a.toml"));
+    const LoadedRules loaded = load_rules({directory.path("rules.d"), "", ""});
+
+    CHECK(shown(loaded) == "forbidden b");
+    CHECK(loaded.rules.gap.find("has 2 names (hard links)") != std::string::npos);
+    CHECK(problems_of(loaded, directory) ==
+          std::vector<std::string>{
+              "rules.d/a.toml: has 2 names (hard links), and confined commands may be able to "
+              "write it under another one, so no rule in it allows anything"});
+}
+
 TEST_CASE("a project's directory may be writable for a group") {
     const TempDirectory directory;
     const std::string path = directory.write("rules.d/a.toml", rule("a", "forbidden"));

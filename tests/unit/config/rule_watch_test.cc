@@ -186,6 +186,11 @@ TEST_CASE("links among the rules are found: what they lead to can change unseen"
     CHECK(has_links({plain, "", ""}));
     std::filesystem::remove(plain + "/b.toml");
 
+    std::filesystem::create_hard_link(plain + "/a.toml", directory.path("other.toml"));
+    CHECK(has_links({plain, "", ""}));
+    std::filesystem::remove(directory.path("other.toml"));
+    CHECK_FALSE(has_links({plain, "", ""}));
+
     std::filesystem::create_symlink(plain, directory.path("linked"));
     CHECK(has_links({directory.path("linked"), "", ""}));
 }
