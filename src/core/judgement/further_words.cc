@@ -124,7 +124,7 @@ constexpr std::array commands = {
             "verbose quiet timeout-multiplier= num-processes= maxfail= repeat= no-rebuild list "
             "print-errorlogs no-suite= suite=",
             Operands::any, "C:"},
-    Command{"mkdir", "pvm:", "parents verbose mode=", Operands::any},
+    Command{"mkdir", "pvm:", "parents verbose mode=", Operands::below},
     Command{"mvn compile", "qBoe", maven_longs},
     Command{"mvn package", "qBoe", maven_longs},
     Command{"mvn test", "qBoe", maven_longs},
@@ -154,7 +154,7 @@ constexpr std::array commands = {
     Command{"pytest", pytest_shorts, pytest_longs, Operands::below},
     Command{"python -m pytest", pytest_shorts, pytest_longs, Operands::below},
     Command{"python -m unittest", "vqfcb", unittest_longs},
-    Command{"rmdir", "pv", "parents verbose ignore-fail-on-non-empty", Operands::any},
+    Command{"rmdir", "pv", "parents verbose ignore-fail-on-non-empty", Operands::below},
     Command{"ruff check", "qvns",
             "diff quiet verbose silent select= ignore= extend-select= exclude= show-fixes "
             "statistics no-cache exit-zero line-length= target-version=",
@@ -162,7 +162,7 @@ constexpr std::array commands = {
     Command{"ruff format", "qvns", "check diff quiet verbose silent exclude= no-cache",
             Operands::below},
     Command{"touch",
-            "acmhfd:r:t:", "no-create no-dereference date= reference= time=", Operands::any},
+            "acmhfd:r:t:", "no-create no-dereference date= reference= time=", Operands::below},
     Command{"tsc", "w", "noEmit watch pretty strict skipLibCheck listFiles", Operands::none, "p:b",
             "project= build"},
     Command{"yarn install", "", install_longs},
