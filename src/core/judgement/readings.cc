@@ -16,7 +16,7 @@ constexpr std::size_t most_text = 1 << 20;  // bytes of the texts that are read 
 
 // Programs whose words are names, numbers and texts, never programs or scripts.
 constexpr std::string_view plain_programs =
-    "cd chgrp chmod chown cp curl kill ln mkdir mv pkill rm rmdir sleep tee touch truncate wget";
+    "cd chgrp chmod chown cp curl kill ln mkdir mv pkill rm rmdir sleep tee touch truncate";
 
 // Builtins that compute what some of their words say.
 constexpr std::string_view computing =
@@ -28,6 +28,23 @@ constexpr std::string_view package_managers =
 constexpr std::string_view about_packages =
     "add i info install remove rm search show uninstall update upgrade view";
 
+// Options of these subcommands that neither name a program nor a setting, so that no other word is
+// one. Of other options, the words are looked at (apt -o DPkg::Pre-Invoke::=PROGRAM).
+constexpr std::string_view plain_package_options =
+    "-D -E -S -U -V -d -f -g -n -q -qq -u -v -y --all --assume-yes --dev --dry-run --exact --force "
+    "--global --locked --no-cache --no-deps --no-install-recommends --no-save --noconfirm "
+    "--offline --only-upgrade --purge --quiet --recursive --reinstall --save --save-dev "
+    "--save-exact --upgrade --user --verbose --yes";
+
+// Options of wget that start nothing, by the manual of wget 1.21. Others do: --use-askpass names a
+// program, and -e holds a setting that may name one.
+constexpr KnownOptions plain_wget = {
+    .shorts = "qvcNnbSx46O:P:T:t:U:w:",
+    .longs = "quiet verbose no-verbose continue timestamping show-progress progress= "
+             "output-document= directory-prefix= timeout= tries= user-agent= header= wait= spider "
+             "server-response no-check-certificate no-clobber https-only max-redirect= post-data= "
+             "method= body-data= content-disposition inet4-only inet6-only limit-rate= no-proxy"};
+
 // Subcommands of git that start nothing that their words name.
 constexpr std::string_view plain_git =
     "add blame branch checkout cherry-pick commit describe diff init log merge mv reset restore "
@@ -35,6 +52,12 @@ constexpr std::string_view plain_git =
 
 bool is_substituted(std::string_view word) {
     return word.find("$(") != std::string_view::npos || word.find('`') != std::string_view::npos;
+}
+
+bool names_packages_only(const Words& words) {
+    return std::all_of(words.begin() + 2, words.end(), [](const std::string& word) {
+        return !word.starts_with('-') || is_listed(plain_package_options, word);
+    });
 }
 
 // Returns true if the command starts none of its words.
@@ -46,8 +69,11 @@ bool starts_no_word(const Words& words, const ProgramTrust& trust) {
     const auto is_system_program = [&](std::string_view word) { return is_bare || trust(word); };
     if (!is_system_program(words.front())) return false;
     if (is_listed(plain_programs, name)) return true;
+    if (name == "wget")
+        return read_words({words, std::vector<bool>(words.size(), false)}, 1, plain_wget)
+            .has_value();
     if (is_listed(package_managers, name) && words.size() > 1)
-        return is_listed(about_packages, words[1]);
+        return is_listed(about_packages, words[1]) && names_packages_only(words);
     if (name == "git" && words.size() > 1 && is_listed(plain_git, words[1])) return true;
     return is_known_safe({words, std::vector<bool>(words.size(), false)}, is_system_program);
 }

@@ -198,7 +198,7 @@ bool is_safe_git(const ShellCommand& command) {
     const std::size_t at = skip_harmless(command);
     if (at >= words.size() || command.has_glob[at]) return false;
     if (words[at] == "--version") return words.size() == at + 1;
-    if (words[at] == "stash" && words.size() == at + 2) return words[at + 1] == "list";
+    if (words[at] == "stash" && words.size() == at + 2 && words[at + 1] == "list") return true;
     // A name of two words comes first: git reflog show.
     const bool has_second = at + 1 < words.size() && !command.has_glob[at + 1];
     const std::string both = has_second ? words[at] + " " + words[at + 1] : std::string();

@@ -221,6 +221,10 @@ private:
             if (end != std::string_view::npos) add_script(word.substr(end + 1), depth);
             if (i + 1 < words.size()) add_script(words[i + 1], depth);
         }
+        // script FILE -- PROGRAM…
+        const auto dashes = std::find(words.begin(), words.end(), "--");
+        if (dashes != words.end())
+            add(from(words, static_cast<std::size_t>(dashes - words.begin()) + 1), depth + 1);
         // runuser -u USER PROGRAM…
         for (std::size_t i = 1; i + 2 < words.size(); ++i)
             if (words[i] == "-u") add(from(words, i + 2), depth + 1);

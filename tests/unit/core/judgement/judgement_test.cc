@@ -729,6 +729,17 @@ TEST_CASE("a ban is a question at least, whatever stands before its words") {
              "./echo git push",
              "unknown --flag x /usr/bin/git push",
              "bash -c '\"$@\"' _ git push",
+             "script -O log -- git push",
+             "script log -- git push",
+             "wget --use-askpass='git push' https://a",
+             "wget -e 'use_askpass=git push' https://a",
+             "wget -qe 'use_askpass=git push' https://a",
+             "apt install -o 'DPkg::Pre-Invoke::=git push' a",
+             "apt -o 'DPkg::Pre-Invoke::=git push' install a",
+             "apt-get install -oDPkg::Pre-Invoke::='git push' a",
+             "npm install --script-shell 'git push' a",
+             "cargo install --config 'build.rustc-wrapper=\"git push\"' a",
+             "pip install --global-option='git push' a",
          }) {
         CAPTURE(std::string(script));
         CHECK(with(script) != allow);
@@ -746,6 +757,10 @@ TEST_CASE("a ban is a question at least, whatever stands before its words") {
              "git commit -m \"$message\"",
              "git \"$x\"x status",
              "pip install git push",
+             "pip install -U --user git push",
+             "apt-get install -y --no-install-recommends git push",
+             "npm install -D git push",
+             "wget -q --output-document=a -T 5 git push",
              "mkdir git push",
              "printf '%s\\n' 'git push'",
              "rm git push",
