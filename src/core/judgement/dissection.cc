@@ -112,7 +112,7 @@ private:
         if (!obstacle.empty()) return push(command, depth, std::move(obstacle));
         ShellCall call = shell_call(command.words);
         if (depth == 0 && family(judged_.program) == "zsh") call.dialect = Dialect::zsh;
-        const Script script = decompose(call.script, call.dialect);
+        const Script script = decompose(call.script, call.dialect, output_files());
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // No rule concerns the outermost shell, because it only runs the script.
         if (depth > 0) inner_shells_.push_back(command.words);
@@ -126,6 +126,16 @@ private:
             is_fed = true;
         }
         if (depth > 0) inner_shells_.pop_back();
+    }
+
+    // The shell opens these files inside the sandbox of the call. Without a sandbox, or if the call
+    // asks for more than it gives, nothing bounds them. A policy that trusts nothing asks about
+    // every file that is written.
+    OutputFiles output_files() const {
+        const bool is_bounded = judged_.is_confined && !judged_.is_elsewhere && !has_left_ &&
+                                judged_.permissions == SandboxPermissions::use_default;
+        return is_bounded && judged_.policy != ApprovalPolicy::untrusted ? OutputFiles::told
+                                                                         : OutputFiles::refused;
     }
 
     Part part_of(const ShellCommand& command, int depth) const {

@@ -53,7 +53,8 @@ private:
     }
 
     bool is_safe(const Part& part) const {
-        if (!part.obstacle.empty() || has_own_environment_) return false;
+        if (!part.obstacle.empty() || !part.command.written.empty() || has_own_environment_)
+            return false;
         return is_known_safe(part.command, [&](std::string_view word) {
             return (part.is_in_shell && is_shell_builtin(word)) || is_trusted_start(part, trust_);
         });
@@ -168,9 +169,9 @@ bool can_be_prefix(const Words& words) {
 }
 
 bool can_be_proposed(const Finding& finding, const Part& part) {
-    const auto& [words, has_glob] = part.command;
+    const auto& [words, has_glob, written] = part.command;
     return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
-           can_be_prefix(words) &&
+           written.empty() && can_be_prefix(words) &&
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
 }
 

@@ -130,7 +130,8 @@ bool is_meant_program(const PrefixRule& rule, const RuleSet& rules, const Part& 
 
 bool matches_to_the_letter(const PrefixRule& rule, const Part& part, const RuleSet& rules,
                            const ProgramTrust& trust) {
-    const auto& [words, has_glob] = part.command;
+    const Words& words = part.command.words;
+    const std::vector<bool>& has_glob = part.command.has_glob;
     if (rule.prefix.empty() || rule.prefix.size() > words.size()) return false;
     const auto checked = has_glob.begin() + static_cast<std::ptrdiff_t>(rule.prefix.size());
     if (std::find(has_glob.begin(), checked, true) != checked) return false;

@@ -1,6 +1,7 @@
 #include "core/judgement/shell_words.h"
 
 #include "core/judgement/hidden_text.h"
+#include "core/judgement/redirections.h"
 
 #include <algorithm>
 #include <array>
@@ -31,10 +32,6 @@ bool holds(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
 // Builtins that evaluate some of their words in at least one shell (zsh evaluates the status of
 // exit, bash the subscript behind test -v). The evaluation expands the words again and runs the
 // commands in them.
@@ -42,44 +39,10 @@ constexpr std::array<std::string_view, 16> computing = {
     "[",    "break", "continue", "exit",  "fg",   "float", "integer", "jobs",
     "kill", "print", "return",   "shift", "test", "umask", "wait",    "whence"};
 
-// Returns true if an operator ends before `rest`.
-bool ends_operator(std::string_view rest) {
-    return rest.empty() || is_blank(rest.front()) || rest.front() == '\n' || rest.front() == ';' ||
-           rest.front() == '|';
-}
-
-// Returns the length of a redirection that changes nothing outside the process: to or from
-// /dev/null, or from one output stream into the other. Returns 0 for other redirections.
-std::size_t harmless_redirection(std::string_view rest) {
-    std::size_t at = 0;
-    const bool has_number = rest.front() >= '0' && rest.front() <= '2';
-    if (has_number) ++at;
-    if (at >= rest.size() || (rest[at] != '<' && rest[at] != '>')) return 0;
-    const bool is_input = rest[at] == '<';
-    if (is_input && has_number && rest.front() != '0') return 0;
-    if (!is_input && has_number && rest.front() == '0') return 0;
-    ++at;
-    const std::string_view target = rest.substr(at);
-    if (!is_input && (target.starts_with("&1") || target.starts_with("&2")))
-        return ends_operator(target.substr(2)) ? at + 2 : 0;
-    while (at < rest.size() && is_blank(rest[at]))
-        ++at;
-    constexpr std::string_view null_device = "/dev/null";
-    if (!rest.substr(at).starts_with(null_device)) return 0;
-    at += null_device.size();
-    return ends_operator(rest.substr(at)) ? at : 0;
-}
-
-// Returns true if the character means the same to zsh without quotes. Most other characters are
-// special in zsh.
-bool is_plain_in_zsh(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_./:,@%+-").find(c) != std::string_view::npos;
-}
-
 class Scanner {
 public:
-    Scanner(std::string_view text, Dialect dialect) : text_(text), dialect_(dialect) {}
+    Scanner(std::string_view text, Dialect dialect, OutputFiles output_files)
+        : text_(text), dialect_(dialect), output_files_(output_files) {}
 
     Script scan() {
         if (text_.size() > longest_script) fail("the script is too long to be looked at");
@@ -119,9 +82,20 @@ private:
         } else if (!in_word_ && harmless_redirection(text_.substr(at_)) > 0) {
             at_ += harmless_redirection(text_.substr(at_));
             has_redirection_ = true;
+        } else if (!in_word_ && (c == '>' || next() == '>') && takes_output_file()) {
+            has_redirection_ = true;
         } else {
             piece(c);
         }
+    }
+
+    bool takes_output_file() {
+        if (output_files_ == OutputFiles::refused) return false;
+        const OutputFile file = output_file(text_.substr(at_));
+        if (file.length == 0) return false;
+        command_.written.emplace_back(file.path);
+        at_ += file.length;
+        return true;
     }
 
     void skip_comment() {
@@ -369,6 +343,7 @@ private:
 
     std::string_view text_;
     Dialect dialect_;
+    OutputFiles output_files_;
     std::size_t at_ = 0;
     Script script_;
     ShellCommand command_;
@@ -384,8 +359,8 @@ private:
 
 } // namespace
 
-Script decompose(std::string_view script, Dialect dialect) {
-    return Scanner(script, dialect).scan();
+Script decompose(std::string_view script, Dialect dialect, OutputFiles output_files) {
+    return Scanner(script, dialect, output_files).scan();
 }
 
 std::string_view literal_start(std::string_view word) {

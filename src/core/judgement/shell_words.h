@@ -1,4 +1,4 @@
-// Decomposes the script of `bash -c` where that is possible without guessing. Expansions,
+// Decomposes the script of `bash -c` where that is possible without guessing. Expansions, most
 // redirections and loops are not interpreted: each is an obstacle, described by a text.
 #pragma once
 
@@ -13,6 +13,7 @@ struct ShellCommand {
     std::vector<std::string> words; // without their quotes
     std::vector<bool> has_glob; // one per word: the shell may replace the word by file names, or
                                 // it has 0 in place of $?
+    std::vector<std::string> written = {}; // files that the shell opens for its output
 };
 
 struct Script {
@@ -26,7 +27,12 @@ enum class Dialect : std::uint8_t {
     zsh,  // more characters are special, so fewer are accepted
 };
 
-Script decompose(std::string_view script, Dialect dialect = Dialect::bash);
+// What is done about output that the shell writes to a plain relative path without hidden
+// directories and "..", as in `> out/log`.
+enum class OutputFiles : std::uint8_t { refused, told };
+
+Script decompose(std::string_view script, Dialect dialect = Dialect::bash,
+                 OutputFiles output_files = OutputFiles::refused);
 
 // Returns the characters before the first one that could be a pattern. Every expansion of the word
 // begins with them.

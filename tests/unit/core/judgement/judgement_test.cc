@@ -821,6 +821,50 @@ TEST_CASE("a rule that allows a command holds with its status and with a text as
     CHECK(decided("bash <<'E'\nnpm test\nE", set) == prompt);
 }
 
+TEST_CASE("a rule that allows a command holds with output to a file that the sandbox bounds") {
+    const RuleSet set = rules({rule(allow, {"rm", "-rf"}), rule(forbidden, {"git", "push"})});
+    const auto with = [&](const char* script, const auto& change) {
+        JudgedCommand judged = asked(script, ApprovalPolicy::on_request);
+        change(judged);
+        return decided(judged, set);
+    };
+    const auto nothing = [](JudgedCommand&) {};
+
+    CHECK(with("rm -rf build > out.log 2>&1", nothing) == allow);
+    CHECK(with("rm -rf build >> logs/out 2> logs/err", nothing) == allow);
+    CHECK(with("rm -rf build > .git/config", nothing) == prompt);
+    CHECK(with("rm -rf build > ../out", nothing) == prompt);
+    CHECK(with("rm -rf build > /work/tree/out", nothing) == prompt);
+    CHECK(with("cd /etc; rm -rf build > out", nothing) == prompt);
+    CHECK(with("git push > out.log", nothing) == forbidden);
+    CHECK(with("echo 'git push' > a.sh; sh a.sh", nothing) != allow);
+
+    constexpr const char* script = "rm -rf build > out.log";
+    CHECK(with(script, [](auto& judged) { judged.policy = ApprovalPolicy::untrusted; }) == prompt);
+    CHECK(with(script, [](auto& judged) { judged.is_confined = false; }) == prompt);
+    CHECK(with(script, [](auto& judged) { judged.is_elsewhere = true; }) == prompt);
+    CHECK(with(script, [](auto& judged) { judged.workdir = "/etc"; }) == prompt);
+    CHECK(with(script, [](auto& judged) {
+              judged.permissions = SandboxPermissions::require_escalated;
+          }) == prompt);
+    CHECK(with(script, [](auto& judged) {
+              judged.permissions = SandboxPermissions::with_additional_permissions;
+          }) == prompt);
+}
+
+TEST_CASE("what writes a file is neither harmless nor approved as its words") {
+    JudgedCommand judged = asked("ls > made", ApprovalPolicy::on_request);
+    RuleSet set;
+    set.gap = "rules are missing";
+
+    CHECK_FALSE(judge(judged, {}, is_trusted).is_safe_listed);
+    CHECK(decided(judged, set) == prompt);
+    CHECK(decided(asked("ls > made")) == prompt);
+    judged.argv.back() = "make > made";
+    CHECK(proposed(judged, set).empty());
+    CHECK(canonical_argv({"bash", "-c", "make > made"}) != canonical_argv({"make"}));
+}
+
 TEST_CASE("nothing is proposed where a rule asks") {
     CHECK(proposed(asked("make; ls"), rules({rule(prompt, {"ls"})})).empty());
     CHECK(proposed(asked("make"), rules({rule(forbidden, {"make"})})).empty());

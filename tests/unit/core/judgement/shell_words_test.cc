@@ -11,6 +11,7 @@ using ew::core::Dialect;
 using ew::core::has_hidden_text;
 using ew::core::literal_commands;
 using ew::core::literal_start;
+using ew::core::OutputFiles;
 using ew::core::Script;
 using ew::core::ShellCommand;
 
@@ -119,6 +120,37 @@ TEST_CASE("only redirections that change nothing are passed over") {
           "ls &>/dev/null", "ls >&/dev/null"}) {
         CAPTURE(script);
         CHECK(taken_apart(script) == "obstacle");
+    }
+}
+
+TEST_CASE("output to a plain path is told if the caller wants to know") {
+    const auto told = [](std::string_view text, Dialect dialect) {
+        const Script script = decompose(text, dialect, OutputFiles::told);
+        if (!script.obstacle.empty()) return std::string("obstacle");
+        std::string result;
+        for (const ShellCommand& command : script.commands)
+            result += (result.empty() ? "" : "; ") + shown(command.words) + shown(command.written);
+        return result;
+    };
+
+    for (const Dialect dialect : {Dialect::bash, Dialect::zsh}) {
+        CHECK(told("make > out.log 2>&1", dialect) == "[make][out.log]");
+        CHECK(told("make>a; ls 2>>./b/c_1.txt x", dialect) == "obstacle");
+        CHECK(told("ls 2>>./b/c_1.txt x; id", dialect) == "[ls] [x][./b/c_1.txt]; [id]");
+        CHECK(told(">a 2>b ls | wc 1> c", dialect) == "[ls][a] [b]; [wc][c]");
+        for (const char* script :
+             {"ls > /a",   "ls > ../a",         "ls > a/../../b", "ls > .git/config",
+              "ls > a/.b", "ls > ~/a",          "ls > $X",        "ls > a*",
+              "ls > 'a'",  "ls > a'b'",         "ls > \\a",       "ls > {a,b}",
+              "ls >| a",   "ls >& a",           "ls &> a",        "ls < a",
+              "ls <> a",   "ls 3> a",           "ls 0> a",        "ls > ./../a",
+              "ls > ./.a", "ls > -a",           "ls > =a",        "ls >(a)",
+              "ls > a&",   "ls > a(b)",         "ls >\na",        "> a",
+              "ls; > a",   "ls > /dev/tcp/h/1", "ls > `a`",       "ls > .",
+              "ls > ./",   "ls > %a",           "ls > +a",        "ls > @a"}) {
+            CAPTURE(std::string(script));
+            CHECK(told(script, dialect) == "obstacle");
+        }
     }
 }
 
