@@ -1,4 +1,5 @@
-// execward approvals: lists, withdraws and adds approvals that hold for more than one command.
+// execward approvals: lists and withdraws what was answered for more than one command, and adds
+// approvals.
 #include "cli/approvals.h"
 
 #include "base/byte_buffer.h"
@@ -34,8 +35,8 @@ constexpr std::string_view about =
        execward approvals revoke ID… | --session ID | --project DIR | --all
        execward approvals grant --scope project|always [OPTION…] -- WORD…
 
-list shows what may run without a question because somebody allowed it. revoke withdraws some of it,
-at once and for every running server. grant allows these words, also with further words that are known
+list shows what may run without a question because somebody allowed it, and what is refused without
+one because somebody denied it. revoke withdraws some of it, at once and for every running server. grant allows these words, also with further words that are known
 to do no harm; it does not take the command out of its sandbox.
 )";
 
@@ -110,6 +111,7 @@ std::string where(const ApprovalInfo& info) {
 std::string what(const ApprovalInfo& info) {
     std::string text =
         info.prefix ? core::shell_quoted(*info.prefix) + " …" : core::visible(info.command);
+    if (info.kind == protocol::GrantKindName::denial) text.insert(0, "refused: ");
     if (info.reason) text += fmt::format(" ({})", core::visible(*info.reason));
     return text;
 }
@@ -262,7 +264,7 @@ int approvals(const Arguments& arguments) {
 
 constinit const Command approvals_command = {
     .name = "approvals",
-    .summary = "list, withdraw or add what was allowed for more than once",
+    .summary = "list, withdraw or add what was allowed or denied for more than once",
     .about = about,
     .options = options,
     .notes = notes,

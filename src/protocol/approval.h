@@ -230,7 +230,7 @@ void fields(Visitor& visit, ApprovalAnswer& answer) {
     visit.optional("reason", answer.reason);
 }
 
-enum class GrantKindName : std::uint8_t { command, prefix };
+enum class GrantKindName : std::uint8_t { command, prefix, denial };
 
 struct ApprovalInfo {
     std::string id = {};
@@ -447,7 +447,7 @@ struct Names<protocol::ApprovalScope> {
 
 template <>
 struct Names<protocol::GrantKindName> {
-    static constexpr std::array<std::string_view, 2> list = {"command", "prefix"};
+    static constexpr std::array<std::string_view, 3> list = {"command", "prefix", "denial"};
 };
 
 } // namespace ew::json

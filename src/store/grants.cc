@@ -8,7 +8,7 @@ namespace ew::store {
 namespace {
 
 constexpr std::string_view select_command =
-    "select * from grants_shown where kind = 'command' and key = ?1"
+    "select * from grants_shown where kind = ?5 and key = ?1"
     " and (expires_at is null or expires_at > ?4)"
     " and (session = ?2 or (scope = 'project' and project = ?3) or scope = 'always')";
 
@@ -131,6 +131,7 @@ Result<FoundGrants> grants_for_command(Database& database, std::string_view key,
                                        const Asker& asker) {
     Statement statement = TRY(database.prepare(select_command));
     statement.bind(key).bind(asker.session).bind(asker.project).bind(asker.now);
+    statement.bind(name_of(asker.kind));
     FoundGrants found = TRY(collect(statement));
     std::erase_if(found.grants, [&](const Grant& one) { return !reaches(one, asker.directory); });
     std::ranges::sort(found.grants, [](const Grant& a, const Grant& b) {

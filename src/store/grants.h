@@ -19,12 +19,13 @@ struct FoundGrants {
     std::int64_t skipped = 0;
 };
 
-// The command to be run: its directory, session, project and time.
+// The command to be run: its directory, session, project and time; and what it is looked up for.
 struct Asker {
     std::string_view directory = {};
     std::string_view session = {};
     std::string_view project = {};
     UnixMs now = 0;
+    GrantKind kind = GrantKind::command; // or denial
 };
 
 // Returns true if `directory` is `root` or is below it. Both are absolute and without "." and "..".

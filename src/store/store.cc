@@ -127,15 +127,25 @@ std::vector<Grant> Store::counted(FoundGrants found) {
     return std::move(found.grants);
 }
 
+Result<std::optional<Grant>> Store::find(const std::string& key, const Asker& asker) {
+    Database& database = *TRY(this->database());
+    std::vector<Grant> grants = counted(TRY(grants_for_command(database, key, asker)));
+    if (grants.empty()) return std::optional<Grant>();
+    return std::optional<Grant>(std::move(grants.front()));
+}
+
 Result<std::optional<Grant>> Store::find_command(const std::string& key,
                                                  const std::string& directory,
                                                  const std::string& session,
                                                  const std::string& project, UnixMs now) {
-    Database& database = *TRY(this->database());
-    const Asker asker = {directory, session, project, now};
-    std::vector<Grant> grants = counted(TRY(grants_for_command(database, key, asker)));
-    if (grants.empty()) return std::optional<Grant>();
-    return std::optional<Grant>(std::move(grants.front()));
+    return find(key, {directory, session, project, now, GrantKind::command});
+}
+
+Result<std::optional<Grant>> Store::find_denial(const std::string& key,
+                                                const std::string& directory,
+                                                const std::string& session,
+                                                const std::string& project, UnixMs now) {
+    return find(key, {directory, session, project, now, GrantKind::denial});
 }
 
 Result<std::vector<Grant>> Store::prefixes(const std::string& session, const std::string& project,
@@ -164,7 +174,7 @@ Result<std::int64_t> Store::record(const AuditRow& decision, const std::optional
     AuditRow row = decision;
     std::int64_t id = 0;
     if (grant) id = TRY(write_grant(database, *grant, decision.at));
-    if (id != 0 && row.rule.empty()) row.rule = fmt::format("grant {}", id);
+    if (id != 0 && row.rule.empty()) row.rule = name_of(grant->kind, id);
     TRY(write_audit(database, row));
     TRY(transaction.commit());
     queue_.forget();
@@ -225,7 +235,7 @@ Result<std::int64_t> Store::revoke(const RevokeWhat& what, const AuditRow& autho
     for (const Grant& grant : gone.grants) {
         AuditRow row = author;
         row.event = "revocation";
-        row.rule = fmt::format("grant {}", grant.id);
+        row.rule = name_of(grant.kind, grant.id);
         row.directory = grant.directory;
         row.detail = grant.command;
         TRY(write_audit(database, row));

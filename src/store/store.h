@@ -20,6 +20,7 @@
 
 namespace ew::store {
 
+struct Asker;
 struct FoundGrants;
 
 class Store {
@@ -51,6 +52,10 @@ public:
     Result<std::optional<Grant>> find_command(const std::string& key, const std::string& directory,
                                               const std::string& session,
                                               const std::string& project, UnixMs now);
+    // Returns the narrowest valid denial of this command.
+    Result<std::optional<Grant>> find_denial(const std::string& key, const std::string& directory,
+                                             const std::string& session, const std::string& project,
+                                             UnixMs now);
     // Returns all valid prefix grants for this session in this project.
     Result<std::vector<Grant>> prefixes(const std::string& session, const std::string& project,
                                         UnixMs now);
@@ -117,6 +122,7 @@ private:
     Result<std::int64_t> write_grant(Database& database, Grant grant, UnixMs now);
     const BegunSession* begun(std::string_view session) const;
     void remember(const std::string& session, const std::string& project);
+    Result<std::optional<Grant>> find(const std::string& key, const Asker& asker);
     std::vector<Grant> counted(FoundGrants found);
 
     std::string path_;

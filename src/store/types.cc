@@ -1,5 +1,7 @@
 #include "store/types.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <chrono>
 
@@ -9,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> scopes = {"directory", "workspace", "session", "project",
                                                     "always"};
-constexpr std::array<std::string_view, 2> kinds = {"command", "prefix"};
+constexpr std::array<std::string_view, 3> kinds = {"command", "prefix", "denial"};
 
 template <class Enum, std::size_t size>
 std::optional<Enum> find(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -39,6 +41,10 @@ std::optional<GrantScope> scope_of(std::string_view name) {
 
 std::optional<GrantKind> kind_of(std::string_view name) {
     return find<GrantKind>(kinds, name);
+}
+
+std::string name_of(GrantKind kind, std::int64_t id) {
+    return fmt::format("{} {}", kind == GrantKind::denial ? "denial" : "grant", id);
 }
 
 } // namespace ew::store

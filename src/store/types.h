@@ -34,6 +34,7 @@ enum class GrantScope : std::uint8_t {
 enum class GrantKind : std::uint8_t {
     command, // one command: its key must be equal
     prefix,  // every command that begins with these words
+    denial,  // one command is refused: its key must be equal
 };
 
 std::string_view name_of(GrantScope scope);
@@ -46,13 +47,13 @@ inline bool ends_with_session(GrantScope scope) {
            scope == GrantScope::session;
 }
 
-// A permission that a person granted.
+// A permission that a person granted, or a refusal.
 struct Grant {
     std::int64_t id = 0; // never reused
     GrantKind kind = GrantKind::command;
     GrantScope scope = GrantScope::directory;
-    // kind command: canonical argv, confinement and extra permissions as JSON; all of it must be
-    // equal. kind prefix: the words as a JSON array.
+    // kinds command and denial: canonical argv, confinement and extra permissions as JSON; all of
+    // it must be equal. kind prefix: the words as a JSON array.
     std::string key = {};
     std::string directory = {}; // scope directory: this one; scope workspace: its root
     std::string session = {};   // empty for project and always
@@ -65,6 +66,9 @@ struct Grant {
     std::optional<UnixMs> last_used_at = {};
     std::int64_t uses = 0;
 };
+
+// The name of a grant in the audit and in messages: "grant 12" or "denial 12".
+std::string name_of(GrantKind kind, std::int64_t id);
 
 // Selects the grants to list. With both members: the grants of the session and of the project.
 struct GrantFilter {
@@ -101,7 +105,7 @@ struct AuditRow {
     std::string directory = {};
     std::string decision = {};
     std::string decided_by = {}; // client, rule, grant, policy, safe list, command line, …
-    std::string rule = {};       // "FILE:LINE" or "grant 12"
+    std::string rule = {};       // "FILE:LINE", "grant 12" or "denial 12"
     std::string detail = {};
 };
 

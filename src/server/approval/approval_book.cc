@@ -120,6 +120,7 @@ protocol::GrantKindName to_wire(GrantKind kind) {
     switch (kind) {
     case GrantKind::command: return protocol::GrantKindName::command;
     case GrantKind::prefix: return protocol::GrantKindName::prefix;
+    case GrantKind::denial: return protocol::GrantKindName::denial;
     }
     return protocol::GrantKindName::command;
 }

@@ -51,6 +51,7 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
     const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
     store::Grant grant;
     grant.kind = is_prefix ? store::GrantKind::prefix : store::GrantKind::command;
+    if (answer.decision == ApprovalDecision::denied) grant.kind = store::GrantKind::denial;
     grant.scope = to_store(
         answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
     grant.key = is_widened ? question.widened_key : question.grant_key;

@@ -64,6 +64,10 @@ std::vector<ApprovalChoice> choices(const ApprovalExtent& extent, const core::Ju
               "allow this command, also with harmless further words, everywhere: add a rule");
     }
     offer(denied, {}, "do not run it");
+    offer(denied, ApprovalScope::session,
+          "do not run exactly this command, and do not ask about it again in this session");
+    offer(denied, ApprovalScope::always,
+          "do not run exactly this command, and do not ask about it again, also later");
     offer(abort, {}, "do not run it, nor anything else that is being asked about");
     return choices;
 }

@@ -121,6 +121,24 @@ std::string Gate::take_approval(const std::string& key, const ExecPlan& plan) {
     return name_of_grant(*grant);
 }
 
+// A remembered denial is stronger than every rule and approval that allows the command.
+bool Gate::was_denied(Ruling& ruling, const ExecPlan& plan) {
+    if (ruling.decision == Decision::forbidden) return false;
+    const std::optional<store::Grant> denial =
+        records_.find_denial(ruling.key, plan.workdir, extent_of(plan, session_).project);
+    if (!denial) return false;
+    ruling.decision = Decision::forbidden;
+    ruling.decided_by = "denial";
+    ruling.rule = store::name_of(denial->kind, denial->id);
+    ruling.judgement.reason =
+        fmt::format("a person denied it before, and wants no question ({}{})", ruling.rule,
+                    denial->reason.empty() ? "" : ": " + denial->reason);
+    ruling.way_out =
+        fmt::format("a person can withdraw that with `execward approvals revoke {}`", denial->id);
+    ruling.grants = {denial->id};
+    return true;
+}
+
 Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                                const core::JudgedCommand& judged, const core::RuleSet* only_rules) {
     Ruling ruling;
@@ -129,6 +147,7 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
     ruling.decision = ruling.judgement.decision;
     ruling.key = approval_key(plan, params, plan.extra);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
+    if (only_rules == nullptr && was_denied(ruling, plan)) return ruling;
     if (ruling.decision == Decision::allow) {
         ruling.hardening = ruling.judgement.hardening;
         say_who_allowed(ruling);

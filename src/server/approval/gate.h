@@ -22,11 +22,12 @@ public:
     struct Ruling {
         core::Judgement judgement = {};
         core::Decision decision = core::Decision::forbidden; // includes earlier approvals
-        std::string decided_by = {};                         // rule, grant, safe list or policy
-        std::string rule = {};                               // "FILE:LINE" or "grant 12"
-        std::vector<std::int64_t> grants = {};               // the grants that allowed it
-        std::string key = {};                                // key of an approval for this call
-        core::Hardening hardening = core::Hardening::none;   // of its environment
+        std::string decided_by = {};           // rule, grant, denial, safe list or policy
+        std::string rule = {};                 // "FILE:LINE", "grant 12" or "denial 12"
+        std::string way_out = {};              // of a remembered denial: how to withdraw it
+        std::vector<std::int64_t> grants = {}; // the grants or denial that decided
+        std::string key = {};                  // key of an approval for this call
+        core::Hardening hardening = core::Hardening::none; // of its environment
     };
 
     Gate(const Session& session, Records& records, Outbox& outbox)
@@ -57,6 +58,7 @@ private:
                        const core::JudgedCommand& judged, const core::RuleSet* only_rules);
     core::Judgement judge(const ExecPlan& plan, const core::JudgedCommand& judged,
                           const core::RuleSet* only_rules);
+    bool was_denied(Ruling& ruling, const ExecPlan& plan);
 
     const Session& session_;
     Records& records_;

@@ -36,7 +36,9 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
 bool is_to_be_remembered(const ApprovalAnswer& answer) {
     return answer.decision == ApprovalDecision::approved_for_session ||
            answer.decision == ApprovalDecision::approved_with_prefix_rule ||
-           (answer.decision == ApprovalDecision::approved_widened && answer.scope);
+           ((answer.decision == ApprovalDecision::approved_widened ||
+             answer.decision == ApprovalDecision::denied) &&
+            answer.scope);
 }
 
 } // namespace
@@ -97,6 +99,16 @@ std::optional<std::int64_t> Records::find_grant(const std::string& key,
     if (!grant) warn_of_store(grant.error());
     if (!grant || !*grant) return std::nullopt;
     return (*grant)->id;
+}
+
+std::optional<store::Grant> Records::find_denial(const std::string& key,
+                                                 const std::string& directory,
+                                                 const std::string& project) {
+    Result<std::optional<store::Grant>> denial =
+        store_->find_denial(key, directory, session_.id(), project, store::Moment::now().wall);
+    if (denial) return std::move(*denial);
+    warn_of_store(denial.error());
+    return std::nullopt;
 }
 
 void Records::note_use(std::int64_t grant) {

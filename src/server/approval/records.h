@@ -39,6 +39,9 @@ public:
     // Approvals of a project do not count if `project` is empty.
     std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
                                            const std::string& project);
+    // Returns the remembered denial of this key that counts now.
+    std::optional<store::Grant> find_denial(const std::string& key, const std::string& directory,
+                                            const std::string& project);
     void note_use(std::int64_t grant);
 
     // Returns the rules from approvals of a prefix that count in this project. Notes the ids of

@@ -47,7 +47,8 @@ exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
     case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
     case core::Decision::forbidden:
         verdict.refusal = {ErrorKind::denied, fmt::format("the command was not run: {}", reason),
-                           "policy/explain tells what decided"};
+                           ruling.way_out.empty() ? "policy/explain tells what decided"
+                                                  : ruling.way_out};
         break;
     case core::Decision::prompt:
         if (can_ask) {

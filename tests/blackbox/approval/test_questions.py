@@ -74,6 +74,7 @@ def a_question_says_what_would_run(scene):
     equal(
         question.offers(),
         {("approved", None), ("denied", None), ("abort", None)}
+        | {("denied", scope) for scope in ("session", "always")}
         | {(SESSION, scope) for scope in ("directory", "workspace", "project", "always")}
         | {(PREFIX, scope) for scope in ("session", "project", "always")},
         "decisions",
@@ -156,6 +157,7 @@ def wrong_answers_are_denials(scene):
         {"decision": None},
         {"decision": SESSION, "scope": "galaxy"},
         {"decision": "approved", "expiresInMs": "soon"},
+        {"decision": "denied", "scope": "project"},
         {},
         None,
         True,

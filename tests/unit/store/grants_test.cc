@@ -57,6 +57,31 @@ TEST_CASE("a grant for a session counts for that session only") {
     CHECK_FALSE(good(store->find_command("make", "/anywhere", "", "/p", noon)));
 }
 
+TEST_CASE("a denial refuses its command and allows nothing") {
+    const auto store = open_store(":memory:");
+    Grant denial = grant(GrantScope::always, "make");
+    denial.kind = GrantKind::denial;
+
+    const auto id = keep(*store, denial);
+
+    CHECK(allowed_by(*store, "make", "/p/src") == 0);
+    CHECK(good(store->find_denial("make", "/x", "other", "/q", noon))->id == id);
+    CHECK_FALSE(good(store->find_denial("make test", "/x", "other", "/q", noon)));
+    CHECK(good(store->prefixes("s", "/p", noon)).empty());
+}
+
+TEST_CASE("a denial for a session ends with it, and an approval is no denial") {
+    const auto store = open_store(":memory:");
+    Grant denial = grant(GrantScope::session, "make");
+    denial.kind = GrantKind::denial;
+    keep(*store, denial);
+    keep(*store, grant(GrantScope::session, "date"));
+
+    CHECK(good(store->find_denial("make", "/x", "s", "/p", noon)));
+    CHECK_FALSE(good(store->find_denial("make", "/x", "other", "/p", noon)));
+    CHECK_FALSE(good(store->find_denial("date", "/x", "s", "/p", noon)));
+}
+
 TEST_CASE("grants for a project and for ever count for every session") {
     const auto store = open_store(":memory:");
 

@@ -71,6 +71,15 @@ TEST_CASE("an approved prefix counts for all commands that begin so") {
     CHECK(grant.command == "make");
 }
 
+TEST_CASE("a denial is remembered with the key of an approval") {
+    const store::Grant grant = granted(ApprovalDecision::denied, ApprovalScope::always);
+
+    CHECK(grant.kind == store::GrantKind::denial);
+    CHECK(grant.scope == store::GrantScope::always);
+    CHECK(grant.key == "as asked");
+    CHECK(grant.command == "make test");
+}
+
 TEST_CASE("an approval of what was refused covers that, and says so") {
     const store::Grant grant =
         granted(ApprovalDecision::approved_widened, ApprovalScope::directory);
