@@ -41,6 +41,10 @@ Step row(const Asking&, const event::Refused& refused) {
     return answered(effect::AnswerRefused{refused.error});
 }
 
+Step row(const Asking&, const event::Edited& edited) {
+    return begin(edited.verdict);
+}
+
 Step row(const Asking&, const event::Cancelled&) {
     return {Answered{}, {effect::WithdrawQuestion{}, effect::AnswerCancelled{false}}};
 }

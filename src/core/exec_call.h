@@ -8,6 +8,8 @@
 //   Asking ─────────────────┤                      ▼
 //                           └─ approved ───── AskingToRetry
 //
+// A command that a person edits while it is asked about begins anew.
+//
 // Every path ends in Answered and has exactly one answer effect. A command runs again at most once.
 #pragma once
 
@@ -61,6 +63,16 @@ struct Answered {};
 using State = std::variant<state::Asking, state::Starting, state::Running, state::AskingToRetry,
                            state::Answered>;
 
+// How a call begins, according to the policy, the rules and remembered approvals.
+struct Verdict {
+    enum class Kind : std::uint8_t { run, ask, refuse };
+
+    Kind kind = Kind::refuse;
+    RetryRule retry = RetryRule::never;
+    Bounds bounds = Bounds::as_asked;
+    Error refusal = {};
+};
+
 namespace event {
 
 struct Approved {
@@ -70,6 +82,11 @@ struct Approved {
 // Refused by a person, or because nobody could answer the question.
 struct Refused {
     Error error = {};
+};
+
+// A person wrote another command in its place, which was judged.
+struct Edited {
+    Verdict verdict = {};
 };
 
 struct Started {};
@@ -93,8 +110,8 @@ struct Cancelled {
 
 } // namespace event
 
-using Event = std::variant<event::Approved, event::Refused, event::Started, event::StartFailed,
-                           event::Ended, event::WaitOver, event::Cancelled>;
+using Event = std::variant<event::Approved, event::Refused, event::Edited, event::Started,
+                           event::StartFailed, event::Ended, event::WaitOver, event::Cancelled>;
 
 namespace effect {
 
@@ -136,16 +153,6 @@ using Effect = std::variant<effect::Ask, effect::AskToRetry, effect::WithdrawQue
 struct Step {
     State next;
     std::vector<Effect> effects;
-};
-
-// How a call begins, according to the policy, the rules and remembered approvals.
-struct Verdict {
-    enum class Kind : std::uint8_t { run, ask, refuse };
-
-    Kind kind = Kind::refuse;
-    RetryRule retry = RetryRule::never;
-    Bounds bounds = Bounds::as_asked;
-    Error refusal = {};
 };
 
 Step begin(const Verdict& verdict);

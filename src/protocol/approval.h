@@ -105,6 +105,7 @@ enum class ApprovalDecision : std::uint8_t {
     approved_for_session,
     approved_with_prefix_rule,
     approved_widened, // stay confined, with the widening of the choice
+    edited,           // the command of the answer takes its place, and is judged anew
     denied,
     abort,
 };
@@ -220,6 +221,8 @@ struct ApprovalAnswer {
     std::optional<ApprovalScope> scope = {};
     std::optional<std::uint64_t> expires_in_ms = {};
     std::optional<std::string> reason = {};
+    std::optional<std::string> command = {}; // of edited: either this or argv
+    std::optional<std::vector<std::string>> argv = {};
 };
 
 template <class Visitor>
@@ -228,6 +231,8 @@ void fields(Visitor& visit, ApprovalAnswer& answer) {
     visit.optional("scope", answer.scope);
     visit.optional("expiresInMs", answer.expires_in_ms);
     visit.optional("reason", answer.reason);
+    visit.optional("command", answer.command);
+    visit.optional("argv", answer.argv, Bounds{1});
 }
 
 enum class GrantKindName : std::uint8_t { command, prefix, denial };
@@ -434,9 +439,13 @@ struct Names<protocol::ApprovalKind> {
 
 template <>
 struct Names<protocol::ApprovalDecision> {
-    static constexpr std::array<std::string_view, 6> list = {
-        "approved", "approvedForSession", "approvedWithPrefixRule", "approvedWidened", "denied",
-        "abort"};
+    static constexpr std::array<std::string_view, 7> list = {"approved",
+                                                             "approvedForSession",
+                                                             "approvedWithPrefixRule",
+                                                             "approvedWidened",
+                                                             "edited",
+                                                             "denied",
+                                                             "abort"};
 };
 
 template <>

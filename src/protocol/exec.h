@@ -174,6 +174,18 @@ void fields(Visitor& visit, ExecFailure& failure) {
     visit.optional("path", failure.path);
 }
 
+// A person replaced the command of the call.
+struct ExecEdit {
+    std::vector<std::string> from = {}; // the argv that was asked for
+    std::vector<std::string> to = {};   // the argv that took its place
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecEdit& edit) {
+    visit.required("from", edit.from);
+    visit.required("to", edit.to);
+}
+
 struct ExecResult {
     std::string call_id = {}; // the call that started the process
     std::string chunk_id = {};
@@ -196,6 +208,7 @@ struct ExecResult {
     std::optional<std::vector<std::string>> limit_hits = {};
     std::optional<Usage> usage = {};
     std::optional<ExecFailure> failure = {};
+    std::optional<ExecEdit> edited = {};
     std::optional<std::string> notice = {};
     std::optional<std::string> text = {}; // for format "model"
 };
@@ -223,6 +236,7 @@ void fields(Visitor& visit, ExecResult& result) {
     visit.optional("limitHits", result.limit_hits);
     visit.optional("usage", result.usage);
     visit.optional("failure", result.failure);
+    visit.optional("edited", result.edited);
     visit.optional("notice", result.notice);
     visit.optional("text", result.text);
 }

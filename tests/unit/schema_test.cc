@@ -122,6 +122,7 @@ EXECWARD_NAME(ExecBeginEvent);
 EXECWARD_NAME(ExecCallInfo);
 EXECWARD_NAME(ExecCommandParams);
 EXECWARD_NAME(ExecEndEvent);
+EXECWARD_NAME(ExecEdit);
 EXECWARD_NAME(ExecFailure);
 EXECWARD_NAME(ExecInteractionEvent);
 EXECWARD_NAME(ExecListParams);
@@ -485,8 +486,8 @@ public:
             EnvironmentListResult, EnvironmentEntry, EnvironmentServer, StartResult, OutputChunk,
             Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult, OutputEvent,
             ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
-        add<ExecResult, Timings, Confinement, Denial, ExecFailure, ExecListResult, ExecProcessInfo,
-            ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
+        add<ExecResult, Timings, Confinement, Denial, ExecEdit, ExecFailure, ExecListResult,
+            ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
             ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
         add<ReadFileResult, FileMetadata, CanonicalizeResult, ReadDirectoryResult, DirectoryEntry,
             WalkResult, WalkEntry, WalkError, OpenResult, ReadBlockResult, WatchMissingResult,

@@ -95,6 +95,7 @@ std::string model_text(const ModelText& fields) {
         text += fmt::format("Process running with session ID {}\n", *fields.process_id);
     if (fields.original_tokens)
         text += fmt::format("Original token count: {}\n", *fields.original_tokens);
+    if (!fields.note.empty()) text += fmt::format("Note: {}\n", fields.note);
     text += "Output:\n";
     text += fields.output;
     return text;

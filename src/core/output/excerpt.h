@@ -31,6 +31,7 @@ struct ModelText {
     std::optional<int> exit_code = {};          // of a process that has ended
     std::optional<std::string> process_id = {}; // of a running process
     std::optional<std::uint64_t> original_tokens = {};
+    std::string note = {};        // a sentence about the call; empty if there is none
     std::string_view output = {}; // borrowed for the call
 };
 

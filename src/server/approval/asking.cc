@@ -65,13 +65,18 @@ ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
     if (!decoded)
         return denial(
             fmt::format("the client's answer was not understood: {}", decoded.error().message));
+    const bool is_edited = decoded->decision == ApprovalDecision::edited;
+    if (int{decoded->command.has_value()} + int{decoded->argv.has_value()} != int{is_edited})
+        return denial(is_edited ? "the client's answer has no command to run instead"
+                                : "the client's answer has a command, and is not \"edited\"");
     if (!was_offered(request, *decoded))
         return denial("the client's answer was not among those that were offered");
     return std::move(*decoded);
 }
 
 bool approves(ApprovalDecision decision) {
-    return decision != ApprovalDecision::denied && decision != ApprovalDecision::abort;
+    return decision != ApprovalDecision::denied && decision != ApprovalDecision::abort &&
+           decision != ApprovalDecision::edited;
 }
 
 } // namespace ew::server

@@ -63,6 +63,7 @@ std::vector<ApprovalChoice> choices(const ApprovalExtent& extent, const core::Ju
         offer(approved_with_prefix_rule, ApprovalScope::always,
               "allow this command, also with harmless further words, everywhere: add a rule");
     }
+    choices.push_back({edited, {}, "run another command in its place, which is judged anew"});
     offer(denied, {}, "do not run it");
     offer(denied, ApprovalScope::session,
           "do not run exactly this command, and do not ask about it again in this session");

@@ -89,6 +89,10 @@ bool Questions::on_answer(const protocol::Message& message) {
         open->asker->approve(open->question, answer);
         return true;
     }
+    if (answer.decision == ApprovalDecision::edited) {
+        open->asker->edit(open->question, answer);
+        return true;
+    }
     const std::string reason = answer.reason ? fmt::format(": {}", *answer.reason) : "";
     refuse(*open, ErrorKind::denied, fmt::format("it was denied{}", reason),
            "do something else, or ask why");

@@ -48,11 +48,15 @@ public:
 
     std::string_view refusal() const { return refusal_; }
 
-    // Stores an answer of any kind. approve() or refuse() follows.
+    // Stores an answer of any kind. approve(), edit() or refuse() follows.
     virtual void keep(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
 
     // The calls of this question may go on.
     virtual void approve(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
+
+    // The command of the answer takes the place of the one in question. Only for questions that
+    // offer it.
+    virtual void edit(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
 
     // The calls may not go on: the question was denied, or got no answer.
     virtual void refuse(const Question& question, const Error& error) = 0;

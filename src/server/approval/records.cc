@@ -1,6 +1,7 @@
 #include "server/approval/records.h"
 
 #include "base/log.h"
+#include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/approval_grant.h"
 #include "server/approval/warning.h"
@@ -28,6 +29,10 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
     if (question.request.environment)
         row.detail += fmt::format("{}environment {}", row.detail.empty() ? "" : ", ",
                                   *question.request.environment);
+    if (answer.decision == ApprovalDecision::edited)
+        row.detail +=
+            fmt::format("{}to {}", row.detail.empty() ? "" : ", ",
+                        answer.command ? *answer.command : core::shell_quoted(*answer.argv));
     if (answer.reason)
         row.detail += fmt::format("{}{}", row.detail.empty() ? "" : ": ", *answer.reason);
     return row;

@@ -21,6 +21,7 @@ using protocol::ApprovalKind;
 namespace {
 
 constexpr std::size_t most_denials_shown = 10; // in one question
+constexpr std::uint64_t most_edits = 4;        // of the command of one call
 
 // Adds a note for each permission that goes beyond the session's sandbox.
 void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& more,
@@ -210,7 +211,15 @@ Question first_question(const Call& call, const Session& session,
         question.request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
     question.request.available_decisions =
         choices(extent_of(call.plan, session), call.ruling.judgement, kind);
-    add_display(question.request, call, {});
+    if (call.edits == most_edits)
+        std::erase_if(question.request.available_decisions, [](const auto& choice) {
+            return choice.decision == protocol::ApprovalDecision::edited;
+        });
+    std::vector<std::string> notes;
+    if (call.edited)
+        notes.push_back(fmt::format("A person edited the command. The call asked for: {}",
+                                    core::shell_quoted(call.edited->from)));
+    add_display(question.request, call, notes);
     return question;
 }
 

@@ -1,5 +1,6 @@
 #include "server/exec/call.h"
 
+#include "core/text/display.h"
 #include "json/strings.h"
 
 #include <fmt/format.h>
@@ -38,6 +39,14 @@ protocol::ExecCallInfo info_of(const Call& call) {
     info.state = std::visit(StateName(), call.state);
     info.argv = call.plan.argv;
     return info;
+}
+
+Error told(const Call& call, Error error) {
+    if (call.edited)
+        error.message +=
+            fmt::format(" (a person edited the command: {} in place of {})",
+                        core::shell_quoted(call.edited->to), core::shell_quoted(call.edited->from));
+    return error;
 }
 
 store::AuditRow audit_row(const Call& call, std::string_view event, std::string detail) {

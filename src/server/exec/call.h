@@ -27,6 +27,8 @@ struct Call {
     core::exec_call::State state;
     std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
     std::uint64_t approval_ms = 0;
+    std::uint64_t edits = 0; // how often a person replaced the command
+    std::optional<protocol::ExecEdit> edited = {};
     std::uint64_t attempts = 0;
     std::uint64_t process = 0; // serial number of the last attempt that was begun; 0: none
     std::uint64_t first = 0;   // serial number of the first attempt, while a second one is starting
@@ -38,6 +40,9 @@ struct Call {
 
 // Returns the call as exec/list shows it, without its process.
 protocol::ExecCallInfo info_of(const Call& call);
+
+// Returns the error, which says so if a person edited the command.
+Error told(const Call& call, Error error);
 
 // Returns an audit row about the outcome of a call.
 store::AuditRow audit_row(const Call& call, std::string_view event, std::string detail);

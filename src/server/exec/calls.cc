@@ -5,6 +5,7 @@
 #include "server/exec/approval_question.h"
 #include "server/exec/exec_results.h"
 #include "server/exec/expected_confinement.h"
+#include "server/exec/plans.h"
 
 #include <fmt/format.h>
 
@@ -109,20 +110,28 @@ void Calls::work() {
     is_working_ = false;
 }
 
-void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
-                  const WaitTerms& terms) {
+exec_call::Verdict Calls::judge(Call& call) {
+    const ExecPlan& plan = call.plan;
     if (plan.policy && !plan.remote) parts_.host.need(now_);
     const protocol::Confinement confinement = expected_confinement(parts_.host, plan, {});
     const bool is_confined = confinement.type != protocol::SandboxType::none;
-    Gate::Ruling ruling = parts_.gate.rule_on(plan, params, is_confined);
-    const exec_call::Verdict verdict =
-        verdict_on(ruling, plan, parts_.session, hindrance(parts_.host, parts_.remote, plan));
+    call.ruling = parts_.gate.rule_on(plan, call.params, is_confined);
+    return verdict_on(call.ruling, plan, parts_.session,
+                      hindrance(parts_.host, parts_.remote, plan));
+}
+
+void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
+                  const WaitTerms& terms) {
     const std::string call_id = params.call_id.value_or(reply.call_id());
     const std::uint64_t serial = ++last_call_;
-    const auto at =
-        calls_.emplace(serial, Call{std::move(reply), std::move(params), call_id, std::move(plan),
-                                    std::move(ruling), terms, exec_call::state::Answered{}});
-    take({serial, at.first->second}, exec_call::begin(verdict));
+    const auto at = calls_.emplace(serial, Call{std::move(reply),
+                                                std::move(params),
+                                                call_id,
+                                                std::move(plan),
+                                                {},
+                                                terms,
+                                                exec_call::state::Answered{}});
+    take({serial, at.first->second}, exec_call::begin(judge(at.first->second)));
     work();
 }
 
@@ -255,6 +264,39 @@ void Calls::approve(const Question& question, const protocol::ApprovalAnswer& an
     work();
 }
 
+// Replaces the command of a call and judges it as if the client had sent it.
+exec_call::Verdict Calls::judge_anew(Call& call, const protocol::ApprovalAnswer& answer) {
+    protocol::ExecCommandParams params = call.params;
+    params.command = answer.command;
+    params.argv = answer.argv;
+    params.prefix_rule.reset(); // it was proposed for the other command
+    const std::vector<std::string> from = call.edited ? call.edited->from : call.plan.argv;
+    ++call.edits;
+    Result<ExecPlan> plan = call.plan.remote ? plan_there(params, call.plan.remote->environment,
+                                                          parts_.session, parts_.remote)
+                                             : plan_here(params, parts_.session, parts_.gate);
+    if (!plan) {
+        call.edited = {from, answer.argv ? *answer.argv : std::vector{*answer.command}};
+        exec_call::Verdict verdict;
+        verdict.refusal = plan.error();
+        return verdict;
+    }
+    call.edited = {from, plan->argv};
+    call.params = std::move(params);
+    call.plan = std::move(*plan);
+    return judge(call);
+}
+
+void Calls::edit(const Question& question, const protocol::ApprovalAnswer& answer) {
+    for (const std::uint64_t serial : question.calls) {
+        const auto at = calls_.find(serial);
+        CHECK(at != calls_.end()); // a call leaves its question before it ends
+        add_approval_time(at->second, now_);
+        events_.emplace_back(serial, event::Edited{judge_anew(at->second, answer)});
+    }
+    work();
+}
+
 void Calls::refuse(const Question& question, const Error& error) {
     for (const std::uint64_t serial : question.calls)
         events_.emplace_back(serial, event::Refused{error});
@@ -328,19 +370,23 @@ void Calls::carry_out(Turn turn, const effect::AnswerResult& answer) {
         wait->notice =
             fmt::format("it was to run again, and could not: {}", answer.trouble->message);
     }
+    wait->edited = call.edited;
     protocol::ExecResult result = make_result(*process, *wait, now_);
     result.timings.approval_ms = call.approval_ms;
     call.reply.send(result);
 }
 
 void Calls::carry_out(Turn turn, const effect::AnswerRefused& refused) {
-    audit(turn.call, "refusal", refused.error.message);
-    turn.call.reply.fail(refused.error);
+    const Error error = told(turn.call, refused.error);
+    audit(turn.call, "refusal", error.message);
+    turn.call.reply.fail(error);
 }
 
 void Calls::carry_out(Turn turn, const effect::AnswerFailed& failed) {
-    audit(turn.call, "failure", failed.error.message);
-    protocol::ExecResult result = make_failure(turn.call.call_id, failed.error, turn.call.terms);
+    const Error error = told(turn.call, failed.error);
+    audit(turn.call, "failure", error.message);
+    protocol::ExecResult result = make_failure(turn.call.call_id, error, turn.call.terms);
+    result.edited = turn.call.edited;
     result.environment = turn.call.plan.environment_id();
     turn.call.reply.send(result);
 }

@@ -80,6 +80,7 @@ public:
     // Implements Asker.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void edit(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void refuse(const Question& question, const Error& error) override;
 
 private:
@@ -91,6 +92,8 @@ private:
         Call& call;
     };
 
+    core::exec_call::Verdict judge(Call& call);
+    core::exec_call::Verdict judge_anew(Call& call, const protocol::ApprovalAnswer& answer);
     void deliver(std::uint64_t serial, Event event);
     void work();
     void take(Turn turn, const core::exec_call::Step& step);

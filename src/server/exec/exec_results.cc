@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "core/output/excerpt.h"
+#include "core/text/display.h"
 #include "core/text/text.h"
 #include "os/signals.h"
 #include "protocol/methods.h"
@@ -55,6 +56,9 @@ void add_text(protocol::ExecResult& result, TimePoint::duration wall_time) {
     text.process_id = result.process_id;
     text.original_tokens = result.original_token_count;
     text.output = result.output;
+    if (result.edited)
+        text.note = fmt::format("a person edited the command, and {} ran in its place",
+                                core::shell_quoted(result.edited->to));
     result.text = core::model_text(text);
 }
 
@@ -106,6 +110,7 @@ protocol::ExecResult make_result(Process& process, const Wait& wait, TimePoint n
     result.denials = process.denials();
     if (process.is_confined()) result.denial_count = process.denial_count();
     result.notice = wait.notice;
+    result.edited = wait.edited;
     result.timed_out = process.timed_out;
     result.state = protocol::ExecState::running;
     if (process.exit_is_logged) {

@@ -1,8 +1,7 @@
 #include "server/exec/exec_service.h"
 
-#include "server/environment/remote_plan.h"
 #include "server/exec/exec_results.h"
-#include "server/request/sandbox_request.h"
+#include "server/exec/plans.h"
 #include "server/session/environment_choice.h"
 
 #include <fmt/format.h>
@@ -81,12 +80,7 @@ void ExecService::handle(Reply reply, ExecCommandParams params) {
 }
 
 void ExecService::begin_here(Reply reply, ExecCommandParams params) {
-    Result<ExecPlan> plan =
-        plan_exec(params, {session_.settings(), gate_.login_shell(), session_.tag(),
-                           hidden_places(session_.setup().paths, session_.database()),
-                           session_.setup().config.environment.set});
-    if (plan)
-        if (Result<void> found = find_program(*plan); !found) plan = found.error();
+    Result<ExecPlan> plan = plan_here(params, session_, gate_);
     if (!plan) return fail_call(std::move(reply), params, plan.error(), {});
     const WaitTerms terms = terms_of(params);
     calls_.begin(std::move(reply), std::move(params), std::move(*plan), terms);
@@ -100,12 +94,9 @@ void ExecService::begin_there(QueuedCall call) {
         const std::uint64_t connection = remote_.connection(call.environment);
         return queue_.add(std::move(call), connection);
     }
-    Result<ExecPlan> plan =
-        peer == nullptr
-            ? remote_.failure(call.environment)
-            : plan_exec_there(call.params,
-                              {session_.settings(), remote_.settings(call.environment), *peer,
-                               session_.tag(), session_.setup().config.environment.set});
+    Result<ExecPlan> plan = peer == nullptr
+                                ? remote_.failure(call.environment)
+                                : plan_there(call.params, call.environment, session_, remote_);
     if (!plan) return fail_call(std::move(call.reply), call.params, plan.error(), call.environment);
     const WaitTerms terms = terms_of(call.params);
     calls_.begin(std::move(call.reply), std::move(call.params), std::move(*plan), terms);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "core/output/output_view.h"
 #include "json/types.h"
+#include "protocol/exec.h"
 #include "server/connection/reply.h"
 #include "server/exec/wait_terms.h"
 
@@ -24,6 +25,7 @@ struct Wait {
     std::uint64_t output_from = 0; // position in the log: quiet_ms needs output after it
     core::OutputView view;         // the output for the answer
     std::optional<std::string> notice = {};
+    std::optional<protocol::ExecEdit> edited = {};
 };
 
 // The wait of an exec/writeStdin.

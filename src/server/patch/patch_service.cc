@@ -208,6 +208,10 @@ void PatchService::approve(const Question& question, const protocol::ApprovalAns
     deliver(serial, event::Approved{});
 }
 
+void PatchService::edit(const Question&, const protocol::ApprovalAnswer&) {
+    CHECK(false); // no question about a patch offers it
+}
+
 void PatchService::refuse(const Question& question, const Error& error) {
     deliver(question.calls.front(), event::Refused{error});
 }

@@ -68,6 +68,7 @@ public:
     // Implements Asker.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void edit(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void refuse(const Question& question, const Error& error) override;
 
     // Takes the reports of file processes. The loop calls this once a turn, after FileService.

@@ -73,7 +73,7 @@ def a_question_says_what_would_run(scene):
     equal((display["justification"], display["environment"]), ("May I?", []), "texts to show")
     equal(
         question.offers(),
-        {("approved", None), ("denied", None), ("abort", None)}
+        {("approved", None), ("edited", None), ("denied", None), ("abort", None)}
         | {("denied", scope) for scope in ("session", "always")}
         | {(SESSION, scope) for scope in ("directory", "workspace", "project", "always")}
         | {(PREFIX, scope) for scope in ("session", "project", "always")},
@@ -158,6 +158,10 @@ def wrong_answers_are_denials(scene):
         {"decision": SESSION, "scope": "galaxy"},
         {"decision": "approved", "expiresInMs": "soon"},
         {"decision": "denied", "scope": "project"},
+        {"decision": "edited"},
+        {"decision": "edited", "command": "true", "argv": ["true"]},
+        {"decision": "edited", "argv": []},
+        {"decision": "approved", "command": "true"},
         {},
         None,
         True,

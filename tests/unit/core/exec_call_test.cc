@@ -20,8 +20,9 @@ std::string name_of(const State& state) {
 }
 
 std::string name_of(const Event& event) {
-    constexpr std::array<const char*, 7> names = {"Approved", "Refused",  "Started",  "StartFailed",
-                                                  "Ended",    "WaitOver", "Cancelled"};
+    constexpr std::array<const char*, 8> names = {"Approved", "Refused",     "Edited",
+                                                  "Started",  "StartFailed", "Ended",
+                                                  "WaitOver", "Cancelled"};
     return names[event.index()];
 }
 
@@ -64,15 +65,19 @@ std::vector<State> every_state() {
 }
 
 std::vector<Event> every_event() {
-    std::vector<Event> events = {event::Approved{},
-                                 event::Approved{Bounds::widened},
-                                 event::Refused{{ew::ErrorKind::denied, "no"}},
-                                 event::Started{},
-                                 event::StartFailed{{ew::ErrorKind::spawn_failed, "no"}},
-                                 event::StartFailed{{ew::ErrorKind::sandbox_unavailable, "no"}},
-                                 event::WaitOver{},
-                                 event::Cancelled{false},
-                                 event::Cancelled{true}};
+    std::vector<Event> events = {
+        event::Approved{},
+        event::Approved{Bounds::widened},
+        event::Refused{{ew::ErrorKind::denied, "no"}},
+        event::Edited{{Verdict::Kind::run, RetryRule::never, Bounds::as_asked, {}}},
+        event::Edited{{Verdict::Kind::ask, RetryRule::never, Bounds::as_asked, {}}},
+        event::Edited{},
+        event::Started{},
+        event::StartFailed{{ew::ErrorKind::spawn_failed, "no"}},
+        event::StartFailed{{ew::ErrorKind::sandbox_unavailable, "no"}},
+        event::WaitOver{},
+        event::Cancelled{false},
+        event::Cancelled{true}};
     for (const Refusals refusals : all_refusals) {
         events.push_back(event::Ended{refusals, {}});
         events.push_back(event::Ended{refusals, Bounds::widened});
@@ -107,6 +112,11 @@ std::string particulars(const State& state, const Event& event) {
     const auto* cancelled = std::get_if<event::Cancelled>(&event);
     if (cancelled != nullptr && std::holds_alternative<state::Running>(state))
         return cancelled->ends_program ? " end" : " keep";
+    const auto* edited = std::get_if<event::Edited>(&event);
+    if (edited != nullptr && std::holds_alternative<state::Asking>(state)) {
+        if (edited->verdict.kind == Verdict::Kind::refuse) return "";
+        return edited->verdict.kind == Verdict::Kind::run ? " runs" : " asks";
+    }
     const auto* failed = std::get_if<event::StartFailed>(&event);
     if (const auto* starting = std::get_if<state::Starting>(&state); failed && starting) {
         if (starting->is_again) return " again";
@@ -140,6 +150,9 @@ TEST_CASE("the table of states and events is this one, and whatever it leaves ou
     const std::vector<std::pair<std::string, std::string>> table = {
         {"Asking Approved", "Start -> Starting"},
         {"Asking Refused", "AnswerRefused -> Answered"},
+        {"Asking Edited runs", "Start -> Starting"},
+        {"Asking Edited asks", "Ask -> Asking"},
+        {"Asking Edited", "AnswerRefused -> Answered"},
         {"Asking Cancelled", "WithdrawQuestion AnswerCancelled -> Answered"},
         {"Starting Started", "-> Running"},
         {"Starting StartFailed", "AnswerFailed -> Answered"},

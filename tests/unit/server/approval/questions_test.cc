@@ -32,6 +32,11 @@ public:
             told.push_back(fmt::format("approve {}", call));
     }
 
+    void edit(const Question& question, const protocol::ApprovalAnswer& answer) override {
+        for (const std::uint64_t call : question.calls)
+            told.push_back(fmt::format("edit {}: {}", call, answer.command.value_or("")));
+    }
+
     void refuse(const Question& question, const Error& error) override {
         for (const std::uint64_t call : question.calls)
             told.push_back(fmt::format("refuse {}: {}", call, error.message));
@@ -205,6 +210,32 @@ TEST_CASE("a question whose time is over is refused once") {
           std::vector<std::string>{"refuse 1: not run: nobody answered the question in time"});
     CHECK(holds(client.sent(), "$/cancelRequest"));
     CHECK_FALSE(client.questions.next_deadline().has_value());
+}
+
+TEST_CASE("an edited command goes to every call of the question") {
+    Client client;
+    Calls commands("approval", "not run");
+    Question question = about("a");
+    question.request.available_decisions.push_back({ApprovalDecision::edited, {}, "", {}});
+    REQUIRE(client.questions.ask(commands, 1, std::move(question), clock_now()));
+    REQUIRE(client.questions.ask(commands, 2, about("a"), clock_now()));
+
+    CHECK(client.answers("approval-1", R"(edited","command":"ls)"));
+
+    CHECK(commands.told == std::vector<std::string>{"keep approval-1", "edit 1: ls", "edit 2: ls"});
+}
+
+TEST_CASE("an edited command is a denial if it was not offered or its answer does not fit") {
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("a"), clock_now()));
+    CHECK(client.answers("approval-1", R"(edited","command":"ls)"));
+    REQUIRE(client.questions.ask(commands, 2, about("a"), clock_now()));
+    CHECK(client.answers("approval-2", R"(approved","command":"ls)"));
+
+    CHECK(commands.told.size() == 4);
+    CHECK(holds(commands.told[1], "refuse 1"));
+    CHECK(holds(commands.told[3], "refuse 2"));
 }
 
 TEST_CASE("an ending server refuses what is asked and asks nothing more") {
