@@ -4,7 +4,6 @@
 #include "os/io.h"
 #include "os/programs.h"
 #include "server/approval/choices.h"
-#include "server/approval/warning.h"
 
 #include <fmt/format.h>
 
@@ -77,7 +76,7 @@ const os::ShellProgram& Gate::login_shell() {
     Result<os::ShellProgram> found =
         os::find_shell(configured.empty() ? std::nullopt : std::optional<std::string>(configured));
     if (!found) {
-        warn(outbox_, found.error());
+        warn_(found.error());
         found = os::find_shell(std::nullopt);
     }
     return login_shell_.emplace(found ? std::move(*found) : os::ShellProgram{"sh", "/bin/sh"});

@@ -6,7 +6,7 @@
 #include "os/shells.h"
 #include "server/approval/records.h"
 #include "server/approval/rule_book.h"
-#include "server/connection/outbox.h"
+#include "server/approval/warning.h"
 #include "server/request/exec_request.h"
 #include "server/session/session.h"
 
@@ -30,8 +30,8 @@ public:
         core::Hardening hardening = core::Hardening::none; // of its environment
     };
 
-    Gate(const Session& session, Records& records, Outbox& outbox)
-        : session_(session), records_(records), outbox_(outbox), rules_(session, records, outbox) {}
+    Gate(const Session& session, Records& records, const Warn& warn)
+        : session_(session), records_(records), warn_(warn), rules_(session, records, warn) {}
 
     // `is_confined` says that the sandbox of the session will be available.
     Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
@@ -62,7 +62,7 @@ private:
 
     const Session& session_;
     Records& records_;
-    Outbox& outbox_;
+    Warn warn_;
     RuleBook rules_;
     std::optional<os::ShellProgram> login_shell_;
 };

@@ -1,10 +1,8 @@
 #include "server/approval/records.h"
 
-#include "base/log.h"
 #include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/approval_grant.h"
-#include "server/approval/warning.h"
 
 #include <fmt/format.h>
 
@@ -48,8 +46,8 @@ bool is_to_be_remembered(const ApprovalAnswer& answer) {
 
 } // namespace
 
-Records::Records(const Session& session, Outbox& outbox, const TimePoint& now)
-    : session_(session), outbox_(outbox), now_(now) {
+Records::Records(const Session& session, Warn warn, const TimePoint& now)
+    : session_(session), warn_(std::move(warn)), now_(now) {
     store::StoreSettings settings;
     settings.audit_delay = session.settings().config.audit_flush;
     settings.audit_keep_days = session.settings().config.audit_keep_days;
@@ -58,7 +56,7 @@ Records::Records(const Session& session, Outbox& outbox, const TimePoint& now)
 }
 
 void Records::warn_of_store(const Error& error) {
-    if (!std::exchange(has_warned_of_store_, true)) warn(outbox_, error);
+    if (!std::exchange(has_warned_of_store_, true)) warn_(error);
 }
 
 void Records::begin_session() {
@@ -93,7 +91,7 @@ void Records::keep(const Question& question, const ApprovalAnswer& answer) {
     Error error = kept.error();
     error.message = fmt::format("the answer to {} counts this once and is not remembered: {}",
                                 question.id, error.message);
-    warn(outbox_, error);
+    warn_(error);
 }
 
 std::optional<std::int64_t> Records::find_grant(const std::string& key,
@@ -152,7 +150,7 @@ Result<std::int64_t> Records::grant(const store::Grant& grant, store::AuditRow a
 }
 
 void Records::on_time() {
-    if (const std::optional<Error> loss = store_->take_loss()) warn(outbox_, *loss);
+    if (const std::optional<Error> loss = store_->take_loss()) warn_(*loss);
     if (!is_due(store_->flush_at(), now_)) return;
     Result<void> flushed = store_->flush(moment());
     if (!flushed) warn_of_store(flushed.error());
@@ -164,7 +162,7 @@ std::optional<TimePoint> Records::next_deadline() const {
 
 void Records::flush_all() {
     Result<void> flushed = store_->flush_all(moment());
-    if (!flushed) log::warning("gate", "{}", flushed.error().message);
+    if (!flushed) warn_of_store(flushed.error());
 }
 
 } // namespace ew::server

@@ -1,5 +1,5 @@
 // The part of the database that belongs to a session: its audit, its approvals, and their uses.
-// Without a database, no approval is remembered and no remembered approval counts; the client is
+// Without a database, no approval is remembered and no remembered approval counts; the user is
 // warned once.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "protocol/approval.h"
 #include "server/approval/approval_book.h"
 #include "server/approval/questions.h"
-#include "server/connection/outbox.h"
+#include "server/approval/warning.h"
 #include "server/session/session.h"
 #include "store/store.h"
 
@@ -24,7 +24,7 @@ namespace ew::server {
 class Records {
 public:
     // `now`: of the turn; the worker owns it.
-    Records(const Session& session, Outbox& outbox, const TimePoint& now);
+    Records(const Session& session, Warn warn, const TimePoint& now);
 
     // Makes the session known to the database, so that it can be resumed.
     void begin_session();
@@ -32,7 +32,7 @@ public:
     // Adds a row to the audit. A batch writes it later. This fills in its time and session.
     void audit(store::AuditRow row);
 
-    // Stores an answer before its program starts. Warns the client if that fails.
+    // Stores an answer before its program starts. Warns if that fails.
     void keep(const Question& question, const protocol::ApprovalAnswer& answer);
 
     // Returns the approval for this key that counts now. Returns nullopt if there is none.
@@ -71,7 +71,7 @@ private:
     void warn_of_store(const Error& error);
 
     const Session& session_;
-    Outbox& outbox_;
+    Warn warn_;
     const TimePoint& now_;
     std::unique_ptr<store::Store> store_; // opens its file when needed, and retries after an error
     bool has_warned_of_store_ = false;

@@ -1,7 +1,6 @@
 #include "server/approval/rule_book.h"
 
 #include "config/project.h"
-#include "server/approval/warning.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,8 +32,8 @@ void RuleBook::refresh() {
     has_linked_rules_ = config::has_links(places);
     for (const config::RuleProblem& problem : files_->problems)
         if (std::find(before.begin(), before.end(), problem) == before.end())
-            warn(outbox_, {ErrorKind::config_invalid, toml::describe(problem),
-                           "execward policy check shows all problems"});
+            warn_({ErrorKind::config_invalid, toml::describe(problem),
+                   "execward policy check shows all problems"});
 }
 
 core::Judgement RuleBook::judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,

@@ -6,22 +6,23 @@
 #include "config/rule_watch.h"
 #include "core/judgement/judgement.h"
 #include "server/approval/records.h"
-#include "server/connection/outbox.h"
+#include "server/approval/warning.h"
 #include "server/session/session.h"
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace ew::server {
 
 class RuleBook {
 public:
-    RuleBook(const Session& session, Records& records, Outbox& outbox)
-        : session_(session), records_(records), outbox_(outbox) {}
+    RuleBook(const Session& session, Records& records, Warn warn)
+        : session_(session), records_(records), warn_(std::move(warn)) {}
 
     // Judges a command by the current rules. Approvals count for `project`: if it is empty,
-    // approvals of projects do not count; if it is nullopt, no approval counts. Reports new
-    // mistakes in files to the client.
+    // approvals of projects do not count; if it is nullopt, no approval counts. Warns of new
+    // mistakes in files.
     core::Judgement judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
                           const std::optional<std::string>& project);
 
@@ -30,7 +31,7 @@ private:
 
     const Session& session_;
     Records& records_;
-    Outbox& outbox_;
+    Warn warn_;
     std::optional<config::LoadedRules> files_;
     std::optional<config::RuleWatch> watch_; // nullopt: files are read for each call
     bool has_linked_rules_ = false; // changes behind links are not seen: read for each call

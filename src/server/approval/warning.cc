@@ -9,13 +9,15 @@
 
 namespace ew::server {
 
-void warn(Outbox& outbox, const Error& error) {
-    log::warning("gate", "{}", error.message);
-    protocol::WarningEvent event;
-    event.kind = protocol::name_of(error.kind);
-    event.message =
-        error.hint.empty() ? error.message : fmt::format("{}; {}", error.message, error.hint);
-    notify(outbox, "execward/warning", event);
+Warn warnings_to(Outbox& outbox) {
+    return [&outbox](const Error& error) {
+        log::warning("gate", "{}", error.message);
+        protocol::WarningEvent event;
+        event.kind = protocol::name_of(error.kind);
+        event.message =
+            error.hint.empty() ? error.message : fmt::format("{}; {}", error.message, error.hint);
+        notify(outbox, "execward/warning", event);
+    };
 }
 
 } // namespace ew::server

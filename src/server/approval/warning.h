@@ -1,12 +1,16 @@
-// Warnings to the client about problems that do not stop the work.
+// Warnings about problems that do not stop the work.
 #pragma once
 
 #include "base/error.h"
 #include "server/connection/outbox.h"
 
+#include <functional>
+
 namespace ew::server {
 
-// Writes the warning to the client, as execward/warning, and to the server's log.
-void warn(Outbox& outbox, const Error& error);
+using Warn = std::function<void(const Error&)>;
+
+// Writes warnings to the client, as execward/warning, and to the server's log.
+Warn warnings_to(Outbox& outbox);
 
 } // namespace ew::server

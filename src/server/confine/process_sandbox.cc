@@ -23,6 +23,23 @@ std::string_view word_of(sandbox::DenialKind kind) {
 
 } // namespace
 
+std::vector<protocol::Denial> to_wire(const sandbox::DenialLog& denials) {
+    std::vector<protocol::Denial> list;
+    for (const sandbox::Denial& denial : denials.kept()) {
+        protocol::Denial& wire = list.emplace_back();
+        wire.kind = word_of(denial.kind);
+        wire.operation = denial.operation;
+        wire.target = denial.target;
+        wire.pid = denial.pid;
+        wire.program = denial.program;
+        wire.count = denial.count;
+        wire.rule = denial.rule;
+        if (!denial.allow.empty()) wire.allow = denial.allow;
+        if (!denial.moved_to.empty()) wire.moved_to = denial.moved_to;
+    }
+    return list;
+}
+
 Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::string& journal,
                                     const SandboxHost& host) {
     has_mounts_ = host.machine()->has_mounts;
@@ -87,21 +104,7 @@ protocol::Confinement ProcessSandbox::to_wire() const {
 }
 
 std::vector<protocol::Denial> ProcessSandbox::denials() const {
-    std::vector<protocol::Denial> list;
-    if (!run_) return list;
-    for (const sandbox::Denial& denial : run_->denials().kept()) {
-        protocol::Denial& wire = list.emplace_back();
-        wire.kind = word_of(denial.kind);
-        wire.operation = denial.operation;
-        wire.target = denial.target;
-        wire.pid = denial.pid;
-        wire.program = denial.program;
-        wire.count = denial.count;
-        wire.rule = denial.rule;
-        if (!denial.allow.empty()) wire.allow = denial.allow;
-        if (!denial.moved_to.empty()) wire.moved_to = denial.moved_to;
-    }
-    return list;
+    return run_ ? server::to_wire(run_->denials()) : std::vector<protocol::Denial>();
 }
 
 } // namespace ew::server

@@ -19,6 +19,8 @@
 
 namespace ew::server {
 
+std::vector<protocol::Denial> to_wire(const sandbox::DenialLog& denials);
+
 class ProcessSandbox {
 public:
     static constexpr std::size_t most_tries = 5; // starts, if files go away before their mount

@@ -154,7 +154,7 @@ std::vector<std::string> evidence_of(const Call& call,
 }
 
 // Fills in the members that both questions share.
-protocol::ApprovalRequest request_for(const Call& call, ApprovalKind kind) {
+protocol::ApprovalRequest request_for(const JudgedCall& call, ApprovalKind kind) {
     protocol::ApprovalRequest request;
     request.call_id = call.call_id;
     request.kind = kind;
@@ -170,7 +170,7 @@ protocol::ApprovalRequest request_for(const Call& call, ApprovalKind kind) {
     return request;
 }
 
-void add_display(protocol::ApprovalRequest& request, const Call& call,
+void add_display(protocol::ApprovalRequest& request, const JudgedCall& call,
                  const std::vector<std::string>& evidence) {
     request.display = display_of(request, call.plan.mode, call.plan.own_variables);
     request.display.notes = evidence;
@@ -182,7 +182,7 @@ void add_display(protocol::ApprovalRequest& request, const Call& call,
                         core::further_words_of(*request.proposed_prefix_rule)));
 }
 
-Question question_on(const Call& call, const Session& session) {
+Question question_on(const JudgedCall& call, const Session& session) {
     Question question;
     question.grant_key = call.ruling.key;
     question.widening = call.plan.extra.additions;
@@ -193,13 +193,13 @@ Question question_on(const Call& call, const Session& session) {
 
 // Calls share a question only if an answer means the same for all of them: they run the same
 // program in the same directory.
-std::vector<std::string> key_parts(const Call& call, ApprovalKind kind) {
+std::vector<std::string> key_parts(const JudgedCall& call, ApprovalKind kind) {
     return {std::string(json::name_of(kind)), call.plan.workdir, call.ruling.key};
 }
 
 } // namespace
 
-Question first_question(const Call& call, const Session& session,
+Question first_question(const JudgedCall& call, const Session& session,
                         const protocol::Confinement& expected) {
     const ApprovalKind kind = kind_of(call.plan);
     Question question = question_on(call, session);

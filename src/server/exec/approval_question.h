@@ -10,7 +10,7 @@
 namespace ew::server {
 
 // Asks whether the command may run. `expected` is the confinement that the program will get.
-Question first_question(const Call& call, const Session& session,
+Question first_question(const JudgedCall& call, const Session& session,
                         const protocol::Confinement& expected);
 
 // Asks whether the command may run again, with more permissions than its first attempt had.

@@ -25,7 +25,9 @@ std::vector<std::vector<std::string>> words_of(const core::Judgement& judgement)
     return commands;
 }
 
-Attempt first_attempt(const Call& call, bool was_asked) {
+} // namespace
+
+Attempt first_attempt(const JudgedCall& call, bool was_asked) {
     Attempt attempt;
     attempt.extra = call.plan.extra;
     attempt.hardening = call.ruling.hardening;
@@ -34,8 +36,6 @@ Attempt first_attempt(const Call& call, bool was_asked) {
     if (!call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
     return attempt;
 }
-
-} // namespace
 
 ExtraPermissions extra_again(const Call& call, Bounds bounds) {
     if (bounds == Bounds::none) return {SandboxPermissions::require_escalated, {}};
@@ -76,7 +76,7 @@ ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
 }
 
 // The names of variables that the program does not get, sorted.
-std::vector<std::string> dropped_variables(const Call& call, core::Hardening hardening) {
+std::vector<std::string> dropped_variables(const JudgedCall& call, core::Hardening hardening) {
     std::vector<std::string> names = call.plan.environment.dropped;
     if (hardening != core::Hardening::all) return names;
     for (const std::string& variable : call.plan.own_variables)
@@ -86,20 +86,27 @@ std::vector<std::string> dropped_variables(const Call& call, core::Hardening har
     return names;
 }
 
+protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& attempt,
+                                     const std::string& process_id) {
+    protocol::ExecBeginEvent begin;
+    begin.call_id = call.call_id;
+    begin.process_id = process_id;
+    begin.environment = call.plan.environment_id();
+    begin.mode = call.plan.mode;
+    begin.argv = call.plan.argv;
+    begin.program = call.plan.program;
+    begin.workdir = call.plan.workdir;
+    begin.commands = words_of(call.ruling.judgement);
+    begin.decided_by = attempt.decided_by;
+    begin.rule = attempt.rule;
+    begin.dropped_env = dropped_variables(call, attempt.hardening);
+    return begin;
+}
+
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
                                              const std::string& process_id) {
     auto exec = std::make_unique<ExecProcess>();
-    exec->begin.call_id = call.call_id;
-    exec->begin.process_id = process_id;
-    exec->begin.environment = call.plan.environment_id();
-    exec->begin.mode = call.plan.mode;
-    exec->begin.argv = call.plan.argv;
-    exec->begin.program = call.plan.program;
-    exec->begin.workdir = call.plan.workdir;
-    exec->begin.commands = words_of(call.ruling.judgement);
-    exec->begin.decided_by = attempt.decided_by;
-    exec->begin.rule = attempt.rule;
-    exec->begin.dropped_env = dropped_variables(call, attempt.hardening);
+    exec->begin = begin_event(call, attempt, process_id);
     exec->stdin_text = call.params.stdin_text;
     exec->max_tokens = call.terms.max_tokens;
     exec->approval_ms = call.approval_ms;
@@ -116,8 +123,8 @@ protocol::ExecAttemptEvent attempt_event(const Call& call, const Attempt& attemp
     return event;
 }
 
-store::AuditRow start_row(const Call& call, const Attempt& attempt, const std::string& process_id,
-                          const protocol::Confinement& expected) {
+store::AuditRow start_row(const JudgedCall& call, const Attempt& attempt,
+                          const std::string& process_id, const protocol::Confinement& expected) {
     const bool is_confined = expected.type != protocol::SandboxType::none;
     const std::string more = described(attempt.extra.additions);
     store::AuditRow row;
@@ -134,6 +141,30 @@ store::AuditRow start_row(const Call& call, const Attempt& attempt, const std::s
         fmt::format("{}process {}, attempt {}, sandbox: {}{}{}", where, process_id, call.attempts,
                     text_of(expected), is_confined && !more.empty() ? ", and it may " : "",
                     is_confined ? more : "");
+    return row;
+}
+
+store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t count,
+                           const std::vector<protocol::Denial>& denials) {
+    store::AuditRow row;
+    row.call = begin.call_id;
+    row.event = "denial";
+    row.argv = json::strings_to_json(begin.argv);
+    row.directory = begin.workdir;
+    row.decision = fmt::format("{}", count);
+    row.decided_by = "sandbox";
+    row.detail = fmt::format("process {}: {}", begin.process_id, summary_of(denials));
+    return row;
+}
+
+store::AuditRow exit_row(const protocol::ExecBeginEvent& begin, const ProgramEnd& end) {
+    store::AuditRow row;
+    row.call = begin.call_id;
+    row.event = "exit";
+    row.decision = fmt::format("{}", end.code);
+    row.detail = fmt::format("process {} after {} ms, sandbox: {}", begin.process_id, end.wall_ms,
+                             text_of(begin.sandbox));
+    if (end.failure) row.detail += fmt::format(", {}", end.failure->message);
     return row;
 }
 

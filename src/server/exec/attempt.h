@@ -23,6 +23,8 @@ struct Attempt {
     core::Hardening hardening = core::Hardening::none;
 };
 
+Attempt first_attempt(const JudgedCall& call, bool was_asked);
+
 // Returns the next attempt of a call. `was_asked` says that a person has just approved it.
 Attempt next_attempt(const Call& call, core::exec_call::Bounds bounds, bool was_asked);
 
@@ -34,9 +36,23 @@ ExtraPermissions extra_again(const Call& call, core::exec_call::Bounds bounds);
 ProcessService::Launch launch_of(const Call& call, const Attempt& attempt);
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
                                              const std::string& process_id);
+protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& attempt,
+                                     const std::string& process_id);
 protocol::ExecAttemptEvent attempt_event(const Call& call, const Attempt& attempt,
                                          protocol::SandboxType expected);
-store::AuditRow start_row(const Call& call, const Attempt& attempt, const std::string& process_id,
-                          const protocol::Confinement& expected);
+store::AuditRow start_row(const JudgedCall& call, const Attempt& attempt,
+                          const std::string& process_id, const protocol::Confinement& expected);
+
+store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t count,
+                           const std::vector<protocol::Denial>& denials);
+
+// How a program ended. `failure`: what its sandbox has left could not be looked at, or the like.
+struct ProgramEnd {
+    std::int64_t code = 0;
+    std::uint64_t wall_ms = 0;
+    std::optional<Error> failure = {};
+};
+
+store::AuditRow exit_row(const protocol::ExecBeginEvent& begin, const ProgramEnd& end);
 
 } // namespace ew::server

@@ -49,7 +49,7 @@ Error told(const Call& call, Error error) {
     return error;
 }
 
-store::AuditRow audit_row(const Call& call, std::string_view event, std::string detail) {
+store::AuditRow audit_row(const JudgedCall& call, std::string_view event, std::string detail) {
     store::AuditRow row;
     row.call = call.call_id;
     row.event = event;

@@ -17,19 +17,23 @@
 
 namespace ew::server {
 
-struct Call {
-    Reply reply;
+// A command with its ruling. `execward run` has one, too.
+struct JudgedCall {
     protocol::ExecCommandParams params;
     std::string call_id;
     ExecPlan plan;
     Gate::Ruling ruling;
+    std::uint64_t attempts = 0;
+};
+
+struct Call : JudgedCall {
+    Reply reply;
     WaitTerms terms;
     core::exec_call::State state;
     std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
     std::uint64_t approval_ms = 0;
     std::uint64_t edits = 0; // how often a person replaced the command
     std::optional<protocol::ExecEdit> edited = {};
-    std::uint64_t attempts = 0;
     std::uint64_t process = 0; // serial number of the last attempt that was begun; 0: none
     std::uint64_t first = 0;   // serial number of the first attempt, while a second one is starting
     // Set after a first attempt with denials: the permissions that would have let it through, and
@@ -45,6 +49,6 @@ protocol::ExecCallInfo info_of(const Call& call);
 Error told(const Call& call, Error error);
 
 // Returns an audit row about the outcome of a call.
-store::AuditRow audit_row(const Call& call, std::string_view event, std::string detail);
+store::AuditRow audit_row(const JudgedCall& call, std::string_view event, std::string detail);
 
 } // namespace ew::server

@@ -113,22 +113,22 @@ void Calls::work() {
 exec_call::Verdict Calls::judge(Call& call) {
     const ExecPlan& plan = call.plan;
     if (plan.policy && !plan.remote) parts_.host.need(now_);
-    const protocol::Confinement confinement = expected_confinement(parts_.host, plan, {});
+    const protocol::Confinement confinement = expected_confinement(parts_.host.machine(), plan, {});
     const bool is_confined = confinement.type != protocol::SandboxType::none;
     call.ruling = parts_.gate.rule_on(plan, call.params, is_confined);
+    const bool is_confined_there = confined_start(plan, plan.extra).has_value();
     return verdict_on(call.ruling, plan, parts_.session,
-                      hindrance(parts_.host, parts_.remote, plan));
+                      plan.remote
+                          ? parts_.remote.hindrance(plan.remote->environment, is_confined_there)
+                          : hindrance(parts_.host.machine(), plan));
 }
 
 void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
                   const WaitTerms& terms) {
     const std::string call_id = params.call_id.value_or(reply.call_id());
     const std::uint64_t serial = ++last_call_;
-    const auto at = calls_.emplace(serial, Call{std::move(reply),
-                                                std::move(params),
-                                                call_id,
-                                                std::move(plan),
-                                                {},
+    const auto at = calls_.emplace(serial, Call{{std::move(params), call_id, std::move(plan), {}},
+                                                std::move(reply),
                                                 terms,
                                                 exec_call::state::Answered{}});
     take({serial, at.first->second}, exec_call::begin(judge(at.first->second)));
@@ -239,7 +239,8 @@ void Calls::ask(Turn turn, Question question) {
 
 void Calls::carry_out(Turn turn, const effect::Ask&) {
     const ExecPlan& plan = turn.call.plan;
-    const protocol::Confinement sandbox = expected_confinement(parts_.host, plan, plan.extra);
+    const protocol::Confinement sandbox =
+        expected_confinement(parts_.host.machine(), plan, plan.extra);
     ask(turn, first_question(turn.call, parts_.session, sandbox));
 }
 
@@ -327,7 +328,7 @@ void Calls::carry_out(Turn turn, const effect::Start& start) {
 Result<Process*> Calls::launch(Turn turn, const Attempt& attempt) {
     const Call& call = turn.call;
     const protocol::Confinement confinement =
-        expected_confinement(parts_.host, call.plan, attempt.extra);
+        expected_confinement(parts_.host.machine(), call.plan, attempt.extra);
     ProcessService::Launch launch = launch_of(call, attempt);
     if (call.plan.remote) launch.backend = &parts_.remote;
     notify(parts_.outbox, "exec/attempt", attempt_event(call, attempt, confinement.type));

@@ -8,15 +8,14 @@ namespace {
 
 // Returns the guarantees that the policy needs and this machine cannot give. Returns an empty set
 // while the abilities of the machine are unknown.
-sandbox::GuaranteeSet missing_for(const SandboxHost& host, const sandbox::Policy& policy) {
-    const sandbox::Machine* const machine = host.machine();
+sandbox::GuaranteeSet missing_for(const sandbox::Machine* machine, const sandbox::Policy& policy) {
     if (machine == nullptr) return {};
     return sandbox::needed_by(policy) - sandbox::given_by(*machine, policy.network);
 }
 
 } // namespace
 
-protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPlan& plan,
+protocol::Confinement expected_confinement(const sandbox::Machine* machine, const ExecPlan& plan,
                                            const ExtraPermissions& extra) {
     protocol::Confinement confinement;
     const std::optional<SandboxOrder> start = confined_start(plan, extra);
@@ -25,7 +24,7 @@ protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPl
         if (plan.remote->confines) confinement.type = protocol::SandboxType::linux_seccomp;
         return confinement;
     }
-    const sandbox::GuaranteeSet missing = missing_for(host, start->policy);
+    const sandbox::GuaranteeSet missing = missing_for(machine, start->policy);
     for (const sandbox::Guarantee guarantee : missing.list())
         confinement.missing.emplace_back(sandbox::name_of(guarantee));
     // With `require`, the sandbox is complete or the program does not run.
@@ -35,14 +34,12 @@ protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPl
     return confinement;
 }
 
-std::optional<Error> hindrance(const SandboxHost& host, RemoteBackend& remote,
-                               const ExecPlan& plan) {
+std::optional<Error> hindrance(const sandbox::Machine* machine, const ExecPlan& plan) {
     const std::optional<SandboxOrder> start = confined_start(plan, plan.extra);
-    if (plan.remote) return remote.hindrance(plan.remote->environment, start.has_value());
     if (!start || start->policy.enforcement != sandbox::Enforcement::require) return std::nullopt;
-    const sandbox::GuaranteeSet missing = missing_for(host, start->policy);
+    const sandbox::GuaranteeSet missing = missing_for(machine, start->policy);
     if (missing.empty()) return std::nullopt;
-    return sandbox::refusal(*host.machine(), missing);
+    return sandbox::refusal(*machine, missing);
 }
 
 } // namespace ew::server

@@ -3,20 +3,19 @@
 
 #include "base/error.h"
 #include "protocol/sandbox.h"
-#include "server/confine/sandbox_host.h"
-#include "server/environment/remote_backend.h"
+#include "sandbox/policy/machine.h"
 #include "server/request/exec_request.h"
 
 #include <optional>
 
 namespace ew::server {
 
-protocol::Confinement expected_confinement(const SandboxHost& host, const ExecPlan& plan,
+// `machine` is null while its abilities are unknown.
+protocol::Confinement expected_confinement(const sandbox::Machine* machine, const ExecPlan& plan,
                                            const ExtraPermissions& extra);
 
-// Returns why the program cannot run; such a call asks no question. Returns nullopt if no reason is
-// known.
-std::optional<Error> hindrance(const SandboxHost& host, RemoteBackend& remote,
-                               const ExecPlan& plan);
+// Returns why the program cannot run on this machine; such a call asks no question. Returns nullopt
+// if no reason is known.
+std::optional<Error> hindrance(const sandbox::Machine* machine, const ExecPlan& plan);
 
 } // namespace ew::server

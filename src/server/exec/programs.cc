@@ -1,12 +1,11 @@
 #include "server/exec/programs.h"
 
 #include "core/output/utf8.h"
-#include "json/strings.h"
 #include "json/writer.h"
 #include "server/connection/notify.h"
+#include "server/exec/attempt.h"
 #include "server/exec/exec_results.h"
 #include "server/process/backend.h"
-#include "server/request/extra_permissions.h"
 
 #include <fmt/format.h>
 
@@ -29,31 +28,6 @@ std::string delta_header(const std::string& call_id, const std::string& process_
     json::write_string(header, process_id);
     header.append(std::string_view(R"(,"seq":)"));
     return std::string(header.view());
-}
-
-store::AuditRow denial_row(const Process& process, const std::vector<protocol::Denial>& denials) {
-    const protocol::ExecBeginEvent& begin = process.exec->begin;
-    store::AuditRow row;
-    row.call = begin.call_id;
-    row.event = "denial";
-    row.argv = json::strings_to_json(begin.argv);
-    row.directory = begin.workdir;
-    row.decision = fmt::format("{}", process.denial_count());
-    row.decided_by = "sandbox";
-    row.detail = fmt::format("process {}: {}", process.id, summary_of(denials));
-    return row;
-}
-
-store::AuditRow exit_row(const Process& process) {
-    const protocol::ExecBeginEvent& begin = process.exec->begin;
-    store::AuditRow row;
-    row.call = begin.call_id;
-    row.event = "exit";
-    row.decision = fmt::format("{}", outcome_of(process).exit_code);
-    row.detail = fmt::format("process {} after {} ms, sandbox: {}", process.id,
-                             process.exit->usage.wall_ms, text_of(begin.sandbox));
-    if (process.exit->failure) row.detail += fmt::format(", {}", process.exit->failure->message);
-    return row;
 }
 
 } // namespace
@@ -118,8 +92,9 @@ void Programs::audit_end(const Process& process) {
         records_.audit(std::move(row));
     };
     if (const std::vector<protocol::Denial> denials = process.denials(); !denials.empty())
-        audit(denial_row(process, denials));
-    audit(exit_row(process));
+        audit(denial_row(process.exec->begin, process.denial_count(), denials));
+    audit(exit_row(process.exec->begin, {outcome_of(process).exit_code, process.exit->usage.wall_ms,
+                                         process.exit->failure}));
 }
 
 // exec/end follows the last delta. It is sent when the streams have ended, or have stayed open for
