@@ -18,7 +18,8 @@ MAP = {
     "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox protocol"
              " files patch core json os toml base",
     "cli/setup": "cli/shared config patch core json os toml base",
-    "cli/run": "cli/shared server/request sandbox config core os base",
+    "cli/run": "cli/shared server/exec server/confine server/approval server/request server/session"
+               " sandbox config store core protocol os base",
     "cli/shared": "config store files patch core json os base",
     "keeper": "os base",
     "server/.": "server/patch server/exec server/environment server/local server/fs server/process"

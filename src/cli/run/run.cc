@@ -1,25 +1,25 @@
 // execward run: runs one command in a sandbox, and ends everything that the command started.
 #include "cli/run/run.h"
 
+#include "cli/run/admission.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_session.h"
 #include "cli/shared/places.h"
 #include "cli/shared/printing.h"
 #include "config/config.h"
-#include "config/linked_file.h"
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/text/display.h"
 #include "core/text/patterns.h"
 #include "os/io.h"
+#include "protocol/approval.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"
-#include "sandbox/plan/plan.h"
 #include "sandbox/plan/resolved_path.h"
 #include "sandbox/trial/trial.h"
 #include "sandbox/trial/trial_memory.h"
-#include "server/request/sandbox_request.h"
 #include "server/request/start_request.h"
+#include "version.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,6 +29,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +46,7 @@ constexpr std::string_view about =
 
 Runs one command confined. It reads everything, writes below the working directory and in a /tmp of
 its own, and has no network but a loopback of its own. When it ends, all that it has started is
-ended too.
+ended too. Rules, approvals and the approval policy decide about it as about a command of an agent.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -81,6 +82,11 @@ constexpr auto options = std::to_array<Option>({
     {.name = "best-effort",
      .meaning = "what this machine cannot enforce is told, and the command runs all the same",
      .details = "Without it the command is not run."},
+    {.name = "approval-policy",
+     .argument = "P",
+     .meaning = "what needs a person's approval",
+     .usual = "as configured",
+     .choices = "untrusted|on-failure|on-request|never|granular"},
     {"directory", "DIR", "run in DIR, and let DIR be written", "the working directory"},
     {"quiet", "", "tell neither what was refused nor what is missing"},
 });
@@ -90,14 +96,18 @@ constexpr std::string_view notes =
 with keys, size, job control and /dev/tty. Else each of the three is passed on byte for byte. Open
 descriptors above 2 are not passed on.
 
-What was refused is told on stderr after the command has ended. Of the settings (execward config) only
-deny_read counts here.
+What the sandbox refused is told on stderr after the command has ended.
+
+What needs a person's approval is not run, and a line says how to allow it. Of the settings (execward
+config) these count here: approval_policy, granular, environment, deny_read, read_only and
+private_caches. Variables that look like secrets are withheld (environment.default_excludes). The
+audit has the command, and its end if it is confined.
 
 Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; 2 s later, or at the next
 of them, it is killed with all that it has started. SIGHUP does not count as one more.
 
 Exit status: the command's; 128+N signal N ended it; 127 it was not found, 126 it cannot be
-executed, 125 execward did not run it: it cannot be confined as asked, or usage.
+executed, 125 execward did not run it: it was refused, it cannot be confined as asked, or usage.
 
 Examples:
   execward run -- make test
@@ -146,16 +156,6 @@ Result<std::string> denied_at(const std::string& path) {
     return absolute.lexically_normal().string();
 }
 
-// `execward run` takes only those settings that make it stricter: the denied paths, and the files
-// of execward itself.
-struct Strictness {
-    std::vector<std::string> deny_read;
-    std::vector<std::string> hidden;
-    std::vector<std::string> read_only;
-    bool has_private_caches = true;
-    std::string config_file = {};
-};
-
 bool is_out_of_reach(const std::string& directory) {
     return ::access(directory.c_str(), X_OK) != 0 && errno == EACCES;
 }
@@ -166,38 +166,51 @@ Error already_confined() {
             "run the command as it is, without execward run: the sandbox around it counts for it"};
 }
 
-Result<Strictness> configured(config::Paths paths) {
-    if (sandbox::is_in_sandbox() && is_out_of_reach(paths.config_directory))
-        return already_confined();
-    const std::string named = variable("EXECWARD_CONFIG");
-    if (!named.empty()) paths.config_file = TRY(path_of("EXECWARD_CONFIG", named));
-    const config::Config config =
-        TRY(config::load_config(paths.config_file, named.empty() ? config::WhenMissing::use_defaults
-                                                                 : config::WhenMissing::fail))
-            .config;
-    std::string database = variable("EXECWARD_DATABASE");
-    if (database.empty()) database = config.database;
-    std::error_code error; // then the path stays relative and is not found
-    if (!database.empty()) database = std::filesystem::absolute(database, error).string();
-    return Strictness{config.confinement.deny_read, server::hidden_places(paths, database),
-                      config.confinement.read_only, config.confinement.private_caches,
-                      paths.config_file};
+// Rules and settings cannot be read in there, and nothing can be asked: the sandbox around the
+// command was made by them.
+bool is_in_a_sandbox_without_rules() {
+    return sandbox::is_in_sandbox() &&
+           is_out_of_reach(config::Paths::from_environment().config_directory);
 }
 
-Result<sandbox::ModeOptions> mode_options(const Arguments& arguments) {
-    sandbox::ModeOptions mode;
+Result<server::SessionSetup> set_up() {
+    server::SessionSetup setup;
+    setup.paths = config::Paths::from_environment();
+    setup.system_rules_directory = system_rules_directory;
+    setup.config = TRY(settings_in_force(setup.paths));
+    const std::string named = variable("EXECWARD_CONFIG");
+    if (!named.empty()) setup.paths.config_file = TRY(path_of("EXECWARD_CONFIG", named));
+    std::string& database = setup.config.database;
+    if (const std::string other = variable("EXECWARD_DATABASE"); !other.empty()) database = other;
+    std::error_code error; // then the path stays relative and is not found
+    if (!database.empty() && database != ":memory:")
+        database = std::filesystem::absolute(database, error).string();
+    return setup;
+}
+
+// The settings of the file hold where they make the sandbox stricter; the rest of the sandbox is
+// that of the command line.
+Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
+                                                     const config::Config& config) {
+    protocol::ConfinementSettings confinement;
+    std::vector<protocol::Path>& writable = confinement.writable_roots.emplace();
     for (const std::string& path : arguments.values("writable"))
-        mode.writable_roots.push_back(TRY(unresolved("--writable", path)));
+        writable.push_back({TRY(unresolved("--writable", path))});
+    std::vector<std::string>& denied = confinement.deny_read.emplace(config.confinement.deny_read);
     for (const std::string& path : arguments.values("deny-read"))
-        mode.deny_read.push_back(TRY(denied_at(path)));
+        denied.push_back(TRY(denied_at(path)));
+    std::vector<std::string>& read_only =
+        confinement.read_only.emplace(config.confinement.read_only);
     for (const std::string& path : arguments.values("read-only"))
-        mode.read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
-    mode.has_network = arguments.has("network");
-    mode.shares_tmp = arguments.has("shared-tmp");
-    mode.excludes_slash_tmp = mode.excludes_tmpdir = arguments.has("exclude-tmp");
-    mode.reports_writes = arguments.has("report-writes");
-    if (arguments.has("best-effort")) mode.enforcement = sandbox::Enforcement::best_effort;
-    return mode;
+        read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
+    confinement.network_access = arguments.has("network");
+    confinement.shared_tmp = arguments.has("shared-tmp");
+    confinement.exclude_slash_tmp = confinement.exclude_tmpdir_env_var =
+        arguments.has("exclude-tmp");
+    confinement.report_writes = arguments.has("report-writes");
+    confinement.enforcement = arguments.has("best-effort") ? protocol::Enforcement::best_effort
+                                                           : protocol::Enforcement::require;
+    return confinement;
 }
 
 sandbox::Machine this_machine(const std::string& state_directory) {
@@ -223,80 +236,114 @@ void tell_if_elsewhere(const std::string& given, const std::string& directory) {
                                     core::shell_quoted({given}), core::shell_quoted({directory}))});
 }
 
-Result<RunOrder> order_of(const Arguments& arguments, core::SandboxMode mode) {
-    if (sandbox::is_in_sandbox() && !arguments.has("best-effort")) return already_confined();
-    const config::Paths paths = config::Paths::from_environment();
-    const std::string state_directory = state_place(paths);
+Result<std::unique_ptr<Admission>> open_admission(const Arguments& arguments,
+                                                  core::SandboxMode mode) {
+    server::SessionSetup setup = TRY(set_up());
+    const std::string given = directory_of(arguments);
+    const std::string directory = TRY(path_of("--directory", given));
+    const bool is_quiet = arguments.has("quiet");
+    protocol::Settings settings;
+    settings.approval_policy =
+        config::value_named<core::ApprovalPolicy>(arguments.value("approval-policy").value_or(""));
+    settings.sandbox = mode;
+    settings.confinement = TRY(confinement_of(arguments, setup.config));
+    settings.workspace_roots = {{directory}};
+    const server::Warn warn = [is_quiet](const Error& error) {
+        if (!is_quiet) report_warning(error);
+    };
+    if (mode != core::SandboxMode::danger_full_access && !is_quiet)
+        tell_if_elsewhere(given, directory);
+    std::string& database = setup.config.database;
+    if (database.empty() && state_place(setup.paths).empty()) {
+        database = ":memory:";
+        warn({ErrorKind::store_unavailable, "nothing is remembered, and there is no audit",
+              "set XDG_STATE_HOME or HOME to a directory, or EXECWARD_DATABASE to a file"});
+    }
+    return Admission::open(std::move(setup), settings, warn);
+}
+
+int run_confined(RunOrder order, Admission& admission) {
+    const TimePoint began = clock_now();
+    const RunEnd end = run_session(std::move(order));
+    if (end.failure)
+        admission.note_failure(*end.failure);
+    else
+        admission.note_end({end.status, millis(clock_now() - began), {}}, end.denials);
+    return end.status;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+    std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
+    for (std::string& word : words)
+        pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+// Executes the program in our place. Returns the error if that fails.
+Error execute(os::SpawnRequest request) {
+    if (::chdir(request.directory.c_str()) != 0) return not_there("--directory", request.directory);
+    const std::string program = std::exchange(request.argv.front(), request.arg0.value_or(""));
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : request.environment)
+        variables.push_back(fmt::format("{}={}", name, value));
+    ::execvpe(program.c_str(), pointers_to(request.argv).data(), pointers_to(variables).data());
+    const bool is_missing = errno == ENOENT;
+    Error error = not_there("cannot execute", program);
+    error.kind = is_missing ? ErrorKind::spawn_not_found : ErrorKind::spawn_failed;
+    return error;
+}
+
+Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
+    const std::string state_directory = state_place(config::Paths::from_environment());
+    const std::unique_ptr<Admission> admission = TRY(open_admission(arguments, mode));
     RunOrder order;
     order.is_quiet = arguments.has("quiet");
     sandbox::LaunchOrder& launch = order.launch;
-    sandbox::ModeOptions wish = TRY(mode_options(arguments));
-    Strictness strictness = TRY(configured(paths));
-    wish.deny_read.insert(wish.deny_read.end(), strictness.deny_read.begin(),
-                          strictness.deny_read.end());
-    wish.has_private_caches = strictness.has_private_caches;
-    wish.read_only.insert(wish.read_only.end(), strictness.read_only.begin(),
-                          strictness.read_only.end());
-    launch.policy = sandbox::policy_of(mode, wish);
-    const std::string given = directory_of(arguments);
-    const std::string directory = TRY(path_of("--directory", given));
-    if (mode == core::SandboxMode::workspace_write) {
-        std::vector<std::string> writable = wish.writable_roots;
-        writable.push_back(directory);
-        TRY(config::check_link(strictness.config_file, writable));
-    }
-    if (!order.is_quiet) tell_if_elsewhere(given, directory);
-    const std::string tmpdir = variable("TMPDIR");
-    launch.context = {directory,
-                      {directory},
-                      tmpdir.starts_with('/') ? tmpdir : "",
-                      std::move(strictness.hidden)};
-    if (!state_directory.empty()) {
+    const bool is_confined = mode != core::SandboxMode::danger_full_access;
+    if (is_confined && !state_directory.empty()) {
         launch.journal = state_directory + "/placeholders";
         sandbox::sweep(launch.journal);
     }
-    launch.context.looks_afterwards = true;
-    launch.machine = this_machine(state_directory);
-    launch.request.argv = arguments.operands();
-    launch.request.environment = server::own_environment();
-    // An entry without a name is not a variable; no command gets it.
-    std::erase_if(launch.request.environment,
-                  [](const auto& entry) { return entry.first.empty(); });
-    launch.request.directory = directory;
-    return order;
+    if (is_confined) launch.machine = this_machine(state_directory);
+    TRY(admission->admit(arguments.operands(), is_confined ? &launch.machine : nullptr));
+    launch.request = admission->request();
+    if (std::optional<server::SandboxOrder> sandbox = admission->confinement()) {
+        launch.policy = std::move(sandbox->policy);
+        // No question follows, under any approval policy.
+        launch.policy.reports_writes = arguments.has("report-writes");
+        launch.context = std::move(sandbox->context);
+        launch.context.known.clear(); // all of them are of this run
+        launch.context.looks_afterwards = true;
+        return run_confined(std::move(order), *admission);
+    }
+    Error error = execute(std::move(launch.request));
+    admission->note_failure(error);
+    return error;
 }
 
-// Returns only if the command cannot be executed.
-int run_unconfined(const Arguments& arguments) {
-    const std::string directory = directory_of(arguments);
-    if (::chdir(directory.c_str()) != 0) {
-        report_error(not_there("--directory", directory));
-        return status_not_confined;
-    }
-    std::vector<std::string> command = arguments.operands();
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (std::string& word : command)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
-    ::execvp(argv.front(), argv.data());
-    const int status = errno == ENOENT ? status_not_found : status_not_executable;
-    report_error(not_there("cannot execute", command.front()));
-    return status;
+Result<int> run_in(core::SandboxMode mode, const Arguments& arguments) {
+    const bool is_confined = mode != core::SandboxMode::danger_full_access;
+    const bool has_rules = !is_in_a_sandbox_without_rules();
+    const bool must_confine = is_confined && !(has_rules && arguments.has("best-effort"));
+    if (sandbox::is_in_sandbox() && must_confine) return already_confined();
+    if (has_rules) return run_judged(arguments, mode);
+    os::SpawnRequest request;
+    request.argv = arguments.operands();
+    request.arg0 = request.argv.front();
+    request.environment = server::own_environment();
+    request.directory = directory_of(arguments);
+    return execute(std::move(request));
 }
 
 int run(const Arguments& arguments) {
     const auto mode =
-        config::value_named<core::SandboxMode>(arguments.value("sandbox").value_or(""))
-            .value_or(core::SandboxMode::workspace_write);
-    if (mode == core::SandboxMode::danger_full_access) return run_unconfined(arguments);
-
-    Result<RunOrder> order = order_of(arguments, mode);
-    if (!order) {
-        report_error(order.error());
-        return status_not_confined;
-    }
-    return run_session(std::move(*order));
+        config::value_named<core::SandboxMode>(arguments.value("sandbox").value_or(""));
+    Result<int> status = run_in(mode.value_or(core::SandboxMode::workspace_write), arguments);
+    if (status) return *status;
+    report_error(status.error());
+    return status_of_failure(status.error());
 }
 
 } // namespace

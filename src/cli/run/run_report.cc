@@ -62,6 +62,11 @@ void report_error(const Error& error) {
     if (!error.hint.empty()) say(fmt::format("hint: {}", core::visible(error.hint)));
 }
 
+void report_warning(const Error& warning) {
+    const std::string hint = warning.hint.empty() ? "" : "; " + core::visible(warning.hint);
+    say(fmt::format("warning: {}{}", core::visible(warning.message), hint));
+}
+
 void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes) {
     for (const sandbox::Guarantee guarantee : missing.list())
         say(fmt::format("not guaranteed here: {} ({})", name_of(guarantee), meaning_of(guarantee)));

@@ -13,6 +13,9 @@ namespace ew::cli {
 // Prints the error, and its hint on a second line.
 void report_error(const Error& error);
 
+// Prints a problem that does not stop the command.
+void report_warning(const Error& warning);
+
 // Prints the guarantees that the sandbox of this command does not keep, and the notes of its plan.
 void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes);
 

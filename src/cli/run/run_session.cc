@@ -40,19 +40,11 @@ int status_of(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-// Returns the exit status for a command that has not run.
-int status_of_failure(const Error& failure) {
-    if (failure.path == "cwd") return status_not_confined; // see os::describe()
-    if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
-    if (failure.kind == ErrorKind::spawn_failed) return status_not_executable;
-    return status_not_confined;
-}
-
 class Session {
 public:
     explicit Session(bool is_quiet) : is_quiet_(is_quiet) {}
 
-    int run(sandbox::LaunchOrder order);
+    RunEnd run(sandbox::LaunchOrder order);
 
 private:
     enum Slot { signals, status, supervisor, input, output = input + 2, errors = output + 2 };
@@ -85,7 +77,7 @@ private:
     void signal_command(int signal) const;
     void kill_sandbox();
     void release_placeholders();
-    int conclude();
+    RunEnd conclude();
 
     // Destroyed in reverse order: the terminal's settings are restored before stdio.
     StdioGuard stdio_;
@@ -110,12 +102,12 @@ private:
     std::optional<TimePoint> input_paused_until_;
 };
 
-int Session::run(sandbox::LaunchOrder order) {
+RunEnd Session::run(sandbox::LaunchOrder order) {
     journal_ = order.journal;
     if (Result<void> begun = begin(std::move(order)); !begun) {
         terminal_.reset();
         report_error(begun.error());
-        return status_not_confined;
+        return {status_not_confined, begun.error()};
     }
     loop();
     return conclude();
@@ -375,7 +367,7 @@ void Session::release_placeholders() {
     if (!runs_ && !journal_.empty()) sandbox::sweep(journal_);
 }
 
-int Session::conclude() {
+RunEnd Session::conclude() {
     const std::optional<int> told = run_->wait_status();
     const int write_error =
         output_.write_error() != 0 ? output_.write_error() : errors_.write_error();
@@ -385,19 +377,26 @@ int Session::conclude() {
     terminal_.reset();
     release_placeholders();
     if (failure_) {
-        if (ended_by_ != 0) return 128 + ended_by_;
+        if (ended_by_ != 0) return {128 + ended_by_, failure_};
         report_error(*failure_);
-        return status_of_failure(*failure_);
+        return {status_of_failure(*failure_), failure_};
     }
     if (write_error != 0)
         report_error(os::system_error("cannot pass the command's output on", write_error));
     if (!is_quiet_) report_denials(run_->denials());
-    return told ? status_of(*told) : *sandbox_status_;
+    return {told ? status_of(*told) : *sandbox_status_, {}, run_->denials()};
 }
 
 } // namespace
 
-int run_session(RunOrder order) {
+int status_of_failure(const Error& failure) {
+    if (failure.path == "cwd") return status_not_confined; // see os::describe()
+    if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
+    if (failure.kind == ErrorKind::spawn_failed) return status_not_executable;
+    return status_not_confined;
+}
+
+RunEnd run_session(RunOrder order) {
     Session session(order.is_quiet);
     return session.run(std::move(order.launch));
 }

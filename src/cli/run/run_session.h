@@ -1,9 +1,11 @@
 // Runs one confined command with the caller's stdin, stdout and stderr, from its start to its end.
 #pragma once
 
+#include "base/error.h"
 #include "sandbox/launch/launch.h"
+#include "sandbox/supervise/denials.h"
 
-#include <string>
+#include <optional>
 
 namespace ew::cli {
 
@@ -18,8 +20,16 @@ struct RunOrder {
     bool is_quiet = false;       // denials and missing guarantees are not reported
 };
 
-// Waits for the command. Returns the exit status: the command's, 128+N if signal N ended it, or one
-// of the above.
-int run_session(RunOrder order);
+struct RunEnd {
+    int status = 0; // the command's, 128+N if signal N ended it, or one of the above
+    std::optional<Error> failure = {}; // why the command has not run
+    sandbox::DenialLog denials = {};
+};
+
+// Waits for the command. Reports failures and denials.
+RunEnd run_session(RunOrder order);
+
+// Returns the exit status for a command that has not run.
+int status_of_failure(const Error& failure);
 
 } // namespace ew::cli

@@ -249,6 +249,7 @@ void note_safe_commands(Judgement& judgement, const std::vector<Finding>& findin
     judgement.is_safe_listed =
         are_all_safe ||
         (is_needed && std::any_of(findings.begin(), findings.end(), is_by_safe_list));
+    judgement.needs_safe_list = judgement.is_safe_listed && is_needed;
     if (judgement.is_safe_listed)
         judgement.hardening = are_all_safe ? Hardening::all : Hardening::settings;
 }

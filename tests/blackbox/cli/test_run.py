@@ -1173,7 +1173,9 @@ def the_network_is_there_by_choice(scene):
 def a_refused_write_is_told_by_choice(scene):
     with directory_outside() as outside:
         script = "echo x >%s/file" % outside
-        check("execward: " not in shell(scene, script).stderr, "it was told unasked")
+        for policy in ("on-request", "on-failure"):
+            done = shell(scene, script, "--approval-policy=" + policy)
+            check("execward: " not in done.stderr, "it was told unasked")
         done = shell(scene, script, "--report-writes")
         lines = [line for line in done.stderr.splitlines() if line.startswith("execward: ")]
         check(len(lines) == 1 and outside in lines[0] and "--writable" in lines[0], done.stderr)

@@ -1,0 +1,261 @@
+"""The subcommand run obeys the rules, approvals and settings that hold for exec/command."""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PATIENCE, check, equal
+from support.exec import BAN, UNCONFINED, Home, exec_server, is_asked, trusted_ban
+from support.runner import main, test
+
+ASKS = "[[rule]]\nprefix = ['touch']\ndecision = 'prompt'\njustification = 'touching is loud'\n"
+REFUSED = 125
+
+
+def run(home, command, *options, sandbox=UNCONFINED, **environment):
+    """Runs a command where there is no terminal to ask on."""
+    return subprocess.run(
+        [home.scene.command[0], "run", "--sandbox=" + sandbox, *options, "--", *command],
+        env={**home.environment(), **environment},
+        cwd=home.project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        start_new_session=True,
+    )
+
+
+def runs(home, command, *options, **more):
+    """Returns the output of a command that runs without a word of execward."""
+    done = run(home, command, *options, **more)
+    equal((done.returncode, done.stderr), (0, ""), "status and stderr of %s" % command)
+    return done.stdout
+
+
+def refused(home, command, *options, **more):
+    """Returns what was told about a command that does not run."""
+    done = run(home, command, *options, **more)
+    equal((done.returncode, done.stdout), (REFUSED, ""), "status and output of %s" % command)
+    lines = done.stderr.splitlines()
+    check(all(line.startswith("execward: ") for line in lines), done.stderr)
+    check("the command was not run" in lines[0], done.stderr)
+    return done.stderr
+
+
+def files(home):
+    return sorted(name for name in os.listdir(home.project) if not name.startswith("."))
+
+
+# Rules
+
+
+@test
+def what_a_rule_forbids_does_not_run(scene):
+    home = Home(scene)
+    home.rules(BAN)
+    for sandbox in (UNCONFINED, "workspace-write"):
+        for command in (["touch", "a"], ["sh", "-c", "true && touch a"], ["env", "touch", "a"]):
+            check("no touching" in refused(home, command, sandbox=sandbox), command)
+    equal(files(home), [], "files")
+
+
+@test
+def a_project_bans_once_it_is_trusted(scene):
+    home = trusted_ban(scene)
+    check("no touching" in refused(home, ["touch", "a"]), "the reason")
+    home.good_cli("project", "distrust", ".")
+    runs(home, ["touch", "a"])
+
+
+@test
+def what_a_rule_would_ask_about_is_refused_without_a_terminal(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    told = refused(home, ["touch", "a"])
+    check("touching is loud" in told and "no terminal to ask on" in told, told)
+    home.rules("")
+    runs(home, ["touch", "a"])
+
+
+@test
+def a_file_of_rules_with_a_mistake_lets_only_harmless_commands_run(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = 'touch'\n")
+    check("own.toml" in refused_with_warning(home, ["touch", "a"]), "the file")
+    done = run(home, ["echo", "x"])
+    equal((done.returncode, done.stdout), (0, "x\n"), "a harmless command")
+
+
+def refused_with_warning(home, command):
+    done = run(home, command)
+    equal((done.returncode, done.stdout), (REFUSED, ""), "status and output")
+    check(done.stderr.startswith("execward: warning: "), done.stderr)
+    return done.stderr
+
+
+# The policy
+
+
+@test
+def the_policy_of_the_settings_and_of_the_command_line_decide(scene):
+    home = Home(scene)
+    runs(home, ["touch", "a"])
+    home.config("approval_policy = 'untrusted'\n")
+    told = refused(home, ["touch", "b"])
+    check("is not known to be harmless" in told and "--approval-policy=on-request" in told, told)
+    runs(home, ["echo", "x"])
+    runs(home, ["touch", "b"], "--approval-policy=on-request")
+    check("never to ask" in refused(home, ["rm", "-rf", "a"], "--approval-policy=never"), "never")
+    equal(files(home), ["a", "b"], "files")
+
+
+@test
+def what_is_dangerous_is_refused_without_a_terminal(scene):
+    home = Home(scene)
+    runs(home, ["touch", "a"])
+    for sandbox in (UNCONFINED, "workspace-write"):
+        told = refused(home, ["rm", "-rf", "a"], sandbox=sandbox)
+        check("needs a person's approval" in told and "docs/rules.md" in told, told)
+    home.rules("[[rule]]\nprefix = ['rm', '-rf']\ndecision = 'allow'\n")
+    runs(home, ["rm", "-rf", "a"])
+    equal(files(home), [], "files")
+
+
+COMMANDS = (
+    ["touch", "a"],
+    ["rm", "-rf", "nothing"],
+    ["git", "status"],
+    ["sh", "-c", "touch a; rm -rf nothing"],
+    ["sh", "-c", "for i in 1 2; do eval echo $i; done"],
+    ["env", "A=1", "touch", "a"],
+    ["bash", "-c", "true"],
+    ["python3", "-c", "pass"],
+    ["./script", "x"],
+)
+
+
+@test
+def a_command_runs_exactly_if_a_server_would_not_ask(scene):
+    home = Home(scene)
+    home.file("project/script", "#!/bin/sh\n", 0o755)
+    subprocess.run(["git", "init", "-q", home.project], check=True)
+    home.rules("[[rule]]\nprefix = ['python3', '-c']\ndecision = 'prompt'\n")
+    for policy in ("untrusted", "on-failure", "on-request"):
+        server = exec_server(scene, home=home, policy=policy)
+        for command in COMMANDS:
+            done = run(home, command, "--approval-policy=" + policy)
+            equal(done.returncode == REFUSED, is_asked(server, command),
+                  "a question about %s with %s" % (command, policy))  # fmt: skip
+
+
+@test
+def what_is_granted_runs_without_a_terminal(scene):
+    home = Home(scene)
+    home.config("approval_policy = 'untrusted'\n")
+    told = refused(home, ["touch", "a"])
+    (way,) = re.findall(r"execward (approvals grant .*) allows it here", told)
+    home.good_cli(*way.split())
+    runs(home, ["touch", "a"])
+    runs(home, ["touch", "a", "b"])
+    row = home.audit()[-2]
+    equal((row["event"], row["decidedBy"]), ("start", "grant"), "row")
+
+
+# The environment
+
+
+@test
+def secrets_are_withheld_by_the_setting_of_commands(scene):
+    home = Home(scene)
+    show = ["sh", "-c", "echo $A_TOKEN,$PLAIN,$TERM,$LC_ALL,$SET; true >file"]
+    variables = {"A_TOKEN": "secret", "PLAIN": "p", "TERM": "xterm", "LC_ALL": "C"}
+    equal(runs(home, show, **variables), ",p,xterm,C,\n", "usual")
+    home.config("[environment]\ndefault_excludes = false\nexclude = ['PL*']\nset = { SET = 's' }\n")
+    for sandbox in (UNCONFINED, "read-only"):
+        done = run(home, show, sandbox=sandbox, **variables)
+        equal(done.stdout, "secret,,xterm,C,s\n", "with settings")
+
+
+@test
+def what_runs_only_because_it_is_harmless_gets_few_variables(scene):
+    home = Home(scene)
+    show = ["cat", "/proc/self/environ"]
+    variables = {"PLAIN": "p", "TERM": "xterm"}
+    check({"PLAIN=p", "TERM=xterm"} <= set(runs(home, show, **variables).split("\0")), "usual")
+    given = runs(home, show, "--approval-policy=untrusted", **variables).split("\0")
+    check("PLAIN=p" not in given and {"TERM=xterm", "GIT_PAGER=cat"} <= set(given), given)
+
+
+# The audit
+
+
+def rows(home):
+    """Returns event, decision and source of each row; all rows have the same session."""
+    audit = home.audit()
+    equal(len({row["session"] for row in audit}), 1, "sessions")
+    equal({row["call"] for row in audit}, {"run"}, "calls")
+    return [(row["event"], row.get("decision"), row.get("decidedBy")) for row in audit]
+
+
+@test
+def the_audit_has_the_start_and_the_end(scene):
+    home = Home(scene)
+    equal(run(home, ["sh", "-c", "eval exit 7"], sandbox="read-only").returncode, 7, "status")
+    equal(rows(home), [("start", "allow", "policy"), ("exit", "7", None)], "rows")
+    start, end = home.audit()
+    equal(start["argv"], ["sh", "-c", "eval exit 7"], "argv")
+    equal(start["directory"], home.project, "directory")
+    check("sandbox: linuxSeccomp" in start["detail"], start)
+    check("sandbox: linuxSeccomp" in end["detail"], end)
+
+
+@test
+def the_audit_has_the_start_before_an_unconfined_command_takes_over(scene):
+    home = Home(scene)
+    done = run(home, [scene.command[0], "audit", "tail"])
+    check("start" in done.stdout, done.stdout + done.stderr)
+
+
+@test
+def the_audit_has_refusals_denials_and_failures(scene):
+    for name, command, options, expected in (
+        ("refusal", ["rm", "-rf", "a"], [], [("refusal", "prompt", "policy")]),
+        ("denial", ["bash", "-c", "exec 3<>/dev/tcp/192.0.2.1/9"], ["--quiet"],
+         [("start", "allow", "policy"), ("denial", "1", "sandbox"), ("exit", "1", None)]),
+        ("failure", ["./text"], [], [("start", "allow", "policy"), ("failure", "allow", "policy")]),
+    ):  # fmt: skip
+        home = Home(scene, name)
+        home.file("project/text", "#!/no/such/interpreter\n", 0o755)
+        run(home, command, *options, sandbox="workspace-write")
+        equal(rows(home), expected, "rows of a " + name)
+
+
+@test
+def without_a_database_it_warns_and_goes_on(scene):
+    home = Home(scene)
+    home.file("state", "no directory")
+    done = run(home, ["touch", "a"])
+    equal(done.returncode, 0, done.stderr)
+    equal(len(re.findall("execward: warning: the database", done.stderr)), 1, done.stderr)
+    equal(runs(home, ["touch", "a"], "--quiet"), "", "output with --quiet")
+    home.rules(BAN)
+    done = run(home, ["touch", "b"], "--quiet")
+    check(done.returncode == REFUSED and "no touching" in done.stderr, done.stderr)
+
+
+@test
+def without_a_home_it_warns_and_makes_none(scene):
+    home = Home(scene)
+    missing = scene.path("missing")
+    gone = {"HOME": missing, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+    done = run(home, ["touch", "a"], **gone)
+    equal(done.returncode, 0, done.stderr)
+    check("there is no audit" in done.stderr and "XDG_STATE_HOME" in done.stderr, done.stderr)
+    check(not os.path.exists(missing), "the home was made")
+
+
+if __name__ == "__main__":
+    main()
