@@ -19,7 +19,7 @@ MAP = {
              " files patch core json os toml base",
     "cli/setup": "cli/shared config patch core json os toml base",
     "cli/run": "cli/shared server/exec server/confine server/approval server/request server/session"
-               " sandbox config store core protocol os base",
+               " sandbox config store core protocol json os base",
     "cli/shared": "config store files patch core json os base",
     "keeper": "os base",
     "server/.": "server/patch server/exec server/environment server/local server/fs server/process"

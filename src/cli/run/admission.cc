@@ -1,9 +1,14 @@
 #include "cli/run/admission.h"
 
+#include "cli/run/terminal_question.h"
 #include "core/environment.h"
 #include "core/text/display.h"
+#include "json/types.h"
 #include "os/shells.h"
+#include "protocol/exec.h"
+#include "server/approval/asking.h"
 #include "server/confine/process_sandbox.h"
+#include "server/exec/approval_question.h"
 #include "server/exec/expected_confinement.h"
 #include "server/request/exec_request.h"
 #include "server/request/start_request.h"
@@ -54,14 +59,15 @@ Result<void> Admission::admit(std::vector<std::string> argv, const sandbox::Mach
     TRY(plan(std::move(argv)));
     const server::ExecPlan& plan = call_.plan;
     call_.ruling = gate_.rule_on(plan, call_.params, plan.policy.has_value());
-    // Elsewhere the command would run without the list of harmless programs, too.
+    // Without a need for the list of harmless programs, the command would run if it were unknown.
     if (!call_.ruling.judgement.needs_safe_list) call_.ruling.hardening = core::Hardening::none;
     if (const std::optional<Error> refused = refusal(machine)) {
         audit(server::audit_row(call_, "refusal", refused->message));
         return *refused;
     }
     call_.attempts = 1;
-    const server::Attempt attempt = server::first_attempt(call_, false);
+    const server::Attempt attempt =
+        server::first_attempt(call_, call_.ruling.decision == core::Decision::prompt);
     begin_ = server::begin_event(call_, attempt, process_id);
     begin_.sandbox = server::expected_confinement(machine, plan, {});
     audit(server::start_row(call_, attempt, process_id, begin_.sandbox));
@@ -75,11 +81,34 @@ std::optional<Error> Admission::refusal(const sandbox::Machine* machine) {
                      "execward policy explain tells what decided"};
     if (std::optional<Error> hindered = server::hindrance(machine, call_.plan)) return hindered;
     if (call_.ruling.decision == core::Decision::allow) return std::nullopt;
-    return Error{ErrorKind::denied,
-                 fmt::format("the command was not run: it needs a person's approval ({}), and "
-                             "there is no terminal to ask on",
-                             reason),
-                 way_out()};
+    return ask(machine);
+}
+
+// Returns nullopt if the answer is to run it.
+std::optional<Error> Admission::ask(const sandbox::Machine* machine) {
+    const std::string& reason = call_.ruling.judgement.reason;
+    const UniqueFd terminal = own_terminal();
+    if (!terminal)
+        return Error{ErrorKind::denied,
+                     fmt::format("the command was not run: it needs a person's approval ({}), and "
+                                 "there is no terminal to ask on",
+                                 reason),
+                     way_out()};
+    server::JudgedCall asked = call_;
+    asked.ruling.judgement.proposed_prefix.clear(); // execward approvals grant is for more words
+    server::Question question = server::first_question(
+        asked, session_, server::expected_confinement(machine, call_.plan, {}));
+    question.id = "the question";
+    audit(server::audit_row(call_, "question", std::string(json::name_of(question.request.kind))));
+    const std::optional<protocol::ApprovalAnswer> answer = ask_on_terminal(
+        terminal.get(), question.request, session_.settings().config.approval_timeout);
+    if (!answer)
+        return Error{ErrorKind::denied,
+                     "the command was not run: nobody answered the question in time",
+                     "a longer approval_timeout_ms gives more time; 0 waits as long as it takes"};
+    records_.keep(question, *answer);
+    if (server::approves(answer->decision)) return std::nullopt;
+    return Error{ErrorKind::denied, "the command was not run: it was denied"};
 }
 
 // Returns the narrowest way first.
@@ -87,13 +116,14 @@ std::string Admission::way_out() const {
     const std::vector<std::string>& words = call_.ruling.judgement.proposed_prefix;
     const bool asks_when_unknown =
         session_.settings().config.approval_policy == core::ApprovalPolicy::untrusted;
-    std::string ways;
+    std::string ways = "in a terminal, the answers p and a allow exactly this from then on";
     if (!words.empty())
-        ways = fmt::format("execward approvals grant --scope=project -- {} allows it here, ",
-                           core::shell_quoted(words));
-    ways += "a rule allows it (docs/rules.md)";
-    if (asks_when_unknown && !call_.ruling.judgement.is_by_rule)
-        ways += ", --approval-policy=on-request asks less";
+        ways += fmt::format(
+            ", execward approvals grant --scope=project --project={} -- {} allows it there",
+            core::shell_quoted({session_.project()}), core::shell_quoted(words));
+    if (call_.ruling.judgement.is_by_rule) return ways; // the strictest rule counts
+    ways += ", a rule allows it (docs/rules.md)";
+    if (asks_when_unknown) ways += ", --approval-policy=on-request asks less";
     return ways;
 }
 

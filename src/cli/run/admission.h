@@ -30,8 +30,9 @@ public:
     Admission& operator=(const Admission&) = delete;
     ~Admission() = default;
 
-    // Judges the command, and records its start. `machine` is null if it is not to be confined.
-    // Errors: spawn_not_found and spawn_failed about the program; the reason of a refusal.
+    // Judges the command, asks about it on the terminal if that is needed, and records its start.
+    // `machine` is null if it is not to be confined. Errors: spawn_not_found and spawn_failed about
+    // the program; the reason of a refusal.
     Result<void> admit(std::vector<std::string> argv, const sandbox::Machine* machine);
 
     // The next functions are for an admitted command.
@@ -52,6 +53,7 @@ private:
 
     Result<void> plan(std::vector<std::string> argv);
     std::optional<Error> refusal(const sandbox::Machine* machine);
+    std::optional<Error> ask(const sandbox::Machine* machine);
     std::string way_out() const;
     void audit(store::AuditRow row);
 

@@ -6,14 +6,11 @@ import errno
 import fcntl
 import hashlib
 import os
-import pty
-import re
 import select
 import shlex
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +36,7 @@ from support.client import (
     within,
 )
 from support.runner import main, test
+from support.terminals import Terminal
 
 MEGABYTES = 16
 EXCHANGES_A_LOT = """
@@ -121,94 +119,10 @@ def directory_outside():
         shutil.rmtree(path, ignore_errors=True)
 
 
-class Caller:
-    """A process with a controlling terminal, like a shell in a terminal window."""
-
-    def __init__(self, scene, command, *options, size=(30, 100), before=None, program=None):
+class Caller(Terminal):
+    def __init__(self, scene, command, *options, program=None, **more):
         arguments = program or words(scene, options, command)
-        cwd, env = workspace(scene), environment(scene)
-        self.master, slave = pty.openpty()
-        self.resize(*size)
-        self.settings = termios.tcgetattr(slave)
-        if before:
-            before(slave, self.settings)
-            self.settings = termios.tcgetattr(slave)
-        self.slave = slave  # kept to read its settings
-        self.seen = b""
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.setsid()
-                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-                for fd in range(3):
-                    os.dup2(slave, fd)
-                os.closerange(3, 256)
-                os.chdir(cwd)
-                os.execve(arguments[0], arguments, env)
-            finally:
-                os._exit(99)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.pid:
-            with contextlib.suppress(OSError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        for fd in (self.master, self.slave):
-            if fd >= 0:
-                os.close(fd)
-
-    def resize(self, rows, cols):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-
-    def send(self, data):
-        while data:
-            data = data[os.write(self.master, data[:512]) :]
-
-    def read(self, timeout):
-        if not select.select([self.master], [], [], timeout)[0]:
-            return b""
-        try:
-            data = os.read(self.master, 1 << 16)
-        except OSError:
-            return b""
-        self.seen += data
-        return data
-
-    def expect(self, pattern, timeout=None):
-        """Waits for output, and consumes it with everything before it. Returns the match."""
-        end = time.monotonic() + (timeout or PATIENCE)
-        while not (found := re.search(pattern, self.seen, re.DOTALL)):
-            if time.monotonic() > end:
-                raise Failure("not seen: %r in %r" % (pattern, self.seen[-300:]))
-            self.read(0.05)
-        self.seen = self.seen[found.end() :]
-        return found
-
-    def now(self):
-        return termios.tcgetattr(self.slave)
-
-    def is_raw(self):
-        return not self.now()[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
-
-    def wait_raw(self):
-        eventually(self.is_raw, "raw mode")
-
-    def status(self, timeout=None):
-        """Returns the exit status, or minus the signal."""
-
-        def ended():
-            self.read(0)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            return pid and (status,)
-
-        (status,) = eventually(ended, "the end", timeout)
-        self.pid = 0
-        while self.read(0):
-            pass
-        return os.waitstatus_to_exitcode(status)
+        super().__init__(arguments, workspace(scene), environment(scene), **more)
 
 
 def running(scene, line):

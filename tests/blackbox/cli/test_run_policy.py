@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, check, equal
 from support.exec import BAN, UNCONFINED, Home, exec_server, is_asked, trusted_ban
 from support.runner import main, test
+from support.terminals import Terminal
 
 ASKS = "[[rule]]\nprefix = ['touch']\ndecision = 'prompt'\njustification = 'touching is loud'\n"
 REFUSED = 125
@@ -156,12 +158,210 @@ def what_is_granted_runs_without_a_terminal(scene):
     home = Home(scene)
     home.config("approval_policy = 'untrusted'\n")
     told = refused(home, ["touch", "a"])
-    (way,) = re.findall(r"execward (approvals grant .*) allows it here", told)
-    home.good_cli(*way.split())
+    (way,) = re.findall(r"execward (approvals grant .*) allows it there", told)
+    home.good_cli(*shlex.split(way), cwd=home.path)
     runs(home, ["touch", "a"])
     runs(home, ["touch", "a", "b"])
     row = home.audit()[-2]
     equal((row["event"], row["decidedBy"]), ("start", "grant"), "row")
+
+
+# Questions
+
+
+def at_terminal(home, command, *options, sandbox=UNCONFINED):
+    """Runs a command with a terminal to ask on."""
+    program = [home.scene.command[0], "run", "--sandbox=" + sandbox, *options, "--", *command]
+    return Terminal(program, home.project, home.environment())
+
+
+def asked(caller):
+    """Waits for the question. Returns the words of its lines, by their first word."""
+    text = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer\? ").group(1)
+    lines = [line.split(None, 1) for line in text.decode().splitlines()]
+    return {name: value.strip() for name, value in lines}
+
+
+@test
+def a_question_shows_what_that_of_a_server_shows(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    command = ["touch", "a b", "\x1b[2Jc"]
+    with at_terminal(home, command) as caller:
+        seen = asked(caller)
+        caller.send(b"n\r")
+        equal(caller.status(), REFUSED, "status")
+        check(b"it was denied" in caller.seen, caller.seen)
+    server = exec_server(scene, home=home)
+    message_id = server.exec_later(command)
+    question = server.question("a question")
+    server.answer(question, "denied")
+    server.error(message_id, kind="denied")
+    display = question["display"]
+    equal(seen["command"], display["command"], "command")
+    equal(seen["program"], display["program"], "program")
+    equal(seen["directory"], display["workdir"], "directory")
+    equal(seen["reason"], display["reason"], "reason")
+    equal(seen["sandbox"], question["sandbox"]["type"], "sandbox")
+    choices = {(c["decision"], c.get("scope")): c["description"]
+               for c in question["availableDecisions"]}  # fmt: skip
+    equal(seen["y"], choices["approved", None], "once")
+    equal(seen["p"], choices["approvedForSession", "project"], "in this project")
+    equal(seen["a"], choices["approvedForSession", "always"], "always")
+    equal(seen["n"], choices["denied", None], "not")
+    equal(files(home), [], "files")
+
+
+@test
+def an_answer_counts_once_or_from_then_on_for_exactly_this(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    for answer in (b"y", b"y", b"a"):
+        with at_terminal(home, ["touch", "a"]) as caller:
+            asked(caller)
+            caller.send(answer + b"\r")
+            equal(caller.status(), 0, "status after %r" % answer)
+    runs(home, ["touch", "a"])
+    refused(home, ["touch", "a", "b"])
+    refused(home, ["touch", "a"], sandbox="workspace-write")
+    server = exec_server(scene, home=home)
+    check(not is_asked(server, ["touch", "a"]), "a server asks about what was allowed for ever")
+    check(is_asked(server, ["touch", "b"]), "a server does not ask about something else")
+    equal([row["event"] for row in home.audit()][:4], ["question", "decision", "start", "question"],
+          "events")  # fmt: skip
+
+
+@test
+def an_answer_for_a_project_counts_in_it(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        caller.send(b"p\r")
+        equal(caller.status(), 0, "status")
+    runs(home, ["touch", "a"])
+    other = os.path.join(home.path, "other")
+    os.mkdir(other)
+    refused(home, ["touch", "a"], "--directory=" + other)
+
+
+@test
+def what_a_server_may_always_run_runs(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    server = exec_server(scene, home=home)
+    message_id = server.exec_later(["touch", "a"])
+    server.answer(server.question("a question"), "approvedForSession", scope="always")
+    equal(server.result(message_id)["exitCode"], 0, "exit code")
+    runs(home, ["touch", "a"])
+
+
+@test
+def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        for answer in (b"", b"Y", b"yes", b"s"):
+            caller.send(answer + b"\r")
+            caller.expect(rb"your answer\? ")
+        caller.send(b"\x04")
+        equal(caller.status(), REFUSED, "status")
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        caller.send(b"\x03")
+        equal(caller.status(), -2, "status after Ctrl-C")
+    equal(files(home), [], "files")
+    equal([row["event"] for row in home.audit()], ["question", "decision", "refusal", "question"],
+          "events")  # fmt: skip
+
+
+@test
+def what_was_typed_before_a_question_does_not_answer_it(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    command = [home.scene.command[0], "run", "--sandbox=" + UNCONFINED, "--", "touch", "a"]
+    script = "echo ready; while [ ! -e go ]; do sleep 0.05; done; exec " + shlex.join(command)
+    with Terminal(["/bin/sh", "-c", script], home.project, home.environment()) as caller:
+        caller.expect(b"ready")
+        caller.send(b"y\r")
+        caller.expect(rb"y\r\n")
+        home.file("project/go", "")
+        asked(caller)
+        caller.send(b"n\r")
+        equal(caller.status(), REFUSED, "status")
+
+
+@test
+def a_question_goes_on_after_ctrl_z_and_waits_in_the_background(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    shell = ["/bin/bash", "--norc", "--noprofile", "-i"]
+    command = shlex.join([home.scene.command[0], "run", "--sandbox=" + UNCONFINED, "--", "touch"])
+    with Terminal(shell, home.project, home.environment()) as caller:
+        caller.send(b"PS1='%%'; %s a\r" % command.encode())
+        asked(caller)
+        caller.send(b"\x1a")
+        caller.expect(rb"Stopped.*%")
+        caller.send(b"fg\r")
+        caller.expect(rb"fg\r\n.* a\r\n")
+        caller.send(b"y\r")
+        caller.expect(b"%")
+        caller.send(b"%s b & wait %%1; echo wa''ited\r" % command.encode())
+        caller.expect(rb"waited\r\n")
+        caller.send(b"fg\r")
+        asked(caller)
+        caller.send(b"y\r")
+        caller.expect(b"%")
+        caller.send(b"exit\r")
+        caller.status()
+    equal(files(home), ["a", "b"], "files")
+
+
+@test
+def a_question_leaves_the_input_to_the_command(scene):
+    home = Home(scene)
+    home.rules(ASKS.replace("touch", "tee"))
+    command = "printf 'from the pipe' | %s run -- tee a" % shlex.quote(home.scene.command[0])
+    with Terminal(["/bin/sh", "-c", command], home.project, home.environment()) as caller:
+        asked(caller)
+        caller.send(b"y\r")
+        equal(caller.status(), 0, "status")
+    equal(open(os.path.join(home.project, "a")).read(), "from the pipe", "what the command has read")
+
+
+@test
+def an_approved_command_gets_the_terminal(scene):
+    home = Home(scene)
+    home.rules(ASKS.replace("touch", "bash"))
+    command = ["bash", "-c", "test -t 0 && echo terminal; read x; echo got $x"]
+    with at_terminal(home, command, sandbox="workspace-write") as caller:
+        asked(caller)
+        caller.send(b"y\r")
+        caller.expect(rb"terminal\r\n")
+        caller.send(b"typed\r")
+        caller.expect(rb"got typed\r\n")
+        equal(caller.status(), 0, "status")
+
+
+@test
+def a_question_ends_with_its_time(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    home.config("approval_timeout_ms = 300\n")
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        equal(caller.status(), REFUSED, "status")
+        check(b"nobody answered" in caller.seen, caller.seen)
+
+
+@test
+def what_a_rule_forbids_is_not_asked_about(scene):
+    home = Home(scene)
+    home.rules(BAN)
+    with at_terminal(home, ["touch", "a"]) as caller:
+        equal(caller.status(), REFUSED, "status")
+        check(b"no touching" in caller.seen and b"your answer" not in caller.seen, caller.seen)
 
 
 # The environment
@@ -254,6 +454,7 @@ def without_a_home_it_warns_and_makes_none(scene):
     done = run(home, ["touch", "a"], **gone)
     equal(done.returncode, 0, done.stderr)
     check("there is no audit" in done.stderr and "XDG_STATE_HOME" in done.stderr, done.stderr)
+    runs(home, ["touch", "a"], EXECWARD_DATABASE=":memory:", **gone)
     check(not os.path.exists(missing), "the home was made")
 
 
