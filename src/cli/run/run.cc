@@ -357,6 +357,6 @@ constinit const Command run_command = {.name = "run",
                                        .notes = notes,
                                        .actions = actions,
                                        .run = run,
-                                       .usage_status = status_not_confined};
+                                       .usage_status = status_not_run};
 
 } // namespace ew::cli

@@ -57,6 +57,13 @@ std::string set_aside_line(const sandbox::Denial& denial) {
 
 } // namespace
 
+int status_of_failure(const Error& failure) {
+    if (failure.path == "cwd") return status_not_run; // see os::describe()
+    if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
+    if (failure.kind == ErrorKind::spawn_failed) return status_not_executable;
+    return status_not_run;
+}
+
 void report_error(const Error& error) {
     say(core::visible(error.message));
     if (!error.hint.empty()) say(fmt::format("hint: {}", core::visible(error.hint)));

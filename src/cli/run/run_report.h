@@ -1,4 +1,5 @@
-// The messages of `execward run` itself: lines on stderr that begin with "execward: ".
+// The messages of `execward run` itself, lines on stderr that begin with "execward: ", and its exit
+// statuses.
 #pragma once
 
 #include "base/error.h"
@@ -9,6 +10,15 @@
 #include <vector>
 
 namespace ew::cli {
+
+// Exit statuses of execward itself, as in env(1) and timeout(1). A command may return the same
+// ones.
+constexpr int status_not_run = 125; // usage, a refusal, or the command could not be confined
+constexpr int status_not_executable = 126;
+constexpr int status_not_found = 127;
+
+// Returns the exit status for a command that has not run.
+int status_of_failure(const Error& failure);
 
 // Prints the error, and its hint on a second line.
 void report_error(const Error& error);

@@ -107,7 +107,7 @@ RunEnd Session::run(sandbox::LaunchOrder order) {
     if (Result<void> begun = begin(std::move(order)); !begun) {
         terminal_.reset();
         report_error(begun.error());
-        return {status_not_confined, begun.error()};
+        return {status_not_run, begun.error()};
     }
     loop();
     return conclude();
@@ -330,6 +330,9 @@ bool Session::may_read_input(TimePoint now) {
 void Session::relay(const Polled& polled, TimePoint now) {
     const bool had_ended = input_.has_source_ended();
     (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // result not needed
+    // The signal comes to the caller's whole job, and to us: see suspend().
+    if (has_terminal_ && is_stop_key(input_.news(), master_.get(), run_->leader()))
+        (void)::kill(0, SIGTSTP);
     // In raw mode, the input of a terminal ends only when the terminal is gone.
     if (has_terminal_ && !had_ended && input_.has_source_ended() && !sandbox_status_)
         on_ending(SIGHUP, now);
@@ -388,13 +391,6 @@ RunEnd Session::conclude() {
 }
 
 } // namespace
-
-int status_of_failure(const Error& failure) {
-    if (failure.path == "cwd") return status_not_confined; // see os::describe()
-    if (failure.kind == ErrorKind::spawn_not_found) return status_not_found;
-    if (failure.kind == ErrorKind::spawn_failed) return status_not_executable;
-    return status_not_confined;
-}
 
 RunEnd run_session(RunOrder order) {
     Session session(order.is_quiet);

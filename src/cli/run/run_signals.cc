@@ -1,16 +1,21 @@
 #include "cli/run/run_signals.h"
 
 #include "base/check.h"
+#include "os/proc.h"
 
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ew::cli {
 
@@ -26,6 +31,20 @@ bool is_ignored(int signal) {
 ino_t pid_namespace(const std::string& process) {
     struct stat info = {};
     return ::stat(("/proc/" + process + "/ns/pid").c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+// Returns true if SIGTSTP stops the process, unless its group is orphaned (proc_pid_status(5)).
+bool stops_by_default(pid_t process) {
+    const std::string status = os::read_proc_file("/proc/" + std::to_string(process) + "/status");
+    for (const std::string_view name : {"\nSigBlk:\t", "\nSigIgn:\t", "\nSigCgt:\t"}) {
+        const std::size_t at = status.find(name);
+        if (at == std::string::npos) return false;
+        std::uint64_t signals = 0;
+        (void)std::from_chars(&status[at + name.size()], status.data() + status.size(), signals,
+                              16);
+        if ((signals >> (SIGTSTP - 1) & 1) != 0) return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -67,6 +86,15 @@ void RunSignals::stop_here() {
     CHECK(::raise(SIGTSTP) == 0);
     CHECK(::sigprocmask(SIG_UNBLOCK, &only, nullptr) == 0); // the signal is delivered here
     CHECK(::sigprocmask(SIG_BLOCK, &only, nullptr) == 0);
+}
+
+bool is_stop_key(std::string_view keys, int master, pid_t leader) {
+    termios settings = {};
+    if (keys.empty() || leader <= 0 || ::tcgetattr(master, &settings) != 0) return false;
+    const auto key = static_cast<char>(settings.c_cc[VSUSP]);
+    return (settings.c_lflag & ISIG) != 0 && key != _POSIX_VDISABLE &&
+           keys.find(key) != std::string_view::npos && ::tcgetpgrp(master) == leader &&
+           stops_by_default(leader);
 }
 
 void signal_foreground(int master, pid_t leader, int signal) {

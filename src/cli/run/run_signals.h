@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <string_view>
 #include <vector>
 
 namespace ew::cli {
@@ -30,6 +31,11 @@ public:
 private:
     UniqueFd fd_;
 };
+
+// Returns true if the keys hold the one that stops programs, in the terminal whose other end is
+// `master`, and the kernel stops nothing: a command that leads the terminal's session is no job of
+// a shell (setpgid(2), orphaned process groups). False if the command handles the signal.
+bool is_stop_key(std::string_view keys, int master, pid_t leader);
 
 // Signals the foreground process group of the terminal whose other end is `master`, unless it is
 // the leader's own. A terminal keeps the number of a group that has ended, and the number may have

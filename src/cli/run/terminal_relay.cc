@@ -40,6 +40,7 @@ pollfd Flow::target() const {
 
 bool Flow::on_ready(short source_events, short target_events) {
     constexpr short gone = POLLERR | POLLHUP | POLLNVAL;
+    news_ = 0;
     if (!is_open()) return false;
     if ((target_events & gone) != 0) {
         close();
@@ -63,7 +64,7 @@ bool Flow::fill() {
         has_source_ended_ = true;
     }
     begin_ = 0;
-    end_ = result.count;
+    end_ = news_ = result.count;
     return result.state != os::IoState::would_block;
 }
 

@@ -53,6 +53,9 @@ public:
     // Closes both ends and drops the bytes in between.
     void close();
 
+    // Returns the bytes that the last on_ready() has read.
+    std::string_view news() const { return {bytes_.get(), news_}; }
+
     // Returns the number of bytes that were read from the source but not from the target, which is
     // a pipe. Known once the flow has ended.
     std::size_t untaken() const { return untaken_; }
@@ -72,6 +75,7 @@ private:
     std::unique_ptr<char[]> bytes_;
     std::size_t begin_ = 0; // the waiting bytes: from begin_ to end_
     std::size_t end_ = 0;
+    std::size_t news_ = 0; // as long as news()
     std::size_t untaken_ = 0;
     int write_error_ = 0;
 };

@@ -695,6 +695,62 @@ def job_control_works(scene):
         equal(caller.status(), 4, "status")
 
 
+def stopped(scene):
+    return [pid for pid in carriers(scene.mark) if stat_of(pid)[0] == "T"]
+
+
+@test
+def ctrl_z_stops_a_command_and_fg_goes_on_with_it(scene):
+    workspace(scene)
+    command = program_word(scene) + " run -- sh -c 'echo rea''dy; read x; echo got-$x; exit 6'"
+    for line in (command, "sh -c " + shlex.quote(command + "; exit $?")):
+        with Caller(scene, None, program=["/bin/bash", "--norc", "--noprofile", "-i"]) as caller:
+            caller.send(b"PS1='%%'; %s\r" % line.encode())
+            caller.expect(rb"ready\r\n")
+            caller.wait_raw()
+            caller.send(b"\x1a")
+            caller.expect(b"Stopped")
+            check(running(scene, "sh -c echo ready; read x; echo got-$x; exit 6")[0]
+                  in stopped(scene), "the command goes on")  # fmt: skip
+            caller.send(b"echo typed-to-sh''ell\r")
+            caller.expect(rb"typed-to-shell\r\n")
+            caller.send(b"fg\r")
+            caller.expect(rb"fg\r\n")
+            caller.wait_raw()
+            eventually(lambda: not stopped(scene), "the command in front again")
+            caller.send(b"hello\r")
+            caller.expect(rb"got-hello\r\n.*%")
+            caller.send(b"echo st''atus $?\r")
+            caller.expect(b"status 6")
+            caller.send(b"exit\r")
+            caller.status()
+
+
+HANDLES_CTRL_Z = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+print("ready")
+print("got", int(signal.sigwait({signal.SIGTSTP})))
+"""
+READS_KEYS = """
+import os, tty
+tty.setraw(0)
+os.write(1, b"ready")
+print("got", os.read(0, 9))
+"""
+
+
+@test
+def ctrl_z_is_left_to_a_command_that_handles_it(scene):
+    for script, got in ((HANDLES_CTRL_Z, rb"got 20"), (READS_KEYS, rb"got b'\\x1a'")):
+        with Caller(scene, [PYTHON, "-u", "-c", script]) as caller:
+            caller.expect(b"ready")
+            caller.wait_raw()
+            caller.send(b"\x1a")
+            caller.expect(got)
+            equal(caller.status(), 0, "status")
+
+
 PUSHES_INPUT = """
 import fcntl, termios
 try:
