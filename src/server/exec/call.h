@@ -24,6 +24,8 @@ struct JudgedCall {
     ExecPlan plan;
     Gate::Ruling ruling;
     std::uint64_t attempts = 0;
+    std::uint64_t edits = 0; // how often a person replaced the command
+    std::optional<protocol::ExecEdit> edited = {};
 };
 
 struct Call : JudgedCall {
@@ -32,8 +34,6 @@ struct Call : JudgedCall {
     core::exec_call::State state;
     std::optional<TimePoint> asked_at = {}; // a question is open, or was just answered
     std::uint64_t approval_ms = 0;
-    std::uint64_t edits = 0; // how often a person replaced the command
-    std::optional<protocol::ExecEdit> edited = {};
     std::uint64_t process = 0; // serial number of the last attempt that was begun; 0: none
     std::uint64_t first = 0;   // serial number of the first attempt, while a second one is starting
     // Set after a first attempt with denials: the permissions that would have let it through, and

@@ -98,6 +98,28 @@ def a_ban_behind_links_counts_at_once(scene):
 
 
 @test
+def where_links_of_rules_and_settings_lead_is_hidden(scene):
+    home = Home(scene)
+    targets = [home.file("dot/own.toml", BAN), home.file("dot/config.toml", "# settings\n")]
+    beside = home.file("dot/beside", "shown\n")
+    home.file("config/execward/rules.d/other.toml", "")
+    os.symlink(targets[0], os.path.join(home.rules_directory, "own.toml"))
+    settings = os.path.join(os.path.dirname(home.rules_directory), "config.toml")
+    os.symlink(targets[1], settings)
+    server = exec_server(
+        scene,
+        policy="on-request",
+        sandbox="workspace-write",
+        settings={"confinement": {"sharedTmp": True, "excludeSlashTmp": True}},
+        home=home,
+    )
+    equal(server.exec(["cat", beside])["output"], "shown\n", "a file beside them")
+    for path in targets:
+        result = server.exec(["cat", path])
+        check(result["exitCode"] != 0 and not result["output"].startswith(("[", "#")), result)
+
+
+@test
 def rules_with_another_name_allow_nothing(scene):
     home = Home(scene)
     home.rules('[[rule]]\nprefix = ["touch"]\ndecision = "allow"\n')

@@ -1,6 +1,8 @@
 """Policies, rules and settings as a client meets them."""
 
 import os
+import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -465,6 +467,26 @@ def a_wrong_file_of_settings_is_told_and_nothing_starts(scene):
     equal(server.exit_status(), 1, "exit status")
     said = server.stderr()
     check(path + ":1" in said and "approval_policy" in said, "stderr %r" % said)
+
+
+@test
+def what_git_shows_unasked_leaves_its_index_as_it_is(scene):
+    if shutil.which("git") is None:
+        return print("SKIP what_git_shows_unasked_leaves_its_index_as_it_is: no git")
+    server = exec_server(scene, policy="untrusted", sandbox="danger-full-access")
+    project = server.home.project
+    scene.file("home/project/f", "text\n")
+    for words in ("init -q", "add f", "-c user.name=x -c user.email=x commit -qm x"):
+        subprocess.run(["git", "-C", project, *words.split()], check=True)
+    index = os.path.join(project, ".git/index")
+    with open(index, "rb") as file:
+        before = file.read()
+    for script in ("git status", "git diff", "git diff --stat", "git diff --name-only HEAD"):
+        os.utime(os.path.join(project, "f"), (1, 1))  # git would note the new time
+        equal(server.exec(script)["exitCode"], 0, "exit code of " + script)
+        with open(index, "rb") as file:
+            equal(file.read(), before, "the index after " + script)
+    equal(server.questions, [], "questions")
 
 
 if __name__ == "__main__":
