@@ -49,9 +49,11 @@ MAP = {
                      " os base",
     "sandbox/run": "sandbox/supervise sandbox/launch sandbox/aftermath sandbox/policy core os base",
     "sandbox/supervise": "sandbox/launch sandbox/aftermath sandbox/plan sandbox/policy core os base",
-    "sandbox/launch": "sandbox/aftermath sandbox/plan sandbox/policy sandbox/init core os base",
+    "sandbox/launch": "sandbox/aftermath sandbox/plan sandbox/walk sandbox/policy sandbox/init core"
+                      " os base",
     "sandbox/aftermath": "sandbox/plan core os base",
-    "sandbox/plan": "sandbox/policy sandbox/init core os base",
+    "sandbox/plan": "sandbox/walk sandbox/policy sandbox/init core os base",
+    "sandbox/walk": "sandbox/policy core os base",
     "sandbox/policy": "core os base",
     "sandbox/init": "files core base",
     "files/verbs": "files/patch files/. core json os base",

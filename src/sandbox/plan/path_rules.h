@@ -1,12 +1,12 @@
-// The entries of a policy as places on this machine: one rule for each path, links resolved, globs
-// expanded, special places found. The first half of a plan.
+// The rules of a plan: what a sandbox may do with each path and with all below it.
 #pragma once
 
 #include "base/result.h"
+#include "os/known_directory.h"
 #include "sandbox/plan/look_places.h"
 #include "sandbox/plan/resolved_path.h"
 #include "sandbox/policy/guarantees.h"
-#include "sandbox/policy/policy.h"
+#include "sandbox/walk/walk_order.h"
 
 #include <map>
 #include <optional>
@@ -51,6 +51,12 @@ struct PathRules {
     std::vector<Loss> losses = {}; // if the policy does not permit them, there is no plan
     LookPlaces look = {};
     std::vector<os::KnownDirectory> roots = {}; // see Plan
+    // The search of the workspace: the roots in which it was for repositories, and its result.
+    std::vector<std::string> searched = {};
+    WalkFindings found = {};
+
+    // Of two rules for one path the stronger one stays.
+    void put(const std::string& path, const PathRule& rule);
 
     // The state of a path: that of the nearest rule at or above it.
     PathRule::State covering(const std::string& path) const;
@@ -58,9 +64,6 @@ struct PathRules {
     // Could a program under these rules replace the path, for example by a link?
     bool can_replace(const std::string& path) const;
 };
-
-// Errors: see make_plan.
-Result<PathRules> rules_of(const Policy& policy, const Context& context);
 
 // An error of make_plan with that message.
 Error unplannable(std::string message, std::string hint);

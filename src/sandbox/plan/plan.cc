@@ -1,7 +1,7 @@
 #include "sandbox/plan/plan.h"
 
 #include "os/directory.h"
-#include "sandbox/plan/path_rules.h"
+#include "sandbox/plan/policy_rules.h"
 #include "sandbox/plan/protection.h"
 #include "sandbox/plan/resolved_path.h"
 

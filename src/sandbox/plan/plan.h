@@ -62,15 +62,13 @@ struct Plan {
     bool operator==(const Plan&) const = default;
 };
 
-// Reads the file system. Bounds: the search for nested repositories visits most_directories; in
-// most_repositories of them the files that git executes are read-only, in most_closed_repositories
-// more all of .git; each pattern has GlobBounds. Directories that are beyond the bounds or that
-// cannot be looked into are closed.
+// Reads the file system. Bounds: those of the walk (walk_order.h); in most_repositories nested
+// repositories the files that git executes are read-only, in most_closed_repositories more all of
+// .git. Directories that are beyond the bounds or that cannot be looked into are closed.
 // Errors: sandbox_unavailable, with a hint, if the policy requires every guarantee and a path
 // cannot be masked or protected as it must, or a root would have to be closed; if a root of the
 // workspace or the directory of the command does not exist or no sandbox may see it; if the name of
 // a writable path, or of one of execward's own, leads through a link where the command may write.
-constexpr std::size_t most_directories = 200'000;
 constexpr std::size_t most_repositories = 24;
 constexpr std::size_t most_closed_repositories = 200;
 Result<Plan> make_plan(const Policy& policy, const Context& context);

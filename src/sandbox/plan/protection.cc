@@ -3,7 +3,7 @@
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/protective_rules.h"
 #include "sandbox/plan/repositories.h"
-#include "sandbox/plan/repository_search.h"
+#include "sandbox/plan/workspace_search.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -42,20 +42,14 @@ constexpr std::string_view has_too_many_unreadable =
     "has too many directories in it that cannot be read and searched";
 constexpr std::string_view has_too_many_directories =
     "has too many directories in it to search all of them for repositories";
+constexpr std::string_view is_not_searched_yet =
+    "has directories in it that could not be searched for repositories in time; later commands may "
+    "find it searched";
 constexpr std::string_view has_too_many_repositories =
     "has too many repositories in it to protect each of them";
 
 constexpr std::string_view is_link_itself =
     "is a link: what it leads to is protected, the link is not";
-
-bool has_component(std::string_view path, std::string_view name) {
-    for (std::size_t from = 0; from < path.size();) {
-        const std::size_t to = std::min(path.find('/', from), path.size());
-        if (path.substr(from, to - from) == name) return true;
-        from = to + 1;
-    }
-    return false;
-}
 
 bool is_accessible(const std::string& path, int how) {
     return ::faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0;
@@ -280,19 +274,45 @@ private:
             places_.hold(place.path, std::nullopt);
     }
 
+    struct Found {
+        std::vector<std::string> work_trees = {};
+        std::vector<std::string> unreadable = {};
+        std::vector<std::string> unsearched = {};
+    };
+
     void search(const std::string& root) {
-        if (!places_.is_writable(root) || is_enclosed(root)) return;
-        const Repositories found = find_repositories(
-            root, most_directories, [this](const std::string& path) { return is_closed(path); });
-        if (!found.unsearched.empty() || !found.unreadable.empty()) is_incomplete_ = true;
+        if (!places_.is_writable(root)) return;
+        const Found found = found_in(root);
         if (looks_afterwards_) note_nested(found);
         if (!found.unsearched.empty())
-            places_.close_above(root, found.unsearched, has_too_many_directories);
+            places_.close_above(root, found.unsearched,
+                                rules_.found.is_late ? is_not_searched_yet
+                                                     : has_too_many_directories);
         protect_unreadable(root, found.unreadable);
         protect_found(root, found.work_trees);
     }
 
-    void note_nested(const Repositories& found) {
+    // What the walk has found in the root and in no root below it, where commands may write.
+    Found found_in(const std::string& root) {
+        const bool is_walked = std::ranges::find(rules_.searched, root) != rules_.searched.end();
+        const std::vector<std::string> only = {root};
+        const std::vector<std::string>& roots = is_walked ? rules_.searched : only;
+        const WalkFindings own = is_walked ? WalkFindings() : search_workspace({only, {}, {}}, {});
+        const WalkFindings& walk = is_walked ? rules_.found : own;
+        const auto is_of_root = [&](const std::string& path) {
+            return places_.is_writable(path) && innermost(roots, path) == root;
+        };
+        Found found;
+        for (const std::string& path : walk.work_trees)
+            if (is_of_root(path)) found.work_trees.push_back(path);
+        for (const LeftOut& each : walk.unreadable)
+            if (each.is_in_root && is_of_root(each.path)) found.unreadable.push_back(each.path);
+        for (const LeftOut& each : walk.unsearched)
+            if (each.is_in_root && is_of_root(each.path)) found.unsearched.push_back(each.path);
+        return found;
+    }
+
+    void note_nested(const Found& found) {
         LookPlaces& look = rules_.look;
         look.knows_all_nested = look.knows_all_nested && found.unsearched.empty();
         look.nested.insert(look.nested.end(), found.work_trees.begin(), found.work_trees.end());
@@ -359,25 +379,13 @@ private:
                 places_.add(directory, Kind::directory);
     }
 
-    // The root is searched as part of another one. In a .git, not all is searched.
-    bool is_enclosed(const std::string& root) const {
-        if (is_incomplete_ || places_.is_writable("/") || has_component(root, ".git")) return false;
-        return places_.is_writable(parent_of(root));
-    }
-
-    bool is_closed(const std::string& path) const {
-        const auto rule = rules_.at.find(path);
-        return rule != rules_.at.end() && rule->second.state != State::write;
-    }
-
     PathRules& rules_;
     ProtectiveRules places_;
     const Policy& policy_;
-    bool looks_afterwards_;      // see Context
-    std::string home_;           // canonical; empty: unknown
-    bool is_incomplete_ = false; // of a root, not all was searched
-    std::size_t open_ = 0;       // nested repositories that allow commits
-    std::size_t closed_ = 0;     // nested repositories that do not
+    bool looks_afterwards_;  // see Context
+    std::string home_;       // canonical; empty: unknown
+    std::size_t open_ = 0;   // nested repositories that allow commits
+    std::size_t closed_ = 0; // nested repositories that do not
     std::size_t unreadable_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sandbox/plan/path_rules.h"
+#include "sandbox/policy/policy.h"
 
 namespace ew::sandbox {
 

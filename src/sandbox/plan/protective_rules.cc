@@ -1,6 +1,7 @@
 #include "sandbox/plan/protective_rules.h"
 
 #include "core/output/utf8.h"
+#include "sandbox/plan/closing.h"
 
 #include <fmt/format.h>
 
@@ -15,30 +16,8 @@ namespace {
 
 using State = PathRule::State;
 
-constexpr std::ptrdiff_t most_levels = 32;      // from a root to a protected path in it
-constexpr std::size_t longest_protected = 2048; // bytes; bubblewrap may not accept a longer path
-constexpr std::size_t most_found_mounts = 768;  // bubblewrap's time is quadratic in them
-constexpr std::size_t most_stand_ins = 112;     // of the 128 of a sandbox
-constexpr std::size_t most_closed = 64;         // by one call of close_above
-
-// Returns the directory at that many levels below the root on the way to the path, or the path
-// itself if it is not as deep.
-std::string ancestor(const std::string& root, const std::string& path, std::size_t levels) {
-    std::size_t end = root == "/" ? 0 : root.size();
-    for (; levels > 0 && end < path.size(); --levels)
-        end = std::min(path.find('/', end + 1), path.size());
-    return path.substr(0, end);
-}
-
-std::set<std::string> ancestors(const std::string& root, const std::vector<std::string>& paths,
-                                std::size_t levels) {
-    std::set<std::string> result;
-    for (const std::string& path : paths) {
-        result.insert(ancestor(root, path, levels));
-        if (result.size() > most_closed) break;
-    }
-    return result;
-}
+constexpr std::size_t most_found_mounts = 768; // bubblewrap's time is quadratic in them
+constexpr std::size_t most_stand_ins = 112;    // of the 128 of a sandbox
 
 } // namespace
 
@@ -95,13 +74,8 @@ void ProtectiveRules::close(const std::string& path, std::string_view reason) {
 
 void ProtectiveRules::close_above(const std::string& root, const std::vector<std::string>& paths,
                                   std::string_view reason) {
-    std::set<std::string> closed = ancestors(root, paths, 1);
-    if (closed.size() > most_closed) return close(root, reason);
-    for (std::size_t levels = 2; levels <= static_cast<std::size_t>(most_levels); ++levels) {
-        std::set<std::string> further = ancestors(root, paths, levels);
-        if (further.size() > most_closed) break;
-        closed = std::move(further);
-    }
+    const std::set<std::string> closed = closing_for(root, paths);
+    if (closed.empty()) return close(root, reason);
     for (const std::string& path : closed)
         close(path, reason);
 }
@@ -120,7 +94,7 @@ std::string ProtectiveRules::place_for(const std::string& path) {
     for (std::string here = parent_of(path); !is_named(here); here = parent_of(here))
         chain.push_back(here);
     auto at = chain.begin();
-    while (at->size() > longest_protected && std::next(at) != chain.end())
+    while (at->size() > longest_ruled && std::next(at) != chain.end())
         ++at;
     if (chain.end() - at > most_levels) at = chain.end() - most_levels;
     // When no mounts are left, it takes one: the outermost directory that is no mount yet.

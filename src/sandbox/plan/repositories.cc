@@ -1,7 +1,7 @@
 #include "sandbox/plan/repositories.h"
 
 #include "base/unique_fd.h"
-#include "sandbox/plan/directory_names.h"
+#include "sandbox/walk/directory_names.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "sandbox/plan/directory_names.h"
+#include "sandbox/walk/directory_names.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

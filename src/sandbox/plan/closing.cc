@@ -1,0 +1,63 @@
+#include "sandbox/plan/closing.h"
+
+#include "core/text/paths.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+// Returns the directory at that many levels below the root on the way to the path, or the path
+// itself if it is not as deep.
+std::string ancestor(const std::string& root, const std::string& path, std::size_t levels) {
+    std::size_t end = root == "/" ? 0 : root.size();
+    for (; levels > 0 && end < path.size(); --levels)
+        end = std::min(path.find('/', end + 1), path.size());
+    return path.substr(0, end);
+}
+
+std::set<std::string> ancestors(const std::string& root, const std::vector<std::string>& paths,
+                                const std::vector<std::string>& kept_open, std::size_t levels) {
+    std::set<std::string> result;
+    for (const std::string& path : paths) {
+        const auto is_needed = [&](const std::string& directory) {
+            return std::ranges::any_of(kept_open, [&](const std::string& open) {
+                return core::is_at_or_below(open, directory);
+            });
+        };
+        std::size_t down = levels;
+        std::string directory = ancestor(root, path, down);
+        while (directory != path && is_needed(directory))
+            directory = ancestor(root, path, ++down);
+        if (directory == root || is_needed(directory)) return {};
+        result.insert(std::move(directory));
+        if (result.size() > most_closed) return {};
+    }
+    return result;
+}
+
+} // namespace
+
+std::set<std::string> closing_for(const std::string& root, const std::vector<std::string>& paths,
+                                  const std::vector<std::string>& kept_open) {
+    std::set<std::string> closed = ancestors(root, paths, kept_open, 1);
+    if (closed.empty()) return closed;
+    for (std::size_t levels = 2; levels <= static_cast<std::size_t>(most_levels); ++levels) {
+        std::set<std::string> further = ancestors(root, paths, kept_open, levels);
+        if (further.empty()) break;
+        closed = std::move(further);
+    }
+    return closed;
+}
+
+std::string near_enough(const std::string& root, std::string path) {
+    while (path != root && (path.size() > longest_ruled ||
+                            std::count(path.begin() + static_cast<std::ptrdiff_t>(root.size()),
+                                       path.end(), '/') > most_levels))
+        path = core::parent_of(path);
+    return path;
+}
+
+} // namespace ew::sandbox
