@@ -257,6 +257,20 @@ def what_a_server_may_always_run_runs(scene):
 
 
 @test
+def what_a_server_is_never_to_ask_again_is_refused(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    server = exec_server(scene, home=home)
+    message_id = server.exec_later(["touch", "a"])
+    server.answer(server.question("a question"), "denied", scope="always")
+    server.error(message_id, kind="denied")
+    check("denied it before" in refused(home, ["touch", "a"]), "the reason")
+    with at_terminal(home, ["touch", "a"]) as caller:
+        equal(caller.status(), REFUSED, "status")
+        check(b"your answer" not in caller.seen, caller.seen)
+
+
+@test
 def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
     home = Home(scene)
     home.rules(ASKS)
