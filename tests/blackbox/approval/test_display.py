@@ -96,7 +96,7 @@ def a_prefix_with_hidden_characters_is_not_proposed(scene):
 def what_can_never_run_is_refused_without_a_question(scene):
     server = untrusting(scene)
     message = denied(server, server.exec_later(["touch", "x" * (200 * 1024)]))
-    check("128 KiB" in message, "message %r" % message[:200])
+    check("131071 at most" in message, "message %r" % message[:200])
     equal(server.questions, [], "questions")
 
 
