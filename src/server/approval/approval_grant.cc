@@ -27,7 +27,8 @@ std::string extent_of(const Question& question, bool is_widened) {
     if (question.request.environment)
         extent = fmt::format("in the environment {}", *question.request.environment);
     const std::string_view separator = extent.empty() ? "" : ", ";
-    if (question.request.kind == ApprovalKind::escalation)
+    const bool is_retry = question.request.kind == ApprovalKind::retry && !is_widened;
+    if (question.request.kind == ApprovalKind::escalation || is_retry)
         return fmt::format("{}{}outside the sandbox", extent, separator);
     if (!is_widened && question.request.kind != ApprovalKind::permissions) return extent;
     return fmt::format("{}{}in the sandbox, and it may also {}", extent, separator,

@@ -98,6 +98,12 @@ std::vector<ApprovalChoice> retry_choices(const ApprovalExtent& extent,
     }
     choices.push_back({approved, {}, "run it again this once, outside the sandbox"});
     choices.push_back({denied, {}, "do not run it again"});
+    choices.push_back({denied, ApprovalScope::session,
+                       "do not run exactly this command again after a denial, nor outside the "
+                       "sandbox, and do not ask about that in this session"});
+    choices.push_back({denied, ApprovalScope::always,
+                       "do not run exactly this command again after a denial, nor outside the "
+                       "sandbox, and do not ask about that, also later"});
     choices.push_back(
         {abort, {}, "do not run it again, nor anything else that is being asked about"});
     return choices;

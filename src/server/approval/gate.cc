@@ -113,11 +113,21 @@ std::string Gate::find_approval(const std::string& key, const std::string& direc
 }
 
 std::string Gate::take_approval(const std::string& key, const ExecPlan& plan) {
-    const std::optional<std::int64_t> grant =
-        records_.find_grant(key, plan.workdir, extent_of(plan, session_).project);
+    const std::string project = extent_of(plan, session_).project;
+    if (records_.find_denial(key, plan.workdir, project)) return {};
+    const std::optional<std::int64_t> grant = records_.find_grant(key, plan.workdir, project);
     if (!grant) return {};
     records_.note_use(*grant);
     return name_of_grant(*grant);
+}
+
+std::string Gate::take_denial(const std::string& key, const ExecPlan& plan) {
+    const std::optional<store::Grant> denial =
+        records_.find_denial(key, plan.workdir, extent_of(plan, session_).project);
+    if (!denial) return {};
+    records_.note_use(denial->id);
+    return fmt::format("{}; `execward approvals revoke {}` withdraws it",
+                       store::name_of(denial->kind, denial->id), denial->id);
 }
 
 // A remembered denial is stronger than every rule and approval that allows the command.

@@ -43,8 +43,12 @@ public:
                    const SessionSettings& settings, const core::RuleSet* only_rules);
 
     // Finds an earlier approval with this key that counts for the call, and notes its use. Returns
-    // its name, such as "grant 12", or an empty string if there is no approval.
+    // its name, such as "grant 12", or an empty string if there is no approval, or a denial.
     std::string take_approval(const std::string& key, const ExecPlan& plan);
+
+    // Finds a remembered denial with this key that counts for the call, and notes its use. Returns
+    // its name and how to withdraw it, or an empty string if there is no denial.
+    std::string take_denial(const std::string& key, const ExecPlan& plan);
 
     // The same for a call that is not a command; its approvals belong to the session. Notes the use
     // only if `uses_it`.

@@ -226,6 +226,8 @@ Question first_question(const JudgedCall& call, const Session& session,
 Question retry_question(const Call& call, const Session& session, const Process& first) {
     const std::vector<protocol::Denial> denials = first.denials();
     Question question = question_on(call, session);
+    // Only a denial is remembered with this key.
+    question.grant_key = approval_key(call.plan, call.params, extra_again(call, Bounds::none));
     if (call.widening) {
         question.widening = call.widening;
         question.widened_key =

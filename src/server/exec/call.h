@@ -40,6 +40,7 @@ struct Call : JudgedCall {
     // the earlier approval that covers them.
     std::optional<sandbox::Additions> widening = {};
     std::string allowed_by = {};
+    std::string denied_by = {}; // the denial that prevents a second attempt, and its question
 };
 
 // Returns the call as exec/list shows it, without its process.

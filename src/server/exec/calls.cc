@@ -191,8 +191,11 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
             approval_key(call.plan, call.params, extra_again(call, bounds)), call.plan);
         if (call.allowed_by.empty()) continue;
         ended.allowed = bounds;
-        break;
+        return ended;
     }
+    call.denied_by = parts_.gate.take_denial(
+        approval_key(call.plan, call.params, extra_again(call, Bounds::none)), call.plan);
+    if (!call.denied_by.empty()) ended.refusals = Refusals::none;
     return ended;
 }
 
@@ -371,6 +374,10 @@ void Calls::carry_out(Turn turn, const effect::AnswerResult& answer) {
         wait->notice =
             fmt::format("it was to run again, and could not: {}", answer.trouble->message);
     }
+    if (!call.denied_by.empty())
+        wait->notice = fmt::format("it did not run again, and nobody was asked: a person denied "
+                                   "that before ({})",
+                                   call.denied_by);
     wait->edited = call.edited;
     protocol::ExecResult result = make_result(*process, *wait, now_);
     result.timings.approval_ms = call.approval_ms;

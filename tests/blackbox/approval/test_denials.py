@@ -5,7 +5,17 @@ import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
-from support.exec import asks, decision, denied, exists, runs_unasked, untrusting
+from support.exec import (
+    NOWHERE,
+    approve,
+    asks,
+    decision,
+    denied,
+    exec_server,
+    exists,
+    runs_unasked,
+    untrusting,
+)
 from support.runner import main, test
 
 
@@ -96,6 +106,42 @@ def a_denial_is_listed_and_withdrawn_like_an_approval(scene):
     deny(server, "touch made", "session")
     equal(server.call("approvals/revoke", {"everything": True}), {"revoked": 1}, "answer")
     asks(server, "touch made")
+
+
+@test
+def a_second_attempt_can_be_denied_for_the_session(scene):
+    server = exec_server(scene, policy="on-failure", sandbox="workspace-write")
+    script = "echo kept; %s; exit 77" % NOWHERE
+    message_id = server.exec_later(script)
+    question = server.question()
+    equal(question["kind"], "retry", "kind")
+    server.answer(question, "denied", scope="session")
+    equal(server.result(message_id)["exitCode"], 77, "exit code")
+    number = only_denial(server)["id"]
+    check("outside the sandbox" in only_denial(server)["reason"], server.approvals())
+    before = len(server.questions)
+    result = server.exec(script)
+    equal((result["exitCode"], result["output"]), (77, "kept\n"), "result")
+    check("execward approvals revoke " + number in result["notice"], result["notice"])
+    refused(server, script, sandboxPermissions="requireEscalated")
+    equal(len(server.questions), before, "questions")
+    server.call("approvals/revoke", {"id": number})
+    message_id = server.exec_later(script)
+    server.answer(server.question(), "denied")
+    server.result(message_id)
+
+
+@test
+def a_denied_escalation_is_stronger_than_an_approved_one(scene):
+    server = exec_server(scene, policy="on-request", sandbox="workspace-write")
+    outside = {"sandboxPermissions": "requireEscalated", "justification": "test"}
+    approve(server, "touch made", "approvedForSession", {"scope": "directory"}, **outside)
+    os.makedirs(server.home.project + "/sub")
+    message_id = server.exec_later("touch made", workdir="sub", **outside)
+    server.answer(server.question(), "denied", scope="session")
+    denied(server, message_id)
+    refused(server, "touch made", **outside)
+    runs_unasked(server, "touch made")
 
 
 @test
