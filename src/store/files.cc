@@ -96,6 +96,11 @@ Result<bool> check_file(const std::string& path, const std::string& name) {
                                        S_ISLNK(is.st_mode) ? "a symbolic link" : "no regular file"),
                            "name the file itself with --database");
     TRY(check_owner(path, name, is));
+    if (is.st_nlink > 1) // a command that may write another name of it would write it
+        return unavailable(
+            path, fmt::format("{} has {} names (hard links)", name, is.st_nlink),
+            fmt::format("find the others with: find / -xdev -samefile '{}', and remove them",
+                        name));
     if ((is.st_mode & others_anything) != 0 && ::chmod(name.c_str(), S_IRUSR | S_IWUSR) != 0)
         return failed(path, "chmod " + name, errno);
     return true;

@@ -117,6 +117,15 @@ TEST_CASE("a symbolic link in the file's place is refused; in the directory's it
     CHECK(refusal(scratch.path("directory/x.db")).empty());
 }
 
+TEST_CASE("a file with another name is refused: somebody might write it under that name") {
+    const Scratch scratch;
+    open_store(scratch.path());
+    fs::create_hard_link(scratch.path(), scratch.path("other"));
+    CHECK(says(refusal(scratch.path()), "has 2 names (hard links)"));
+    fs::remove(scratch.path("other"));
+    CHECK(refusal(scratch.path()).empty());
+}
+
 TEST_CASE("what is no file is refused") {
     const Scratch scratch;
     fs::create_directory(scratch.path("d.db"));
