@@ -75,7 +75,7 @@ std::optional<std::string> read_file(const std::string& path) {
 }
 
 int fail(std::string_view file, std::string_view why) {
-    fmt::print(stderr, "{}:{}\n", file, why);
+    fmt::print(stderr, "{}:{}\n", core::visible(file), why);
     return status_failure;
 }
 

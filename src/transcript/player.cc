@@ -1,5 +1,6 @@
 #include "transcript/player.h"
 
+#include "core/text/display.h"
 #include "json/writer.h"
 #include "os/io.h"
 #include "transcript/child_server.h"
@@ -253,9 +254,14 @@ std::optional<Discord> Player::take_line(std::string_view line) {
     return expectations_.take(*message);
 }
 
+// A terminal may obey what a recording or a server holds.
+std::string harmless(const std::string& text) {
+    return core::has_invisible(text) ? core::visible(text) : text;
+}
+
 std::string shortened(const std::string& text) {
-    if (text.size() <= shown_characters) return text;
-    return fmt::format("{} … ({} bytes)", text.substr(0, shown_characters), text.size());
+    if (text.size() <= shown_characters) return harmless(text);
+    return fmt::format("{} … ({} bytes)", harmless(text.substr(0, shown_characters)), text.size());
 }
 
 } // namespace
@@ -284,11 +290,11 @@ std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes
 }
 
 std::string describe(const Discord& discord, std::string_view file) {
-    std::string text(file);
+    std::string text = harmless(std::string(file));
     if (discord.line > 0) text += fmt::format(":{}", discord.line);
-    text += fmt::format(": {}\n", discord.what);
+    text += fmt::format(": {}\n", harmless(discord.what));
     const Difference& difference = discord.difference;
-    if (!difference.path.empty()) text += fmt::format("  at {}\n", difference.path);
+    if (!difference.path.empty()) text += fmt::format("  at {}\n", harmless(difference.path));
     if (!difference.expected.empty())
         text += fmt::format("  expected {}\n  got      {}\n", shortened(difference.expected),
                             shortened(difference.got));
