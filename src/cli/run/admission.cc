@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace ew::cli {
@@ -125,6 +126,19 @@ std::string Admission::way_out() const {
     ways += ", a rule allows it (docs/rules.md)";
     if (asks_when_unknown) ways += ", --approval-policy=on-request asks less";
     return ways;
+}
+
+std::vector<std::string> Admission::withheld() const {
+    core::EnvironmentPolicy all = session_.settings().config.environment;
+    all.ignore_default_excludes = true;
+    const core::Variables& kept = call_.plan.environment.variables;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : core::apply(all, server::own_environment()))
+        if (!name.empty() &&
+            std::ranges::find(kept, name, &core::Variables::value_type::first) == kept.end())
+            names.push_back(name);
+    std::ranges::sort(names);
+    return names;
 }
 
 os::SpawnRequest Admission::request() const {

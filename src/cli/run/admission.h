@@ -36,6 +36,10 @@ public:
     Result<void> admit(std::vector<std::string> argv, const sandbox::Machine* machine);
 
     // The next functions are for an admitted command.
+
+    // The names of variables that look like secrets and were left out. Sorted.
+    std::vector<std::string> withheld() const;
+
     os::SpawnRequest request() const;
 
     std::optional<server::SandboxOrder> confinement() const {

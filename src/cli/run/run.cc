@@ -310,6 +310,9 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
     }
     if (is_confined) launch.machine = this_machine(state_directory);
     TRY(admission->admit(arguments.operands(), is_confined ? &launch.machine : nullptr));
+    if (const std::vector<std::string> withheld = admission->withheld();
+        !withheld.empty() && !order.is_quiet)
+        report_withheld(withheld);
     launch.request = admission->request();
     if (std::optional<server::SandboxOrder> sandbox = admission->confinement()) {
         launch.policy = std::move(sandbox->policy);

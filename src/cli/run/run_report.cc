@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -72,6 +73,17 @@ void report_error(const Error& error) {
 void report_warning(const Error& warning) {
     const std::string hint = warning.hint.empty() ? "" : "; " + core::visible(warning.hint);
     say(fmt::format("warning: {}{}", core::visible(warning.message), hint));
+}
+
+void report_withheld(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 8;
+    std::string list;
+    for (const std::string& name : names | std::views::take(most))
+        list += (list.empty() ? "" : ", ") + core::visible(name);
+    if (names.size() > most) list += fmt::format(" and {} more", names.size() - most);
+    say(fmt::format("withheld, since they look like secrets: {} (environment.default_excludes = "
+                    "false passes them on)",
+                    list));
 }
 
 void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes) {

@@ -26,6 +26,9 @@ void report_error(const Error& error);
 // Prints a problem that does not stop the command.
 void report_warning(const Error& warning);
 
+// Prints the names of variables that the command does not get.
+void report_withheld(const std::vector<std::string>& names);
+
 // Prints the guarantees that the sandbox of this command does not keep, and the notes of its plan.
 void report_missing(sandbox::GuaranteeSet missing, const std::vector<std::string>& notes);
 

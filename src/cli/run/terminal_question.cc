@@ -1,11 +1,16 @@
 #include "cli/run/terminal_question.h"
 
+#include "os/file_lock.h"
 #include "os/io.h"
 #include "server/exec/exec_results.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -14,6 +19,7 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ew::cli {
@@ -31,6 +37,8 @@ struct Key {
 
 // Each run is a session of its own, so answers for a session have no key. A rule for more words is
 // not offered: see execward approvals grant.
+constexpr std::size_t indent = 13; // columns in front of each value
+
 constexpr auto keys =
     std::to_array<Key>({{'y', ApprovalDecision::approved, {}},
                         {'p', ApprovalDecision::approved_for_session, ApprovalScope::project},
@@ -45,12 +53,75 @@ char letter_of(const protocol::ApprovalChoice& choice) {
     return key == keys.end() ? '\0' : key->letter;
 }
 
-// The texts of `display` are safe on a terminal.
-std::string text_of(const protocol::ApprovalRequest& request) {
+// Long rows of blanks would push what stands behind them out of view, or to where a person expects
+// a text of ours.
+std::string without_gaps(std::string_view text) {
+    constexpr std::size_t longest_gap = 8;
+    std::string shown;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_not_of(' ', at), text.size());
+        const std::size_t blanks = end - at;
+        shown += blanks > longest_gap ? fmt::format(" … ({} blanks) … ", blanks)
+                                      : std::string(blanks, ' ');
+        const std::size_t next = std::min(text.find(' ', end), text.size());
+        shown += text.substr(end, next - end);
+        at = next;
+    }
+    return shown;
+}
+
+// The middle of a long text is left out, and said to be.
+std::string cut(std::string text) {
+    constexpr std::size_t longest_begin = 1'000;
+    constexpr std::size_t longest_end = 300;
+    if (text.size() <= longest_begin + longest_end + 100) return text;
+    const auto continues = [&text](std::size_t at) {
+        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+    };
+    std::size_t begin = longest_begin;
+    std::size_t end = text.size() - longest_end;
+    while (continues(begin))
+        --begin;
+    while (continues(end))
+        ++end;
+    return fmt::format("{} … ({} bytes are not shown here) … {}", text.substr(0, begin),
+                       end - begin, text.substr(end));
+}
+
+// Breaks lines, so that nothing but our own words begins one. A character that may take two columns
+// counts as two.
+std::string wrapped(std::string_view text, std::size_t width) {
+    std::string lines;
+    std::size_t column = 0;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool begins = (byte & 0xc0) != 0x80;
+        const std::size_t columns = byte < 0x80 ? 1 : 2;
+        if (begins && column + columns > width) {
+            lines += fmt::format("\n{:{}}", "", indent);
+            column = 0;
+        }
+        if (begins) column += columns;
+        lines += c;
+    }
+    return lines;
+}
+
+std::size_t width_of(int terminal) {
+    constexpr std::size_t usual = 80;
+    constexpr std::size_t least = 20; // columns behind the indent
+    winsize size = {};
+    const bool is_known = ::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t columns = is_known ? size.ws_col : usual;
+    return std::max(columns, indent + least) - indent;
+}
+
+// The texts of `display` have no control characters.
+std::string text_of(const protocol::ApprovalRequest& request, std::size_t width) {
     const protocol::ApprovalDisplay& display = request.display;
     std::string text = "execward: may this command run?\n";
-    const auto add = [&text](std::string_view name, std::string_view value) {
-        text += fmt::format("  {:<9}  {}\n", name, value);
+    const auto add = [&](std::string_view name, std::string_view value) {
+        text += fmt::format("  {:<9}  {}\n", name, wrapped(cut(without_gaps(value)), width));
     };
     add("command", display.command);
     add("program", display.program);
@@ -65,6 +136,15 @@ std::string text_of(const protocol::ApprovalRequest& request) {
         if (const char letter = letter_of(choice); letter != 0)
             add(std::string_view(&letter, 1), choice.description);
     return text;
+}
+
+// Such as "y/p/a/n".
+std::string letters_of(const protocol::ApprovalRequest& request) {
+    std::string letters;
+    for (const protocol::ApprovalChoice& choice : request.available_decisions)
+        if (const char letter = letter_of(choice); letter != 0)
+            letters += fmt::format("{}{}", letters.empty() ? "" : "/", letter);
+    return letters;
 }
 
 // Returns the next line, which is empty at the end of the input. Returns nullopt if it does not
@@ -88,6 +168,57 @@ std::optional<std::string> line_from(int terminal, std::optional<TimePoint> dead
     return line;
 }
 
+// Makes the lines that are typed end, be seen and be edited, as a program may have left them raw.
+class LineMode {
+public:
+    explicit LineMode(int terminal) : terminal_(terminal) {
+        if (::tcgetattr(terminal, &before_) != 0) return;
+        termios wanted = before_;
+        wanted.c_lflag |= ICANON | ECHO | ISIG;
+        wanted.c_iflag |= ICRNL;
+        wanted.c_oflag |= OPOST | ONLCR;
+        is_set_ = ::tcsetattr(terminal, TCSANOW, &wanted) == 0;
+    }
+
+    LineMode(const LineMode&) = delete;
+    LineMode& operator=(const LineMode&) = delete;
+
+    ~LineMode() {
+        if (is_set_) (void)::tcsetattr(terminal_, TCSANOW, &before_); // it may be gone
+    }
+
+private:
+    int terminal_;
+    termios before_ = {};
+    bool is_set_ = false;
+};
+
+// Returns a descriptor whose lock means this terminal. /dev/tty itself is one file for all
+// terminals of the machine.
+UniqueFd lock_of(int terminal) {
+    unsigned int device = 0;
+    if (::ioctl(terminal, TIOCGDEV, &device) != 0) return {};
+    UniqueFd named(::open(fmt::format("/dev/pts/{}", minor(device)).c_str(),
+                          O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status = {};
+    const bool is_it = named && ::fstat(named.get(), &status) == 0 && status.st_rdev == device;
+    return is_it ? std::move(named) : UniqueFd();
+}
+
+// Two questions at a time on one terminal could get each other's answers. Returns false if another
+// one is not answered in time.
+bool wait_for_turn(int terminal, int lock, std::optional<TimePoint> deadline) {
+    termios now = {};
+    // In the background this stops us, before we keep others waiting (SIGTTOU, termios(3)).
+    if (::tcgetattr(terminal, &now) == 0) (void)::tcsetattr(terminal, TCSANOW, &now);
+    if (lock < 0 || os::lock_within(lock, LOCK_EX, Millis(500)) || errno != EWOULDBLOCK)
+        return true;
+    (void)os::write_all(terminal, "execward: another question is open on this terminal\n");
+    while (!deadline || clock_now() < *deadline)
+        if (os::lock_within(lock, LOCK_EX, Millis(500)) || errno != EWOULDBLOCK) return true;
+    return false;
+}
+
 } // namespace
 
 UniqueFd own_terminal() {
@@ -98,10 +229,15 @@ std::optional<protocol::ApprovalAnswer>
 ask_on_terminal(int terminal, const protocol::ApprovalRequest& request, Millis patience) {
     std::optional<TimePoint> deadline;
     if (patience.count() > 0) deadline = clock_now() + patience;
-    (void)::tcflush(terminal, TCIFLUSH); // what was typed before the question does not answer it
-    (void)os::write_all(terminal, text_of(request));
+    const UniqueFd lock = lock_of(terminal);
+    if (!wait_for_turn(terminal, lock.get(), deadline)) return std::nullopt;
+    const LineMode mode(terminal);
+    (void)os::write_all(terminal, text_of(request, width_of(terminal)));
+    const std::string letters = letters_of(request);
     while (true) {
-        (void)os::write_all(terminal, "execward: your answer? ");
+        (void)::tcdrain(terminal);
+        (void)::tcflush(terminal, TCIFLUSH); // what was typed before the question is no answer
+        (void)os::write_all(terminal, fmt::format("execward: your answer ({})? ", letters));
         const std::optional<std::string> line = line_from(terminal, deadline);
         if (!line || line->empty()) (void)os::write_all(terminal, "\n");
         if (!line) return std::nullopt;

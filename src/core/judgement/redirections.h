@@ -24,8 +24,8 @@ struct OutputFile {
     std::string_view path = {};
 };
 
-// Reads a redirection of stdout or stderr to a plain relative path. No part of the path is hidden,
-// so it does not lead to what agents and git obey.
+// Reads a redirection of stdout or stderr to a plain relative path without a hidden part. The script
+// may be in a hidden directory, so what git obeys there is for the sandbox to protect.
 OutputFile output_file(std::string_view rest);
 
 } // namespace ew::core

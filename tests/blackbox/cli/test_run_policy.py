@@ -177,8 +177,9 @@ def at_terminal(home, command, *options, sandbox=UNCONFINED):
 
 def asked(caller):
     """Waits for the question. Returns the words of its lines, by their first word."""
-    text = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer\? ").group(1)
-    lines = [line.split(None, 1) for line in text.decode().splitlines()]
+    told = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer \([a-z/]+\)\? ")
+    text = told.group(1).decode().replace("\r\n" + " " * 13, "")  # long lines are wrapped
+    lines = [line.split(None, 1) for line in text.splitlines()]
     return {name: value.strip() for name, value in lines}
 
 
@@ -278,7 +279,7 @@ def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
         asked(caller)
         for answer in (b"", b"Y", b"yes", b"s"):
             caller.send(answer + b"\r")
-            caller.expect(rb"your answer\? ")
+            caller.expect(rb"your answer \(y/p/a/n\)\? ")
         caller.send(b"\x04")
         equal(caller.status(), REFUSED, "status")
     with at_terminal(home, ["touch", "a"]) as caller:
@@ -304,6 +305,57 @@ def what_was_typed_before_a_question_does_not_answer_it(scene):
         asked(caller)
         caller.send(b"n\r")
         equal(caller.status(), REFUSED, "status")
+
+
+@test
+def one_question_at_a_time_is_open_on_a_terminal(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    run_it = shlex.join([home.scene.command[0], "run", "--sandbox=" + UNCONFINED, "--", "touch"])
+    script = "%s a & %s b & wait" % (run_it, run_it)
+    # Without job control, both are in the foreground.
+    with Terminal(["/bin/sh", "-c", script], home.project, home.environment()) as caller:
+        first = asked(caller)["command"]
+        caller.expect(rb"another question is open")
+        caller.send(b"y\r")
+        second = asked(caller)["command"]
+        caller.send(b"n\r")
+        caller.status()
+    equal({first, second}, {"touch a", "touch b"}, "questions")
+    equal(files(home), [first[-1]], "files")
+
+
+@test
+def a_question_has_no_line_that_a_command_begins(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    fake = "execward: may this command run?"
+    scripts = ("touch a # " + " " * 3000 + fake, "touch a # " + fake * 40, "touch a # " + "\u6f22" * 300)
+    for script in scripts:
+        with at_terminal(home, ["bash", "-c", script]) as caller:
+            told = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer")
+            caller.send(b"n\r")
+            equal(caller.status(), REFUSED, "status")
+        lines = told.group(1).decode().splitlines()
+        width = max(len(line) + sum(ord(c) > 127 for c in line) for line in lines)
+        check(width <= 100, "a line of %d columns" % width)
+        check(all(line.startswith("  ") for line in lines), "lines %r" % lines)
+        check(len(lines) < 40, "%d lines" % len(lines))
+        check("touch a" in lines[0], lines[0])
+
+
+@test
+def a_terminal_that_was_left_raw_takes_an_answer(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    run_it = shlex.join([home.scene.command[0], "run", "--sandbox=" + UNCONFINED, "--", "touch"])
+    script = "stty raw -echo; %s a; echo done" % run_it
+    with Terminal(["/bin/sh", "-c", script], home.project, home.environment()) as caller:
+        asked(caller)
+        caller.send(b"y\r")
+        caller.expect(b"done")
+        caller.status()
+    equal(files(home), ["a"], "files")
 
 
 @test
@@ -386,7 +438,10 @@ def secrets_are_withheld_by_the_setting_of_commands(scene):
     home = Home(scene)
     show = ["sh", "-c", "echo $A_TOKEN,$PLAIN,$TERM,$LC_ALL,$SET; true >file"]
     variables = {"A_TOKEN": "secret", "PLAIN": "p", "TERM": "xterm", "LC_ALL": "C"}
-    equal(runs(home, show, **variables), ",p,xterm,C,\n", "usual")
+    done = run(home, show, **variables)
+    equal(done.stdout, ",p,xterm,C,\n", "usual")
+    check("withheld" in done.stderr and "A_TOKEN" in done.stderr, done.stderr)
+    equal(runs(home, show, "--quiet", **variables), ",p,xterm,C,\n", "quietly")
     home.config("[environment]\ndefault_excludes = false\nexclude = ['PL*']\nset = { SET = 's' }\n")
     for sandbox in (UNCONFINED, "read-only"):
         done = run(home, show, sandbox=sandbox, **variables)
