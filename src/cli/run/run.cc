@@ -102,8 +102,8 @@ What needs a person's approval is asked on the terminal (/dev/tty): y runs it th
 exactly this in this project from then on, a everywhere, n does not run it. Without a terminal it is
 not run, and a line says how to allow it. Of the settings (execward config) these count here:
 approval_policy, granular, approval_timeout_ms, environment, deny_read, read_only and
-private_caches. Variables that look like secrets are withheld (environment.default_excludes). The
-audit has the command, and its end if it is confined.
+private_caches. Variables that look like secrets are withheld and named
+(environment.default_excludes). The audit has the command, and its end if it is confined.
 
 Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; 2 s later, or at the next
 of them, it is killed with all that it has started. SIGHUP does not count as one more.
