@@ -79,7 +79,8 @@ std::optional<Error> Admission::refusal(const sandbox::Machine* machine) {
     const std::string& reason = call_.ruling.judgement.reason;
     if (call_.ruling.decision == core::Decision::forbidden)
         return Error{ErrorKind::denied, fmt::format("the command was not run: {}", reason),
-                     "execward policy explain tells what decided"};
+                     call_.ruling.way_out.empty() ? "execward policy explain tells what decided"
+                                                  : call_.ruling.way_out};
     if (std::optional<Error> hindered = server::hindrance(machine, call_.plan)) return hindered;
     if (call_.ruling.decision == core::Decision::allow) return std::nullopt;
     return ask(machine);
