@@ -70,7 +70,7 @@ Error RemoteBackend::failure(std::string_view environment) {
     return environments_.find(environment)
         ->failure()
         .value_or(Error{ErrorKind::environment_unavailable,
-                        fmt::format("the connection to '{}' was lost again and again", environment),
+                        fmt::format("there is no connection to '{}' now", environment),
                         "environment/list tells its state"});
 }
 

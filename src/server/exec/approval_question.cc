@@ -211,7 +211,7 @@ Question first_question(const JudgedCall& call, const Session& session,
         question.request.proposed_prefix_rule = call.ruling.judgement.proposed_prefix;
     question.request.available_decisions =
         choices(extent_of(call.plan, session), call.ruling.judgement, kind);
-    if (call.edits == most_edits)
+    if (call.edits >= most_edits)
         std::erase_if(question.request.available_decisions, [](const auto& choice) {
             return choice.decision == protocol::ApprovalDecision::edited;
         });

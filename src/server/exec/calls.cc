@@ -183,6 +183,12 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
     });
     ended.refusals = has_network ? Refusals::network : Refusals::some;
     if (!may_run_again(call.state, ended.refusals)) return ended;
+    call.denied_by = parts_.gate.take_denial(
+        approval_key(call.plan, call.params, extra_again(call, Bounds::none)), call.plan);
+    if (!call.denied_by.empty()) {
+        ended.refusals = Refusals::none;
+        return ended;
+    }
     // The paths of a remote environment cannot be examined from here.
     if (!call.plan.remote) call.widening = widening_for(denials, home_directory());
     for (const Bounds bounds : {Bounds::widened, Bounds::none}) {
@@ -191,11 +197,8 @@ event::Ended Calls::judge_end(Call& call, const Process& process) {
             approval_key(call.plan, call.params, extra_again(call, bounds)), call.plan);
         if (call.allowed_by.empty()) continue;
         ended.allowed = bounds;
-        return ended;
+        break;
     }
-    call.denied_by = parts_.gate.take_denial(
-        approval_key(call.plan, call.params, extra_again(call, Bounds::none)), call.plan);
-    if (!call.denied_by.empty()) ended.refusals = Refusals::none;
     return ended;
 }
 
