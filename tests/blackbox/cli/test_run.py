@@ -710,8 +710,8 @@ def ctrl_z_stops_a_command_and_fg_goes_on_with_it(scene):
             caller.wait_raw()
             caller.send(b"\x1a")
             caller.expect(b"Stopped")
-            check(running(scene, "sh -c echo ready; read x; echo got-$x; exit 6")[0]
-                  in stopped(scene), "the command goes on")  # fmt: skip
+            own = "sh -c echo ready; read x; echo got-$x; exit 6"
+            eventually(lambda: set(running(scene, own)) & set(stopped(scene)), "a stopped command")
             caller.send(b"echo typed-to-sh''ell\r")
             caller.expect(rb"typed-to-shell\r\n")
             caller.send(b"fg\r")

@@ -315,8 +315,9 @@ def one_question_at_a_time_is_open_on_a_terminal(scene):
     script = "%s a & %s b & wait" % (run_it, run_it)
     # Without job control, both are in the foreground.
     with Terminal(["/bin/sh", "-c", script], home.project, home.environment()) as caller:
-        first = asked(caller)["command"]
-        caller.expect(rb"another question is open")
+        both = rb"(?=.*another question is open)(?=.*command +(touch .)\r\n.*your answer)"
+        first = caller.expect(both).group(1).decode()
+        caller.seen = b""
         caller.send(b"y\r")
         second = asked(caller)["command"]
         caller.send(b"n\r")

@@ -972,7 +972,7 @@ def both_kinds_of_servers(site):
 def a_start_whose_first_process_is_killed_is_answered(site):
     for _ in both_kinds_of_servers(site):
         failed = False
-        for _ in range(20):
+        for _ in range(200):
             first, second, request = halt_a_start(site)
             os.kill(first, signal.SIGKILL)
             reply = site.server.reply(request)
