@@ -36,8 +36,9 @@ constexpr std::string_view about =
        execward approvals grant --scope project|always [OPTION…] -- WORD…
 
 list shows what may run without a question because somebody allowed it, and what is refused without
-one because somebody denied it. revoke withdraws some of it, at once and for every running server. grant allows these words, also with further words that are known
-to do no harm; it does not take the command out of its sandbox.
+one because somebody denied it. revoke withdraws some of it, at once and for every running server.
+grant allows these words, also with further words that are known to do no harm; it does not take the
+command out of its sandbox.
 )";
 
 constexpr auto options = std::to_array<Option>({

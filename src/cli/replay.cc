@@ -35,8 +35,8 @@ With --run: plays the client's side against a fresh server, which runs the recor
 Compares what the server says with what is written, and prints the first difference. Without SERVER,
 this program is the server. The server starts in an empty directory, with empty settings and no
 approvals; its commands can act on other directories that the recording names, as far as the server
-lets them. Each question is answered with "denied", and a recording that sets its own policy, or that
-acts without asking the server to decide, is not played.
+lets them. Each question is answered with "denied", and a recording that sets its own policy, or
+that acts without asking the server to decide, is not played.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -51,8 +51,8 @@ constexpr std::string_view notes =
   execward serve --record session.transcript    let a client talk to this, then
   execward replay session.transcript            read what was said
 
-Exit status: 0 it was shown, or with --run everything was as written; 1 the file could not be read, or
-with --run something was not as written or must not be played; 2 usage.
+Exit status: 0 it was shown, or with --run everything was as written; 1 the file could not be read,
+or with --run something was not as written or must not be played; 2 usage.
 )";
 
 constexpr auto actions = std::to_array<Action>(

@@ -60,7 +60,7 @@ Result<void> Admission::admit(std::vector<std::string> argv, const sandbox::Mach
     TRY(plan(std::move(argv)));
     const server::ExecPlan& plan = call_.plan;
     call_.ruling = gate_.rule_on(plan, call_.params, plan.policy.has_value());
-    // Without a need for the list of harmless programs, the command would run if it were unknown.
+    // Hardened only if nothing but the list of harmless programs allows the command.
     if (!call_.ruling.judgement.needs_safe_list) call_.ruling.hardening = core::Hardening::none;
     if (const std::optional<Error> refused = refusal(machine)) {
         audit(server::audit_row(call_, "refusal", refused->message));
@@ -121,11 +121,11 @@ std::string Admission::way_out() const {
     std::string ways = "in a terminal, the answers p and a allow exactly this from then on";
     if (!words.empty())
         ways += fmt::format(
-            ", execward approvals grant --scope=project --project={} -- {} allows it there",
+            "; execward approvals grant --scope=project --project={} -- {} allows it there",
             core::shell_quoted({session_.project()}), core::shell_quoted(words));
     if (call_.ruling.judgement.is_by_rule) return ways; // the strictest rule counts
-    ways += ", a rule allows it (docs/rules.md)";
-    if (asks_when_unknown) ways += ", --approval-policy=on-request asks less";
+    ways += "; a rule allows it (docs/rules.md)";
+    if (asks_when_unknown) ways += "; --approval-policy=on-request asks less";
     return ways;
 }
 

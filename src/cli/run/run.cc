@@ -94,7 +94,7 @@ constexpr auto options = std::to_array<Option>({
 constexpr std::string_view notes =
     R"(If stdin, stdout and stderr are one terminal, the command has a terminal of its own in its place,
 with keys, size, job control and /dev/tty. Else each of the three is passed on byte for byte. Open
-descriptors above 2 are not passed on.
+descriptors above 2 are not passed on to a confined command.
 
 What the sandbox refused is told on stderr after the command has ended.
 

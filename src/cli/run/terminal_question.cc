@@ -35,10 +35,10 @@ struct Key {
     std::optional<ApprovalScope> scope;
 };
 
-// Each run is a session of its own, so answers for a session have no key. A rule for more words is
-// not offered: see execward approvals grant.
 constexpr std::size_t indent = 13; // columns in front of each value
 
+// Each run is a session of its own, so answers for a session have no key. A rule for more words is
+// not offered: see execward approvals grant.
 constexpr auto keys =
     std::to_array<Key>({{'y', ApprovalDecision::approved, {}},
                         {'p', ApprovalDecision::approved_for_session, ApprovalScope::project},
@@ -208,14 +208,15 @@ UniqueFd lock_of(int terminal) {
 // Two questions at a time on one terminal could get each other's answers. Returns false if another
 // one is not answered in time.
 bool wait_for_turn(int terminal, int lock, std::optional<TimePoint> deadline) {
-    termios now = {};
-    // In the background this stops us, before we keep others waiting (SIGTTOU, termios(3)).
-    if (::tcgetattr(terminal, &now) == 0) (void)::tcsetattr(terminal, TCSANOW, &now);
+    (void)::tcdrain(terminal); // stops us in the background, before we keep others waiting
     if (lock < 0 || os::lock_within(lock, LOCK_EX, Millis(500)) || errno != EWOULDBLOCK)
         return true;
     (void)os::write_all(terminal, "execward: another question is open on this terminal\n");
-    while (!deadline || clock_now() < *deadline)
-        if (os::lock_within(lock, LOCK_EX, Millis(500)) || errno != EWOULDBLOCK) return true;
+    while (!deadline || clock_now() < *deadline) {
+        constexpr int between_tries = 100; // ms
+        (void)::poll(nullptr, 0, between_tries);
+        if (os::lock_within(lock, LOCK_EX, Millis(0)) || errno != EWOULDBLOCK) return true;
+    }
     return false;
 }
 

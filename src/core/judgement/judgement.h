@@ -52,7 +52,7 @@ struct Judgement {
     std::string obstacle = {};             // why the script was not decomposed
     bool is_by_rule = false;               // a rule caused the deciding question or ban
     bool is_safe_listed = false;           // allowed because commands are known to be safe
-    bool needs_safe_list = false;          // only therefore
+    bool needs_safe_list = false;          // allowed for no other reason
     Hardening hardening = Hardening::none; // what the list requires of the environment
     Words proposed_prefix = {};            // a rule to offer with the question; may be empty
 };

@@ -24,8 +24,8 @@ struct OutputFile {
     std::string_view path = {};
 };
 
-// Reads a redirection of stdout or stderr to a plain relative path without a hidden part. The script
-// may be in a hidden directory, so what git obeys there is for the sandbox to protect.
+// Reads a redirection of stdout or stderr to a plain relative path without a hidden part. The shell
+// may work in a hidden directory such as .git; only the sandbox protects what is there.
 OutputFile output_file(std::string_view rest);
 
 } // namespace ew::core

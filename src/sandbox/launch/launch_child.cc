@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "core/output/utf8.h"
 #include "core/text/paths.h"
-#include "os/file_capabilities.h"
 #include "os/forked.h"
 #include "os/io.h"
 #include "sandbox/init/wire.h"

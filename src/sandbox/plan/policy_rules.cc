@@ -314,8 +314,7 @@ private:
             rules_.notes.push_back(fmt::format(
                 "'{}' cannot be read, and there may be more like it: it has too many directories "
                 "in it to search all of them for '{}'{}",
-                hiding.unsearched.front(), entry.path,
-                rules_.found.is_late ? " in time; later commands may find it searched" : ""));
+                hiding.unsearched.front(), entry.path, rules_.found.is_late ? " in time" : ""));
         for (const std::string& path : hiding.unsearched)
             add_place(locate_last(path), entry, false);
         if (!hiding.is_complete) cut_short(entry);

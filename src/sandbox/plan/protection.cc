@@ -43,8 +43,7 @@ constexpr std::string_view has_too_many_unreadable =
 constexpr std::string_view has_too_many_directories =
     "has too many directories in it to search all of them for repositories";
 constexpr std::string_view is_not_searched_yet =
-    "has directories in it that could not be searched for repositories in time; later commands may "
-    "find it searched";
+    "has directories in it that could not be searched for repositories in time";
 constexpr std::string_view has_too_many_repositories =
     "has too many repositories in it to protect each of them";
 

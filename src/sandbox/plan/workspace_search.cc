@@ -50,7 +50,7 @@ bool can_hide(const WalkOrder& order, const WalkFindings& found,
 WalkFindings search_workspace(const WalkOrder& order, const std::vector<std::string>& kept_open) {
     const TimePoint begun = clock_now();
     const auto is_enough = [&](const WalkFindings& found) {
-        if (!found.is_late || clock_now() - begun > longest_search) return true;
+        if (clock_now() - begun > longest_search) return true;
         return can_close_roots(order, found, kept_open) && can_hide(order, found, kept_open);
     };
     Walk walk(order);

@@ -1,6 +1,5 @@
 #include "sandbox/run/confined_run.h"
 
-#include "base/log.h"
 #include "core/text/display.h"
 #include "sandbox/supervise/supervisor.h"
 
@@ -111,7 +110,6 @@ void ConfinedRun::note_missed_look(bool has_died) {
     denial.target = "what the command has left";
     denial.rule = fmt::format("protected paths: {}; the next start looks",
                               has_died ? "the look was ended" : "the look took too long");
-    log::warning("sandbox", "nobody has looked at {}: {}", denial.target, denial.rule);
     denials_.add(std::move(denial));
 }
 

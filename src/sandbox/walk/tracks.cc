@@ -100,13 +100,6 @@ Tracks::Track Tracks::below(Track track, std::string_view directory, std::string
     return number_of(std::move(key));
 }
 
-bool Tracks::is_of_interest(Track track, std::string_view name) const {
-    if (seeks_repositories(track) && name == ".git") return true;
-    bool is_match = false;
-    matching(track, name, [&](std::uint32_t) { is_match = true; });
-    return is_match;
-}
-
 std::vector<std::uint32_t> Tracks::patterns_at(Track track) const {
     std::vector<std::uint32_t> result;
     for (const Place& place : all_[track].key.places)

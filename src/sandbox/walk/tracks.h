@@ -43,8 +43,6 @@ public:
             if (is_match(*end.part, name)) take(end.pattern);
     }
 
-    bool is_of_interest(Track track, std::string_view name) const;
-
     bool seeks_repositories(Track track) const { return all_[track].key.seeks_repositories; }
 
     bool seeks_matches(Track track) const { return !all_[track].key.places.empty(); }

@@ -23,7 +23,7 @@ public:
     // Returns false if it had to stop at that time. It can go on after that.
     bool go_on(TimePoint until);
 
-    // All that is left to search now is beyond the bounds.
+    // Directories that are still in the queue count as not searched.
     WalkFindings findings() const;
 
 private:
