@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -78,8 +79,8 @@ void report_warning(const Error& warning) {
 void report_withheld(const std::vector<std::string>& names) {
     constexpr std::size_t most = 8;
     std::string list;
-    for (const std::string& name : names | std::views::take(most))
-        list += (list.empty() ? "" : ", ") + core::visible(name);
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+        list += (list.empty() ? "" : ", ") + core::visible(names[i]);
     if (names.size() > most) list += fmt::format(" and {} more", names.size() - most);
     say(fmt::format("withheld, since they look like secrets: {} (environment.default_excludes = "
                     "false passes them on)",

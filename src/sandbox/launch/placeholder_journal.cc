@@ -19,8 +19,8 @@ namespace ew::sandbox {
 namespace {
 
 constexpr std::size_t longest_record = 8192;
-constexpr Millis patience{5000}; // for a lock, which other servers hold only for a moment
-constexpr int most_tries = 200;  // to lock an entry that other servers remove
+constexpr Millis patience{15'000}; // for a lock, which others hold while they wait for the disk
+constexpr int most_tries = 200;    // to lock an entry that other servers remove
 
 // "device inode\n", the path, a NUL, and for a file an '=' and its content.
 std::string encode(const PlaceholderRecord& record) {

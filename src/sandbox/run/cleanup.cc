@@ -7,7 +7,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr Millis longest_cleanup{10'000};
+constexpr Millis longest_cleanup{30'000}; // a busy disk may keep it waiting
 
 } // namespace
 

@@ -1479,10 +1479,11 @@ def state_of_git(git):
 def check_planting(site, sandbox, directory, git, what):
     site.git(directory, "--git-dir", git, "config", "extensions.worktreeConfig", "true")
     before = state_of_git(git)
-    text = site.works(
+    ended = site.run(
         "GIT=%s\n%s" % (git, PLANTS), sandbox, cwd=file_uri(directory), env=site.git_environment()
     )
-    equal(text, "end\n", "what could be planted in " + what)
+    missed = [denial for denial in ended.exited["denials"] if denial["operation"] == "look"]
+    equal((ended.text, missed), ("end\n", []), "what could be planted in " + what)
     equal(state_of_git(git), before, "git's own of " + what)
 
 
