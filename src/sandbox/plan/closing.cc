@@ -18,20 +18,21 @@ std::string ancestor(const std::string& root, const std::string& path, std::size
     return path.substr(0, end);
 }
 
+bool holds_one(const std::string& directory, const std::vector<std::string>& paths) {
+    return std::ranges::any_of(paths, [&directory](const std::string& path) {
+        return core::is_at_or_below(path, directory);
+    });
+}
+
 std::set<std::string> ancestors(const std::string& root, const std::vector<std::string>& paths,
                                 const std::vector<std::string>& kept_open, std::size_t levels) {
     std::set<std::string> result;
     for (const std::string& path : paths) {
-        const auto is_needed = [&](const std::string& directory) {
-            return std::ranges::any_of(kept_open, [&](const std::string& open) {
-                return core::is_at_or_below(open, directory);
-            });
-        };
         std::size_t down = levels;
         std::string directory = ancestor(root, path, down);
-        while (directory != path && is_needed(directory))
+        while (directory != path && holds_one(directory, kept_open))
             directory = ancestor(root, path, ++down);
-        if (directory == root || is_needed(directory)) return {};
+        if (directory == root || holds_one(directory, kept_open)) return {};
         result.insert(std::move(directory));
         if (result.size() > most_closed) return {};
     }
