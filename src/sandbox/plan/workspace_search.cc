@@ -22,6 +22,12 @@ constexpr Millis first_wait{10'000};
 constexpr Millis further_wait{2'000};     // if what is left cannot be closed
 constexpr Millis longest_search{100'000}; // the start fails soon after that
 
+bool is_in_one(const std::set<std::string>& directories, const std::string& path) {
+    return std::ranges::any_of(directories, [&path](const std::string& directory) {
+        return core::is_at_or_below(path, directory);
+    });
+}
+
 // The directories that the command works in are no use if they are closed.
 bool can_close_roots(const WalkOrder& order, const WalkFindings& found,
                      const std::vector<std::string>& kept_open) {
@@ -30,11 +36,10 @@ bool can_close_roots(const WalkOrder& order, const WalkFindings& found,
         if (each.is_in_root) left[innermost(order.roots, each.path)].push_back(each.path);
     return std::ranges::all_of(left, [&kept_open](const auto& of_root) {
         const std::set<std::string> closed = closing_for(of_root.first, of_root.second);
-        return !closed.empty() && std::ranges::none_of(kept_open, [&](const std::string& open) {
-            return std::ranges::any_of(closed, [&open](const std::string& path) {
-                return core::is_at_or_below(open, path);
-            });
-        });
+        return !closed.empty() &&
+               std::ranges::none_of(kept_open, [&closed](const std::string& open) {
+                   return is_in_one(closed, open);
+               });
     });
 }
 

@@ -154,34 +154,38 @@ std::vector<Tracks::Place> Tracks::first_places(std::uint32_t pattern) const {
     return places;
 }
 
-// A pattern is not followed below what it matches.
+// Adds where the places of one pattern lead in a directory with that name. A pattern is not
+// followed below what it matches.
+void Tracks::add_places_below(std::span<const Place> of_one, std::string_view name,
+                              std::vector<Place>& result) const {
+    const std::uint32_t pattern = of_one.front().pattern;
+    const std::vector<std::string>& texts = order_.patterns[pattern].parts;
+    const std::size_t before = result.size();
+    for (const Place& from : of_one) {
+        const bool is_any = texts[from.part] == any_depth;
+        if (!is_any && !is_match(parts_[pattern][from.part], name)) continue;
+        if (from.part + 1 == texts.size()) return result.resize(before);
+        if (from.left == 0) continue;
+        const std::uint32_t left = from.left == any_level ? any_level : from.left - 1;
+        const std::uint32_t next = is_any ? from.part : from.part + 1;
+        result.push_back({pattern, next, left});
+        if (texts[next] == any_depth && next + 1 < texts.size())
+            result.push_back({pattern, next + 1, left});
+    }
+    const auto own = result.begin() + static_cast<std::ptrdiff_t>(before);
+    std::sort(own, result.end());
+    result.erase(std::unique(own, result.end()), result.end());
+}
+
 std::vector<Tracks::Place> Tracks::places_below(const std::vector<Place>& places,
                                                 std::string_view name) const {
     std::vector<Place> result;
     for (auto from = places.begin(); from != places.end();) {
-        const std::uint32_t pattern = from->pattern;
-        const auto to = std::find_if(
-            from, places.end(), [pattern](const Place& place) { return place.pattern != pattern; });
-        const std::vector<std::string>& texts = order_.patterns[pattern].parts;
-        const std::size_t before = result.size();
-        for (; from != to; ++from) {
-            const bool is_any = texts[from->part] == any_depth;
-            if (!is_any && !is_match(parts_[pattern][from->part], name)) continue;
-            if (from->part + 1 == texts.size()) {
-                result.resize(before);
-                from = to;
-                break;
-            }
-            if (from->left == 0) continue;
-            const std::uint32_t left = from->left == any_level ? any_level : from->left - 1;
-            const std::uint32_t next = is_any ? from->part : from->part + 1;
-            result.push_back({pattern, next, left});
-            if (texts[next] == any_depth && next + 1 < texts.size())
-                result.push_back({pattern, next + 1, left});
-        }
-        const auto own = result.begin() + static_cast<std::ptrdiff_t>(before);
-        std::sort(own, result.end());
-        result.erase(std::unique(own, result.end()), result.end());
+        const auto to = std::find_if(from, places.end(), [&from](const Place& place) {
+            return place.pattern != from->pattern;
+        });
+        add_places_below({from, to}, name, result);
+        from = to;
     }
     return result;
 }

@@ -4,12 +4,13 @@
 
 #include "sandbox/walk/walk_order.h"
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace ew::sandbox {
@@ -59,7 +60,11 @@ private:
         std::uint32_t part = 0;
         std::uint32_t left = 0; // levels of directories
 
-        auto operator<=>(const Place&) const = default;
+        bool operator==(const Place&) const = default;
+
+        bool operator<(const Place& other) const {
+            return std::tie(pattern, part, left) < std::tie(other.pattern, other.part, other.left);
+        }
     };
 
     struct Key {
@@ -67,7 +72,10 @@ private:
         bool is_in_git = false;
         std::vector<Place> places = {}; // sorted
 
-        auto operator<=>(const Key&) const = default;
+        bool operator<(const Key& other) const {
+            return std::tie(seeks_repositories, is_in_git, places) <
+                   std::tie(other.seeks_repositories, other.is_in_git, other.places);
+        }
     };
 
     struct NamePart {
@@ -91,6 +99,8 @@ private:
     static NamePart part_of(const std::string& text);
     Track number_of(Key key);
     std::vector<Place> first_places(std::uint32_t pattern) const;
+    void add_places_below(std::span<const Place> of_one, std::string_view name,
+                          std::vector<Place>& result) const;
     std::vector<Place> places_below(const std::vector<Place>& places, std::string_view name) const;
     bool seeks_at(std::string_view path) const;
 
