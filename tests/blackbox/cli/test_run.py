@@ -1029,7 +1029,8 @@ def tmp_is_its_own(scene):
     check(not os.path.exists("/tmp/" + name), "the machine has it")
 
 
-@test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@test(alone=True)
 def tmp_is_the_machines_by_choice(scene):
     path = "/tmp/blackbox-" + scene.mark[:8]
     env = {"TMPDIR": "/tmp"}

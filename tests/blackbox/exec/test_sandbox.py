@@ -207,7 +207,8 @@ def a_command_that_is_granted_more_shares_no_cache(scene):
     check(output.startswith("/dev/shm/") and "evil" not in output, output)
 
 
-@test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@test(alone=True)
 def tools_keep_their_own_caches_where_they_can_or_shall(scene):
     nothing = ["-"] * 4
     for confinement in ({"privateCaches": False}, {"sharedTmp": True}):

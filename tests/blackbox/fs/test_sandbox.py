@@ -230,7 +230,8 @@ def a_link_out_of_the_workspace_is_no_way_to_write_there(site):
     equal(picture(site.outside), before, "outside after the removal of the link")
 
 
-@sandbox_test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True)
 def what_is_written_to_tmp_is_refused_or_really_there(site):
     path = "/tmp/execward-test-%s" % os.path.basename(site.outside)
     for name, sandbox in both_forms(site.workspace).items():

@@ -699,7 +699,8 @@ attack("file-by-root")(lambda: connect("/proc/self/root" + sys.argv[2] + "/s"))
         equal((abstract.visits, file.visits), (0, 0), "visits")
 
 
-@sandbox_test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True)
 def sockets_in_a_shared_tmp_are_the_machines(site):
     place = tempfile.mkdtemp(prefix="execward-test-", dir="/tmp")
     try:
@@ -952,7 +953,8 @@ def links_that_an_earlier_run_planted_do_not_widen_the_next(site):
             os.unlink(site.inside(link))
 
 
-@sandbox_test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True)
 def a_grant_through_a_link_that_programs_can_make_opens_nothing(site):
     os.mkdir(site.beyond("place"))
     site.works("ln -s %s sub" % site.beyond("place"))

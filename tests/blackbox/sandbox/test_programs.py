@@ -173,7 +173,8 @@ def the_tmp_of_a_session_is_its_own_and_goes_with_it(site):
     check(not os.path.exists("/tmp/execward-test-mark"), "it is in the machine's /tmp")
 
 
-@sandbox_test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True)
 def a_shared_tmp_is_the_machines(site):
     os.mkdir(site.beyond("t"))
     for options, expected in (
@@ -350,7 +351,8 @@ def minimal_shows_what_programs_need_and_no_more(site):
     equal(outcomes(text), expected, "minimal")
 
 
-@sandbox_test
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True)
 def special_places_are_those_of_the_request(site):
     for path in ("one", "two", "two/part"):
         os.makedirs(site.beyond(path))

@@ -527,7 +527,8 @@ def tools_that_look_at_the_network(site):
     equal(text.split(), ["1", "1"], "output")
 
 
-@sandbox_test(needs=["setpriv"])
+# A sandbox that may write in /tmp protects the repositories of all tests.
+@sandbox_test(alone=True, needs=["setpriv"])
 def a_sandbox_in_the_other_form_runs_tools_too(site):
     sandbox = permissions(
         [READS_ALL, WRITES_WORKSPACE, special("slash_tmp", "write"), special("tmpdir", "write")],
