@@ -86,8 +86,11 @@ def suites(build):
     for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
         yield from parts(file, python, server)
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
+        # A sandbox that may write in all of /tmp protects the repositories of other tests.
+        is_wide = '"slash_tmp"' in file.read_text(encoding="utf-8")
         yield Suite(file.name, [execward, "replay", "--run", "--trust-recording",
-                                f"--timeout={REPLAY_SECONDS}", str(file), *server], single=True)
+                                f"--timeout={REPLAY_SECONDS}", str(file), *server],
+                    single=True, alone=is_wide)
 
 
 def unit_suites(program):

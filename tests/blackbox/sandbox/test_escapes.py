@@ -423,7 +423,8 @@ def own_of_the_first_process():
     )
 
 
-@sandbox_test
+# A sandbox that may write everywhere protects the repositories of all tests.
+@sandbox_test(alone=True)
 def settings_of_the_kernel_stay_where_all_files_are_open(site):
     """Nothing is written: opening the file for writing would be enough."""
     for sandbox in (
@@ -1058,7 +1059,8 @@ attack("config-worktree")(lambda: write(git + "/config.worktree"))
 # execward's own files
 
 
-@sandbox_test
+# A sandbox that may write everywhere protects the repositories of all tests.
+@sandbox_test(alone=True)
 def what_execward_keeps_is_neither_seen_nor_changed(site):
     """These are its settings, rules and approvals, though they are in a writable directory."""
     home = site.workspace

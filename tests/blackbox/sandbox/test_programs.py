@@ -415,7 +415,8 @@ def what_nobody_can_keep_is_refused(site):
     site.works("true", permissions([READS_ALL] * 4096))
 
 
-@sandbox_test
+# A sandbox that may write everywhere protects the repositories of all tests.
+@sandbox_test(alone=True)
 def who_asks_for_no_sandbox_gets_none(site):
     for number, sandbox in enumerate(
         (
