@@ -36,6 +36,12 @@ std::optional<std::string> path_as_written(const std::string& path) {
     return normal;
 }
 
+std::string cut_below(const std::string& path, std::size_t above, std::size_t levels) {
+    for (; levels > 0 && above < path.size(); --levels)
+        above = std::min(path.find('/', above + 1), path.size());
+    return path.substr(0, above);
+}
+
 std::string without_dots(std::string_view path) {
     std::string result;
     while (!path.empty()) {

@@ -1,6 +1,7 @@
 // Operations on absolute paths as text. They do not access the file system by themselves.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@ std::string parent_of(std::string_view path); // "/" for "/a" and for "/"
 bool is_below(std::string_view path, std::string_view directory);
 
 bool is_at_or_below(std::string_view path, std::string_view directory);
+
+// Returns the directory at that many levels below the one that the first `above` bytes of the path
+// name (0 for "/"), or the path itself if it is not as deep.
+std::string cut_below(const std::string& path, std::size_t above, std::size_t levels);
 
 // Resolves "." and ".." as text. The result begins with '/'. It is the same file only if no link is
 // on the way.

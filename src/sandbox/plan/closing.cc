@@ -9,15 +9,6 @@ namespace ew::sandbox {
 
 namespace {
 
-// Returns the directory at that many levels below the root on the way to the path, or the path
-// itself if it is not as deep.
-std::string ancestor(const std::string& root, const std::string& path, std::size_t levels) {
-    std::size_t end = root == "/" ? 0 : root.size();
-    for (; levels > 0 && end < path.size(); --levels)
-        end = std::min(path.find('/', end + 1), path.size());
-    return path.substr(0, end);
-}
-
 bool holds_one(const std::string& directory, const std::vector<std::string>& paths) {
     return std::ranges::any_of(paths, [&directory](const std::string& path) {
         return core::is_at_or_below(path, directory);
@@ -27,11 +18,12 @@ bool holds_one(const std::string& directory, const std::vector<std::string>& pat
 std::set<std::string> ancestors(const std::string& root, const std::vector<std::string>& paths,
                                 const std::vector<std::string>& kept_open, std::size_t levels) {
     std::set<std::string> result;
+    const std::size_t above = root == "/" ? 0 : root.size();
     for (const std::string& path : paths) {
         std::size_t down = levels;
-        std::string directory = ancestor(root, path, down);
+        std::string directory = core::cut_below(path, above, down);
         while (directory != path && holds_one(directory, kept_open))
-            directory = ancestor(root, path, ++down);
+            directory = core::cut_below(path, above, ++down);
         if (directory == root || holds_one(directory, kept_open)) return {};
         result.insert(std::move(directory));
         if (result.size() > most_closed) return {};

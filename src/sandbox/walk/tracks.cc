@@ -64,9 +64,7 @@ std::string Tracks::below_start(const std::string& path, std::size_t levels) con
     std::size_t end = 0;
     for (const std::string& start : starts_)
         if (start != "/" && core::is_at_or_below(path, start)) end = std::max(end, start.size());
-    for (; levels > 0 && end < path.size(); --levels)
-        end = std::min(path.find('/', end + 1), path.size());
-    return path.substr(0, end);
+    return core::cut_below(path, end, levels);
 }
 
 Tracks::Track Tracks::at_start(const std::string& path) {

@@ -3,6 +3,14 @@
 
 using namespace ew::core;
 
+TEST_CASE("a path is cut some levels below a directory above it") {
+    using ew::core::cut_below;
+    CHECK(cut_below("/w/a/b/c", 2, 1) == "/w/a");
+    CHECK(cut_below("/w/a/b/c", 2, 3) == "/w/a/b/c");
+    CHECK(cut_below("/w/a/b/c", 2, 9) == "/w/a/b/c");
+    CHECK(cut_below("/w/a", 0, 1) == "/w");
+}
+
 TEST_CASE("a path is below a directory only where a component ends") {
     CHECK(is_below("/a/b", "/a"));
     CHECK(is_below("/a", "/"));
