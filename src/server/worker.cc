@@ -259,7 +259,7 @@ void Worker::finish_turn() {
 
 void Worker::begin_ending(int status) {
     if (ending_) return;
-    ending_ = Ending{status, now_ + ending_time, now_ + polite_time};
+    ending_ = Ending{status, now_ + ending_time, now_ + polite_time, now_ + clearing_time};
     const Error not_run = {ErrorKind::shutting_down,
                            "the command was not run: the server is ending"};
     local_.starts().refuse_waiting(not_run);
@@ -290,11 +290,16 @@ void Worker::continue_ending() {
     ending_->kill_again = now_ + kill_again_time;
 }
 
+TimePoint Worker::ending_deadline() {
+    const bool clears = files_.has_endings() || !local_.trees().clearing_processes().empty();
+    return clears ? ending_->clearing_deadline : ending_->deadline;
+}
+
 // Returns true if nothing is left below this process and the client has taken everything, or if
 // the deadline has passed.
 bool Worker::is_over() {
     if (!ending_) return false;
-    if (ending_->deadline <= clock_now()) return true;
+    if (ending_deadline() <= clock_now()) return true;
     const bool has_ends = exec_.has_ends_to_tell() || files_.has_endings() || patches_.has_work();
     return !os::has_children() && !has_ends && !outbox_.has_unsent();
 }
@@ -311,7 +316,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     next = earlier(next, patches_.next_deadline());
     next = earlier(next, records_.next_deadline());
     if (!ending_) return next;
-    next = earlier(next, ending_->deadline);
+    next = earlier(next, ending_deadline());
     return earlier(next, ending_->kill_again.value_or(now_));
 }
 

@@ -37,6 +37,9 @@ public:
     // The part of ending_time that requests of fs/* and the servers of environments have before
     // everything is killed.
     static constexpr Millis polite_time{500};
+    // How long it waits for what clears up after sandboxes: a busy disk may keep that waiting. The
+    // keeper waits longer.
+    static constexpr Millis clearing_time{8000};
 
     // `connection` and `session` outlive the worker. The worker ends when `keeper`, or the process
     // that the client named, ends.
@@ -50,6 +53,7 @@ private:
         int status = 0;
         TimePoint deadline;
         TimePoint polite_deadline;
+        TimePoint clearing_deadline;
         std::optional<TimePoint> kill_again = {};
     };
 
@@ -71,6 +75,7 @@ private:
 
     void begin_ending(int status);
     void continue_ending();
+    TimePoint ending_deadline();
     bool is_over();
     std::optional<TimePoint> next_deadline();
 

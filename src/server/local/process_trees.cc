@@ -185,17 +185,22 @@ void ProcessTrees::finish_ending(Process& process,
 }
 
 void ProcessTrees::kill_everything(std::vector<pid_t> spared) {
-    // The processes that clear up after sandboxes soon end by themselves.
-    std::vector<pid_t> clearing = std::move(spared);
+    const std::vector<pid_t> clearing = clearing_processes();
+    spared.insert(spared.end(), clearing.begin(), clearing.end());
+    for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))
+        if (std::ranges::find(spared, process.pid) == spared.end())
+            os::signal_process(process, SIGKILL);
+}
+
+std::vector<pid_t> ProcessTrees::clearing_processes() const {
+    std::vector<pid_t> clearing;
     processes_.for_each([&](const Process& process) {
         const ProcessSandbox* const sandbox =
             process.local ? process.local->sandbox.get() : nullptr;
         if (sandbox != nullptr && !sandbox->is_cleared())
             clearing.push_back(sandbox->clearing_process());
     });
-    for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))
-        if (std::ranges::find(clearing, process.pid) == clearing.end())
-            os::signal_process(process, SIGKILL);
+    return clearing;
 }
 
 } // namespace ew::server

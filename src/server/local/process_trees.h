@@ -50,6 +50,8 @@ public:
     // sandboxes of programs.
     void kill_everything(std::vector<pid_t> spared);
 
+    std::vector<pid_t> clearing_processes() const;
+
 private:
     std::vector<os::ProcessIdentity> members(const Process& process) const;
     std::vector<os::ProcessIdentity> members_now(const Process& process);

@@ -1,6 +1,7 @@
 """process/start with a sandbox: the rights of a program, and everything else as without a sandbox."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -1346,6 +1347,22 @@ def two_in_one_workspace_share_what_holds_places(site):
         server.write(name, b"go\n")
         equal(site.ended(name).text.count("held\n"), 2, "what was held for " + name)
     check(not any(map(os.path.exists, holders)), "placeholders are left")
+
+
+@sandbox_test(needs=["git"])
+def the_server_waits_at_its_end_for_what_clears_up(site):
+    holder, server = site.repository() + "/.git/commondir", site.server
+    site.start("sleep 1000")
+    check(os.path.exists(holder), "no placeholder")
+    noted = hashlib.sha256(holder.encode()).hexdigest()
+    with open(site.scene.path("state/execward/placeholders/" + noted)) as entry:
+        fcntl.flock(entry, fcntl.LOCK_EX)  # as a busy disk, it keeps the clearing waiting
+        server.close_input()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.child.wait(2)  # longer than the programs have to end
+            check(False, "the server has ended")
+    equal(server.exit_status(), 0, "exit status")
+    check(not os.path.exists(holder), "a placeholder is left")
 
 
 @sandbox_test(needs=["git"])
