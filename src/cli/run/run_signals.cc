@@ -33,8 +33,16 @@ ino_t pid_namespace(const std::string& process) {
     return ::stat(("/proc/" + process + "/ns/pid").c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
+// Returns true if the process is in sigwait(3), where its status does not name the signals that it
+// waits for as blocked (proc_pid_syscall(5)).
+bool waits_for_signals(pid_t process) {
+    const std::string call = os::read_proc_file("/proc/" + std::to_string(process) + "/syscall");
+    return call.starts_with(std::to_string(SYS_rt_sigtimedwait) + ' ');
+}
+
 // Returns true if SIGTSTP stops the process, unless its group is orphaned (proc_pid_status(5)).
 bool stops_by_default(pid_t process) {
+    if (waits_for_signals(process)) return false;
     const std::string status = os::read_proc_file("/proc/" + std::to_string(process) + "/status");
     for (const std::string_view name : {"\nSigBlk:\t", "\nSigIgn:\t", "\nSigCgt:\t"}) {
         const std::size_t at = status.find(name);
