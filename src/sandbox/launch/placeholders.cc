@@ -63,12 +63,36 @@ bool is_untouched(const PlaceholderRecord& record, int place) {
     return content && *content == *record.content && status.st_nlink == 1;
 }
 
-bool note(const JournalEntry& entry, PlaceholderRecord record, int place) {
+std::optional<PlaceholderRecord> identified(PlaceholderRecord record, int place) {
     struct stat status = {};
-    if (::fstat(place, &status) != 0) return false;
+    if (::fstat(place, &status) != 0) return std::nullopt;
     record.device = status.st_dev;
     record.inode = status.st_ino;
-    return entry.write(record);
+    return record;
+}
+
+bool note(const JournalEntry& entry, const PlaceholderRecord& record, int place) {
+    const std::optional<PlaceholderRecord> known = identified(record, place);
+    return known && entry.write(*known);
+}
+
+struct flock whole(short type) {
+    struct flock lock = {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    return lock;
+}
+
+// A placeholder that is held has a second lock, of another kind, which tells other servers that it
+// is one (fcntl_locking(2), open file description locks).
+void mark(int place) {
+    struct flock lock = whole(F_RDLCK);
+    (void)::fcntl(place, F_OFD_SETLK, &lock); // without it, others take the place for a user's
+}
+
+bool is_marked_by_another(int place) {
+    struct flock lock = whole(F_WRLCK);
+    return ::fcntl(place, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool write_whole(int file, std::string_view content) {
@@ -123,6 +147,7 @@ Result<UniqueFd> make_noted(const JournalEntry& entry, const PlaceholderRecord& 
     if (!entry.write(record)) return cannot_make(record.path, errno);
     (void)spot.remove(is_file); // a remainder of a start that was killed
     UniqueFd place = make_at(record, spot);
+    if (place) mark(place.get());
     if (!place || !note(entry, record, place.get())) {
         Error error = cannot_make(record.path, errno);
         (void)spot.remove(is_file);
@@ -143,10 +168,20 @@ UniqueFd make_unnamed(const JournalEntry& entry, const PlaceholderRecord& record
     if (!place || ::fchmod(place.get(), 0644) != 0 || !write_whole(place.get(), *record.content) ||
         !note(entry, record, place.get()))
         return {};
+    mark(place.get());
     const std::string self = fmt::format("/proc/self/fd/{}", place.get());
     if (::linkat(AT_FDCWD, self.c_str(), directory, spot.name.c_str(), AT_SYMLINK_FOLLOW) != 0)
         return {};
-    return spot.open(true); // a descriptor that knows its path: see spot_of()
+    UniqueFd named = spot.open(true); // a descriptor that knows its path: see spot_of()
+    if (named) mark(named.get());
+    return named;
+}
+
+// Records a placeholder that a server with another journal holds, since the last holder removes it.
+bool adopt(const JournalEntry& entry, const PlaceholderRecord& record, int place) {
+    if (!is_marked_by_another(place)) return false;
+    const std::optional<PlaceholderRecord> known = identified(record, place);
+    return known && is_untouched(*known, place) && entry.write(*known);
 }
 
 // Opens the existing file or makes a new one. Returns an empty descriptor if the path holds a file
@@ -157,10 +192,13 @@ Result<UniqueFd> open_or_make(const JournalEntry& entry, const PlaceholderRecord
     if (!spot.directory) return cannot_make(record.path, errno);
     struct stat status = {};
     if (::fstatat(spot.directory.get(), spot.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        const std::optional<PlaceholderRecord> known = entry.record();
-        if (!known || !known->is(status)) entry.remove(); // not ours
         UniqueFd place = spot.open(record.content.has_value());
         if (!place && errno == ENOENT) return cannot_make(record.path, ENOENT); // removed meanwhile
+        const std::optional<PlaceholderRecord> known = entry.record();
+        const bool is_known = known && known->is(status);
+        const bool is_ours = is_known || (place && adopt(entry, record, place.get()));
+        if (!is_ours) entry.remove();
+        if (place && is_ours) mark(place.get());
         return place;
     }
     if (record.content) {

@@ -214,6 +214,41 @@ TEST_CASE("a sweep takes inner placeholders before outer ones, and leaves what i
     CHECK_FALSE(tree.has("a"));
 }
 
+TEST_CASE("a placeholder that servers with different journals share goes with its last holder") {
+    const test::Tree tree;
+    for (const bool is_first_released_first : {true, false}) {
+        std::vector<Placeholder> first;
+        std::vector<Placeholder> second;
+        first.push_back(held(hold(tree.at("p"), tree.at("one"))));
+        second.push_back(held(hold(tree.at("p"), tree.at("other"))));
+        first.push_back(held(hold_file(tree.at("f"), "x", tree.at("one"))));
+        second.push_back(held(hold_file(tree.at("f"), "x", tree.at("other"))));
+
+        release_all(std::move(is_first_released_first ? first : second),
+                    tree.at(is_first_released_first ? "one" : "other"));
+        CHECK(tree.has("p"));
+        CHECK(tree.has("f"));
+
+        release_all(std::move(is_first_released_first ? second : first),
+                    tree.at(is_first_released_first ? "other" : "one"));
+        CHECK_FALSE(tree.has("p"));
+        CHECK_FALSE(tree.has("f"));
+    }
+}
+
+TEST_CASE("an empty directory that a user made stays, however many servers hold it") {
+    const test::Tree tree;
+    tree.directory("p");
+    Placeholder first = held(hold(tree.at("p"), tree.at("one")));
+    Placeholder second = held(hold(tree.at("p"), tree.at("other")));
+
+    release(std::move(first), tree.at("one"));
+    release(std::move(second), tree.at("other"));
+    sweep(tree.at("other"));
+
+    CHECK(tree.has("p"));
+}
+
 TEST_CASE("placeholders in one another go in any order of release") {
     const test::Tree tree;
     const std::string journal = tree.at("journal");
