@@ -76,8 +76,8 @@ MAP = {
     "pch": "",
 }
 
-# Constants that every room may use; the build writes build_places.
-FREE = {"version", "build_places"}
+# Constants that every room may use; the build writes all but version.
+FREE = {"version", "build_features", "build_places"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 

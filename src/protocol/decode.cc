@@ -336,6 +336,7 @@ template Result<TerminateParams> decode(const json::Value*);
 template Result<ResizeParams> decode(const json::Value*);
 template Result<ExecCommandParams> decode(const json::Value*);
 template Result<ExecWriteParams> decode(const json::Value*);
+template Result<ExecWaitParams> decode(const json::Value*);
 template Result<ExecListParams> decode(const json::Value*);
 template Result<ExecTerminateAllParams> decode(const json::Value*);
 template Result<PatchApplyParams> decode(const json::Value*);

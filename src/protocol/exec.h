@@ -5,6 +5,7 @@
 #include "json/types.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
+#include "protocol/until.h"
 
 #include <array>
 #include <cstdint>
@@ -75,6 +76,7 @@ struct ExecCommandParams {
     std::optional<std::string> stdin_text = {}; // written to stdin, which is then closed
     std::optional<std::uint64_t> yield_time_ms = {};
     std::optional<std::uint64_t> quiet_ms = {};
+    std::optional<Until> until = {};
     OnCancel on_cancel = OnCancel::keep;
     std::optional<std::uint64_t> max_output_tokens = {};
     std::optional<std::uint64_t> timeout_ms = {}; // 0: no timeout
@@ -102,6 +104,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
     visit.optional("stdin", params.stdin_text);
     visit.optional("yieldTimeMs", params.yield_time_ms);
     visit.optional("quietMs", params.quiet_ms);
+    visit.optional("until", params.until);
     visit.optional("onCancel", params.on_cancel);
     visit.optional("maxOutputTokens", params.max_output_tokens);
     visit.optional("timeoutMs", params.timeout_ms);
@@ -122,6 +125,7 @@ struct ExecWriteParams {
     std::optional<std::uint64_t> yield_time_ms = {};
     bool no_timeout = false;
     std::optional<std::uint64_t> quiet_ms = {};
+    std::optional<Until> until = {};
     std::optional<std::uint64_t> max_output_tokens = {};
     ResultFormat format = ResultFormat::full;
 };
@@ -134,6 +138,25 @@ void fields(Visitor& visit, ExecWriteParams& params) {
     visit.optional("yieldTimeMs", params.yield_time_ms);
     visit.optional("noTimeout", params.no_timeout);
     visit.optional("quietMs", params.quiet_ms);
+    visit.optional("until", params.until);
+    visit.optional("maxOutputTokens", params.max_output_tokens);
+    visit.optional("format", params.format);
+}
+
+struct ExecWaitParams {
+    static constexpr bool refuses_others = true;
+    std::string process_id = {};
+    std::optional<Until> until = {};              // absent: only the end of the program
+    std::optional<std::uint64_t> timeout_ms = {}; // absent or 0: no limit
+    std::optional<std::uint64_t> max_output_tokens = {};
+    ResultFormat format = ResultFormat::full;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecWaitParams& params) {
+    visit.required("processId", params.process_id);
+    visit.optional("until", params.until);
+    visit.optional("timeoutMs", params.timeout_ms);
     visit.optional("maxOutputTokens", params.max_output_tokens);
     visit.optional("format", params.format);
 }
@@ -209,6 +232,7 @@ struct ExecResult {
     std::optional<Usage> usage = {};
     std::optional<ExecFailure> failure = {};
     std::optional<ExecEdit> edited = {};
+    std::optional<WaitEnd> wait_end = {}; // for a request with until
     std::optional<std::string> notice = {};
     std::optional<std::string> text = {}; // for format "model"
 };
@@ -237,6 +261,7 @@ void fields(Visitor& visit, ExecResult& result) {
     visit.optional("usage", result.usage);
     visit.optional("failure", result.failure);
     visit.optional("edited", result.edited);
+    visit.optional("waitEnd", result.wait_end);
     visit.optional("notice", result.notice);
     visit.optional("text", result.text);
 }

@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 41> served = {{
+constexpr std::array<NamedMethod, 42> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -22,6 +22,7 @@ constexpr std::array<NamedMethod, 41> served = {{
     {"process/list", Method::process_list},
     {"exec/command", Method::exec_command},
     {"exec/writeStdin", Method::exec_write_stdin},
+    {"exec/wait", Method::exec_wait},
     {"exec/list", Method::exec_list},
     {"exec/terminate", Method::exec_terminate},
     {"exec/terminateAll", Method::exec_terminate_all},

@@ -22,6 +22,7 @@ enum class Method : std::uint8_t {
     process_list,
     exec_command,
     exec_write_stdin,
+    exec_wait,
     exec_list,
     patch_check,
     patch_apply,

@@ -62,6 +62,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     case Method::process_list: return &Methods::list<&Services::processes>;
     case Method::exec_command: return &Methods::run_command;
     case Method::exec_write_stdin: return &Methods::pass_on<ExecWriteParams, &Services::exec>;
+    case Method::exec_wait: return &Methods::pass_on<ExecWaitParams, &Services::exec>;
     case Method::exec_terminate_all:
         return &Methods::pass_on<ExecTerminateAllParams, &Services::exec>;
     case Method::exec_list: return &Methods::pass_on<ExecListParams, &Services::exec>;

@@ -132,6 +132,7 @@ EXECWARD_NAME(ExecProcessInfo);
 EXECWARD_NAME(ExecResult);
 EXECWARD_NAME(ExecTerminateAllParams);
 EXECWARD_NAME(ExecTerminateAllResult);
+EXECWARD_NAME(ExecWaitParams);
 EXECWARD_NAME(ExecWriteParams);
 EXECWARD_NAME(ExitedEvent);
 EXECWARD_NAME(FileMetadata);
@@ -187,7 +188,11 @@ EXECWARD_NAME(StartResult);
 EXECWARD_NAME(TerminateParams);
 EXECWARD_NAME(TerminateResult);
 EXECWARD_NAME(Timings);
+EXECWARD_NAME(Until);
+EXECWARD_NAME(UntilMatch);
+EXECWARD_NAME(UntilPattern);
 EXECWARD_NAME(Usage);
+EXECWARD_NAME(WaitEnd);
 EXECWARD_NAME(WalkEntry);
 EXECWARD_NAME(WalkError);
 EXECWARD_NAME(WalkOptions);
@@ -474,10 +479,10 @@ public:
             TerminateParams, ResizeParams, CancelParams>(read);
         add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
             SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
-        add<ExecCommandParams, ExecWriteParams, ExecListParams, ExecTerminateAllParams,
-            AdditionalPermissions, NetworkPermission, FileSystemPermission, Settings,
-            GranularSettings, ApprovalAnswer, ApprovalsRevokeParams, ApprovalsGrantParams,
-            PolicyExplainParams, RuleInput>(read);
+        add<ExecCommandParams, ExecWriteParams, ExecWaitParams, ExecListParams,
+            ExecTerminateAllParams, Until, UntilPattern, AdditionalPermissions, NetworkPermission,
+            FileSystemPermission, Settings, GranularSettings, ApprovalAnswer, ApprovalsRevokeParams,
+            ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
         add<ReadFileParams, WriteFileParams, CreateDirectoryParams, GetMetadataParams,
             CanonicalizeParams, ReadDirectoryParams, WalkParams, WalkOptions, RemoveParams,
             CopyParams, OpenParams, ReadBlockParams, WriteBlockParams, CloseParams,
@@ -486,9 +491,9 @@ public:
             EnvironmentListResult, EnvironmentEntry, EnvironmentServer, StartResult, OutputChunk,
             Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult, OutputEvent,
             ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
-        add<ExecResult, Timings, Confinement, Denial, ExecEdit, ExecFailure, ExecListResult,
-            ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent, ExecAttemptEvent,
-            ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
+        add<ExecResult, WaitEnd, UntilMatch, Timings, Confinement, Denial, ExecEdit, ExecFailure,
+            ExecListResult, ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent,
+            ExecAttemptEvent, ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
         add<ReadFileResult, FileMetadata, CanonicalizeResult, ReadDirectoryResult, DirectoryEntry,
             WalkResult, WalkEntry, WalkError, OpenResult, ReadBlockResult, WatchMissingResult,
             MissingChanged>(written);
@@ -537,7 +542,7 @@ std::set<std::string> structs_in_headers() {
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
          {"approval.h", "environment.h", "exec.h", "files.h", "patch.h", "patched_file.h",
-          "process.h", "sandbox.h", "session.h"}) {
+          "process.h", "sandbox.h", "session.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);

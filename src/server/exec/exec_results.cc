@@ -111,6 +111,7 @@ protocol::ExecResult make_result(Process& process, const Wait& wait, TimePoint n
     if (process.is_confined()) result.denial_count = process.denial_count();
     result.notice = wait.notice;
     result.edited = wait.edited;
+    result.wait_end = wait.end;
     result.timed_out = process.timed_out;
     result.state = protocol::ExecState::running;
     if (process.exit_is_logged) {

@@ -26,7 +26,8 @@ std::uint64_t clamped(std::optional<std::uint64_t> wanted, Millis usual, Millis 
 template <class Params>
 WaitTerms shape_of(const Params& params, const config::Config& config) {
     WaitTerms terms;
-    terms.quiet_ms = params.quiet_ms;
+    terms.until = params.until;
+    if (params.until) terms.quiet_ms = params.until->quiet_ms;
     terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
                                 config.max_output_tokens);
     terms.format = params.format;
@@ -38,6 +39,7 @@ WaitTerms shape_of(const Params& params, const config::Config& config) {
 WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
     const config::Config& config = session_.settings().config;
     WaitTerms terms = shape_of(params, config);
+    if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     terms.yield_ms =
         clamped(params.yield_time_ms, config.default_yield, config.min_yield, config.max_yield);
     return terms;
@@ -46,12 +48,19 @@ WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
 WaitTerms ExecService::terms_of(const protocol::ExecWriteParams& params) const {
     const config::Config& config = session_.settings().config;
     WaitTerms terms = shape_of(params, config);
+    if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     if (params.no_timeout) return terms;
     const bool is_poll = params.chars.empty() && !params.close_stdin;
     terms.yield_ms =
         is_poll
             ? clamped(params.yield_time_ms, config.min_poll, config.min_poll, config.max_poll)
             : clamped(params.yield_time_ms, config.write_yield, config.min_yield, config.max_yield);
+    return terms;
+}
+
+WaitTerms ExecService::terms_of(const protocol::ExecWaitParams& params) const {
+    WaitTerms terms = shape_of(params, session_.settings().config);
+    terms.yield_ms = params.timeout_ms.value_or(0);
     return terms;
 }
 
@@ -64,6 +73,7 @@ Result<void> ExecService::check(const ExecCommandParams& params) const {
                      "additionalPermissions: expected exactly with sandboxPermissions "
                      "\"withAdditionalPermissions\"",
                      "", "additionalPermissions"};
+    if (params.until) (void)TRY(UntilWatch::of(*params.until, 0)); // before the command runs
     if (calls_.size() + queue_.size() < most_calls) return {};
     return Error{ErrorKind::limit,
                  fmt::format("{} calls wait for their answer already", most_calls),
@@ -89,6 +99,7 @@ void ExecService::begin_here(Reply reply, ExecCommandParams params) {
 // The command depends on the server there: its shell, its directory, its abilities. The connection
 // may be lost again before this function runs.
 void ExecService::begin_there(QueuedCall call) {
+    if (call.params.until && call.params.until->port) return call.reply.fail(no_ports_there());
     const peer::Peer* const peer = remote_.connect(call.environment);
     if (peer == nullptr && call.tries < EnvironmentQueue::most_tries) {
         const std::uint64_t connection = remote_.connection(call.environment);
@@ -115,6 +126,12 @@ void ExecService::fail_call(Reply reply, const ExecCommandParams& params, const 
 
 void ExecService::handle(Reply reply, const protocol::ExecWriteParams& params) {
     if (Process* const process = programs_.write(std::move(reply), params, terms_of(params)))
+        look_at(*process);
+}
+
+void ExecService::handle(Reply reply, const protocol::ExecWaitParams& params) {
+    if (Process* const process =
+            programs_.wait(std::move(reply), params.process_id, terms_of(params)))
         look_at(*process);
 }
 
@@ -173,6 +190,7 @@ void ExecService::look_at(Process& process) {
         calls_.on_started(process);
     }
     programs_.note_exit(process);
+    programs_.look_at_ports(process);
     if (programs_.is_over_for_call(process)) calls_.on_wait_over(process);
     programs_.answer_waits(process);
     programs_.tell_end(process);

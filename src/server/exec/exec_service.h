@@ -33,6 +33,7 @@ public:
 
     void handle(Reply reply, protocol::ExecCommandParams params);
     void handle(Reply reply, const protocol::ExecWriteParams& params);
+    void handle(Reply reply, const protocol::ExecWaitParams& params);
     void handle(Reply reply, const protocol::ExecTerminateAllParams& params);
     void handle(Reply reply, const protocol::ExecListParams& params);
 
@@ -59,6 +60,7 @@ public:
 private:
     Result<void> check(const protocol::ExecCommandParams& params) const;
     WaitTerms terms_of(const protocol::ExecWriteParams& params) const;
+    WaitTerms terms_of(const protocol::ExecWaitParams& params) const;
     void begin_here(Reply reply, protocol::ExecCommandParams params);
     void begin_there(QueuedCall call);
     void fail_call(Reply reply, const protocol::ExecCommandParams& params, const Error& error,

@@ -48,8 +48,12 @@ void Programs::begin(Process& process) {
 }
 
 void Programs::begin_wait_for_call(Process& process, const WaitTerms& terms) const {
-    process.exec->waits.begin_for_call(
-        {terms, now_, deadline_after(now_, terms.yield_ms), 0, core::OutputView()});
+    Wait wait = {terms, now_, deadline_after(now_, terms.yield_ms), 0, core::OutputView()};
+    if (terms.until)
+        if (Result<UntilWatch> watch = UntilWatch::of(*terms.until, 0)) // checked with the params
+            wait.watch = std::move(*watch);
+    wait.look_at(process.log);
+    process.exec->waits.begin_for_call(std::move(wait));
 }
 
 bool Programs::is_over(const Process& process) const {
@@ -65,6 +69,13 @@ Waits::Progress Programs::progress_of(const Process& process) const {
     return progress;
 }
 
+void Programs::look_at_ports(Process& process) const {
+    Waits& waits = process.exec->waits;
+    if (process.exit_is_logged || !waits.want_ports(now_)) return;
+    waits.look_at_ports(
+        process.backend->listening_ports(process).value_or(std::vector<std::uint16_t>()), now_);
+}
+
 bool Programs::is_over_for_call(Process& process) const {
     if (outbox_.is_full_of_answers()) return false; // the client must read first
     return process.exec->waits.is_over_for_call(progress_of(process), now_);
@@ -74,7 +85,8 @@ void Programs::answer_waits(Process& process) {
     while (!outbox_.is_full_of_answers()) {
         std::optional<WritersWait> over = process.exec->waits.take_over(progress_of(process), now_);
         if (!over) return;
-        if (!over->chars.empty() || !process.exit_is_logged) tell_interaction(process, over->chars);
+        if (over->chars && (!over->chars->empty() || !process.exit_is_logged))
+            tell_interaction(process, *over->chars);
         over->reply.send(make_result(process, over->wait, now_));
     }
 }
@@ -122,13 +134,21 @@ bool Programs::can_send_end(const Process& process) const {
     return !process.log.has_undelivered() && outbox_.unsent(lane) < mark;
 }
 
-Process* Programs::find(const std::string& id, Reply& reply) {
+// Returns a process that one more request can wait for. Returns null if the request is answered.
+Process* Programs::find_to_wait_for(const std::string& id, Reply& reply) {
     Process* const process = processes_.find(id);
     if (process == nullptr) {
         reply.fail(processes_.table().unknown(id));
         return nullptr;
     }
-    if (process->exec && process->exec->is_begun) return process;
+    if (process->exec && process->exec->is_begun) {
+        processes_.table().touch(*process);
+        if (process->exec->waits.writers() < most_waits) return process;
+        reply.fail({ErrorKind::limit,
+                    fmt::format("{} requests wait for this process already", most_waits),
+                    "wait for their answers"});
+        return nullptr;
+    }
     reply.fail({ErrorKind::unknown_process,
                 process->exec ? fmt::format("process '{}' has not started yet", id)
                               : fmt::format("process '{}' was not started by exec/command",
@@ -162,30 +182,51 @@ std::optional<Error> Programs::take_input(Process& process,
 
 Process* Programs::write(Reply reply, const protocol::ExecWriteParams& params,
                          const WaitTerms& terms) {
-    Process* const process = find(params.process_id, reply);
+    Process* const process = find_to_wait_for(params.process_id, reply);
     if (process == nullptr) return nullptr;
-    processes_.table().touch(*process);
-    ExecProcess& exec = *process->exec;
-    if (exec.waits.writers() >= most_waits) {
-        reply.fail({ErrorKind::limit,
-                    fmt::format("{} requests wait for this process already", most_waits),
-                    "wait for their answers"});
+    const std::uint64_t from =
+        params.chars.empty() ? process->exec->unread.begin() : process->log.end();
+    Result<Wait> wait = wait_of(*process, terms, from);
+    if (!wait) {
+        reply.fail(wait.error());
         return nullptr;
     }
-    Wait wait = {terms, now_, {}, 0, exec.unread};
-    wait.output_from = params.chars.empty() ? wait.view.begin() : process->log.end();
     const bool has_input = !params.chars.empty() || params.close_stdin;
     const bool takes_input =
         !process->exit_is_logged && (!process->is_tty() || process->input.is_open());
     if (has_input && !takes_input) {
-        wait.notice = "the input was not taken: the program has ended";
+        wait->notice = "the input was not taken: the program has ended";
     } else if (const std::optional<Error> error = take_input(*process, params)) {
         reply.fail(*error);
         return nullptr;
     }
-    if (terms.yield_ms > 0) wait.deadline = deadline_after(now_, terms.yield_ms);
-    exec.waits.add({std::move(reply), std::move(wait), params.chars});
+    process->exec->waits.add({std::move(reply), std::move(*wait), params.chars});
     return process;
+}
+
+Process* Programs::wait(Reply reply, const std::string& id, const WaitTerms& terms) {
+    Process* const process = find_to_wait_for(id, reply);
+    if (process == nullptr) return nullptr;
+    Result<Wait> wait = wait_of(*process, terms, process->exec->unread.begin());
+    if (!wait) {
+        reply.fail(wait.error());
+        return nullptr;
+    }
+    process->exec->waits.add({std::move(reply), std::move(*wait)});
+    return process;
+}
+
+// Returns a wait for output from byte `from` of the log on. The answer has all unread output.
+// Errors: what is waited for.
+Result<Wait> Programs::wait_of(const Process& process, const WaitTerms& terms,
+                               std::uint64_t from) const {
+    Wait wait = {terms, now_, {}, from, process.exec->unread};
+    if (terms.yield_ms > 0) wait.deadline = deadline_after(now_, terms.yield_ms);
+    if (!terms.until) return wait;
+    if (terms.until->port && process.backend->environment(process)) return no_ports_there();
+    wait.watch = TRY(UntilWatch::of(*terms.until, from));
+    wait.watch->look_at(process.log);
+    return wait;
 }
 
 void Programs::tell_interaction(const Process& process, const std::string& chars) {
@@ -203,10 +244,10 @@ bool Programs::cancel(const json::Id& request) {
         std::optional<WritersWait> wait = process.exec->waits.take(request);
         if (!wait) return;
         found = true;
-        if (!wait->chars.empty()) tell_interaction(process, wait->chars);
+        if (wait->chars && !wait->chars->empty()) tell_interaction(process, *wait->chars);
         wait->reply.fail({ErrorKind::cancelled,
                           fmt::format("the wait was cancelled; process '{}' goes on", process.id),
-                          "exec/writeStdin waits for it again", "", process.id});
+                          "exec/wait waits for it again", "", process.id});
     });
     return found;
 }

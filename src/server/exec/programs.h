@@ -18,7 +18,7 @@ namespace ew::server {
 
 class Programs {
 public:
-    static constexpr std::size_t most_waits = 8; // waits of exec/writeStdin on one process
+    static constexpr std::size_t most_waits = 8; // of exec/writeStdin and exec/wait on one process
     // How long an answer, and exec/end, wait for output that a descendant holds back.
     static constexpr Millis answer_grace{50};
     static constexpr Millis end_grace{100};
@@ -32,6 +32,9 @@ public:
 
     // The call of the process waits from now on.
     void begin_wait_for_call(Process& process, const WaitTerms& terms) const;
+
+    // Looks at the ports of the program if a wait for a port wants it now.
+    void look_at_ports(Process& process) const;
 
     // Returns true once, when the wait of its call is over.
     bool is_over_for_call(Process& process) const;
@@ -47,6 +50,9 @@ public:
     // Serves exec/writeStdin. Returns the process that the request waits for, or null if it is
     // answered.
     Process* write(Reply reply, const protocol::ExecWriteParams& params, const WaitTerms& terms);
+
+    // The same for exec/wait.
+    Process* wait(Reply reply, const std::string& id, const WaitTerms& terms);
 
     // Answers the request with "cancelled". Returns false if it does not wait here.
     bool cancel(const json::Id& request);
@@ -73,7 +79,8 @@ private:
     void audit_end(const Process& process);
     Lane lane_of_end(const Process& process) const;
     bool can_send_end(const Process& process) const;
-    Process* find(const std::string& id, Reply& reply);
+    Process* find_to_wait_for(const std::string& id, Reply& reply);
+    Result<Wait> wait_of(const Process& process, const WaitTerms& terms, std::uint64_t from) const;
 
     ProcessService& processes_;
     Records& records_;

@@ -1,6 +1,6 @@
 // The requests that wait for the output of one program: the exec/command that started it, and
-// exec/writeStdin. Each wait ends at its deadline, after output and silence, or with the program.
-// Pure.
+// exec/writeStdin and exec/wait. Each wait ends at its deadline, by output that it looks for, after
+// output and silence, or with the program. Pure.
 #pragma once
 
 #include "base/clock.h"
@@ -8,6 +8,7 @@
 #include "json/types.h"
 #include "protocol/exec.h"
 #include "server/connection/reply.h"
+#include "server/exec/until_watch.h"
 #include "server/exec/wait_terms.h"
 
 #include <cstddef>
@@ -24,15 +25,22 @@ struct Wait {
     std::optional<TimePoint> deadline;
     std::uint64_t output_from = 0; // position in the log: quiet_ms needs output after it
     core::OutputView view;         // the output for the answer
+    std::optional<UntilWatch> watch = {};
+    std::optional<protocol::WaitEnd> end = {}; // set when the wait is over, if terms.until is
     std::optional<std::string> notice = {};
     std::optional<protocol::ExecEdit> edited = {};
+
+    void look_at(const core::OutputLog& log) {
+        view.look_at(log);
+        if (watch) watch->look_at(log);
+    }
 };
 
-// The wait of an exec/writeStdin.
+// The wait of an exec/writeStdin or exec/wait.
 struct WritersWait {
     Reply reply;
     Wait wait;
-    std::string chars = {}; // the input of the request
+    std::optional<std::string> chars = {}; // the input; nullopt: of an exec/wait
 };
 
 class Waits {
@@ -72,11 +80,16 @@ public:
     // The caller calls this after each read, before the log drops anything.
     void look_at(const core::OutputLog& log);
 
+    // For waits for a port: is a look at the ports due? The caller tells them.
+    bool want_ports(TimePoint now) const;
+    void look_at_ports(const std::vector<std::uint16_t>& ports, TimePoint now);
+
     // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);
 
 private:
     std::optional<WritersWait> take_at(std::size_t index);
+    std::optional<TimePoint> next_look() const;
 
     std::optional<Wait> of_call_;
     bool has_told_call_ = false; // the end of its wait

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "core/output/utf8.h"
 #include "os/io.h"
+#include "os/listeners.h"
 #include "os/pty.h"
 #include "os/stream_state.h"
 #include "server/request/start_request.h"
@@ -175,6 +176,14 @@ void LocalBackend::refresh() {
 
 std::vector<std::int64_t> LocalBackend::descendants(const Process& process) {
     return trees_.descendants(process);
+}
+
+std::optional<std::vector<std::uint16_t>> LocalBackend::listening_ports(const Process& process) {
+    trees_.refresh();
+    std::vector<pid_t> members = {process.local->leader()};
+    for (const std::int64_t descendant : trees_.descendants(process))
+        members.push_back(static_cast<pid_t>(descendant));
+    return os::listening_ports(members);
 }
 
 void LocalBackend::on_supervisor(std::uint64_t serial) {

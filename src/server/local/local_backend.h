@@ -52,6 +52,7 @@ public:
     void begin_ending(Process& process, std::uint64_t grace_ms) override;
     void refresh() override;
     std::vector<std::int64_t> descendants(const Process& process) override;
+    std::optional<std::vector<std::uint16_t>> listening_ports(const Process& process) override;
     void check_timers(Process& process) override;
     std::optional<TimePoint> next_deadline(const Process& process) const override;
 

@@ -109,6 +109,12 @@ public:
 
     virtual std::vector<std::int64_t> descendants(const Process& process) = 0;
 
+    // Returns the TCP ports on which the program and its descendants listen, or nullopt if the
+    // backend cannot know them.
+    virtual std::optional<std::vector<std::uint16_t>> listening_ports(const Process&) {
+        return std::nullopt;
+    }
+
     // Called once per turn of the loop. Handles timers of the start, of the ending and of
     // next_deadline(). May remove the process.
     virtual void check_timers(Process& process) = 0;

@@ -4,9 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 using namespace ew;
 using namespace ew::server;
@@ -37,6 +41,23 @@ Waits::Progress running(std::uint64_t end_of_output = 0, TimePoint last_output =
 
 Waits::Progress over_at(TimePoint time) {
     return {0, start, time};
+}
+
+Wait wait_until(const protocol::Until& until, std::optional<TimePoint> deadline = {}) {
+    Wait result = wait(deadline);
+    result.terms.until = until;
+    Result<UntilWatch> watch = UntilWatch::of(until, 0);
+    REQUIRE(watch);
+    result.watch = std::move(*watch);
+    return result;
+}
+
+void put(core::OutputLog& log, std::string_view text) {
+    const core::OutputLog::Space space = log.space(core::Stream::out, text.size());
+    const std::size_t size = std::min(space.size[0], text.size());
+    REQUIRE(size == text.size());
+    std::memcpy(space.at[0], text.data(), size);
+    log.commit(core::Stream::out, size, start);
 }
 
 // A client whose requests wait.
@@ -124,6 +145,92 @@ TEST_CASE("the call is told once that its wait is over, and may leave it there")
     CHECK(waits.take_for_call().has_value());
     CHECK(waits.is_empty());
     CHECK_FALSE(waits.take_for_call().has_value());
+}
+
+TEST_CASE("a wait for a text ends with it, and says where it is") {
+    protocol::Until until;
+    until.pattern = {"two", {}};
+    Waits waits;
+    core::OutputLog log{core::OutputLimits{}};
+    waits.begin_for_call(wait_until(until));
+
+    put(log, "one\ntw");
+    waits.look_at(log);
+    CHECK_FALSE(waits.is_over_for_call(running(), start));
+    put(log, "o\n");
+    waits.look_at(log);
+    CHECK(waits.is_over_for_call(running(), start));
+
+    const std::optional<Wait> over = waits.take_for_call();
+    REQUIRE((over && over->end && over->end->match));
+    CHECK(over->end->reason == protocol::WaitEndReason::pattern);
+    CHECK(over->end->match->text == "two");
+    CHECK(over->end->match->line == 2);
+    CHECK(over->end->match->offset == 4);
+}
+
+TEST_CASE("a wait begins in what the log still has") {
+    core::OutputLimits limits;
+    limits.retained_bytes = 4096;
+    core::OutputLog log{limits};
+    for (int round = 0; round < 100; ++round) {
+        put(log, std::string(100, 'x'));
+        while (log.has_undelivered()) {
+            (void)log.next_undelivered();
+            log.mark_delivered();
+        }
+    }
+    put(log, "end");
+    protocol::Until until;
+    until.pattern = {"xend", {}};
+    Result<UntilWatch> watch = UntilWatch::of(until, 0);
+    REQUIRE(watch);
+    watch->look_at(log);
+    REQUIRE((watch->end() && watch->end()->match));
+    CHECK(watch->end()->match->offset == 9999);
+}
+
+TEST_CASE("a wait for a port wants looks at the ports until it is over") {
+    protocol::Until any;
+    any.port = 0;
+    protocol::Until one;
+    one.port = 80;
+    Writers writers;
+    writers.add("1", wait_until(any));
+    writers.add("2", wait_until(one));
+
+    CHECK(writers.waits.want_ports(start));
+    writers.waits.look_at_ports({}, start);
+    CHECK_FALSE(writers.waits.want_ports(start));
+    CHECK(writers.over(running(), start).empty());
+    const std::optional<TimePoint> next = writers.waits.next_deadline(running());
+    REQUIRE(next);
+    CHECK(writers.waits.want_ports(*next));
+    writers.waits.look_at_ports({81}, *next);
+    CHECK(writers.over(running(), *next) == "1");
+    writers.waits.look_at_ports({80, 81}, *next);
+    CHECK(writers.over(running(), *next) == "2");
+    CHECK_FALSE(writers.waits.want_ports(*next + patience));
+}
+
+TEST_CASE("the reason of an end is the first that there was") {
+    protocol::Until until;
+    until.bytes = 3;
+    core::OutputLog log{core::OutputLimits{}};
+    put(log, "12");
+    for (const bool is_enough : {false, true}) {
+        Waits waits;
+        waits.begin_for_call(wait_until(until, start + patience));
+        if (is_enough) put(log, "3");
+        waits.look_at(log);
+        REQUIRE(waits.is_over_for_call(running(), start + patience));
+        CHECK(waits.take_for_call()->end->reason ==
+              (is_enough ? protocol::WaitEndReason::bytes : protocol::WaitEndReason::time));
+    }
+    Waits waits;
+    waits.begin_for_call(wait_until(until, start + patience));
+    REQUIRE(waits.is_over_for_call(over_at(start), start));
+    CHECK(waits.take_for_call()->end->reason == protocol::WaitEndReason::exit);
 }
 
 TEST_CASE("a call that does not wait is told nothing") {
