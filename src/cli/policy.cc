@@ -13,10 +13,10 @@
 #include "core/judgement/judgement.h"
 #include "core/text/display.h"
 #include "json/writer.h"
-#include "os/io.h"
 #include "os/programs.h"
 #include "protocol/approval.h"
 #include "server/approval/explanation.h"
+#include "server/approval/writable_places.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -140,10 +140,7 @@ core::JudgedCommand judged_command(const Arguments& arguments, const config::Con
         sandbox == core::SandboxMode::read_only || sandbox == core::SandboxMode::workspace_write;
     judged.workspace_roots = {directory};
     judged.workdir = directory;
-    judged.stays_inside = [directory](std::string_view path) {
-        const std::optional<std::string> real = os::real_path(std::string(path));
-        return real && (directory == "/" || (*real + "/").starts_with(directory + "/"));
-    };
+    judged.stays_inside = server::stays_inside({directory});
     return judged;
 }
 
@@ -197,7 +194,10 @@ int explain(const Arguments& arguments) {
 
     os::TrustPlaces places;
     places.path = variable("PATH");
-    places.workspace_roots = {directory};
+    places.writable = config->confinement.writable_roots;
+    places.writable.push_back(directory);
+    if (std::string temp = variable("TMPDIR"); !temp.empty())
+        places.temporary_directories.push_back(std::move(temp));
     const os::TrustedPrograms programs(std::move(places));
     const core::Judgement judgement = core::judge(
         judged, *rules, [&](std::string_view word) { return programs.is_trusted(word); });

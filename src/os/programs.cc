@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 namespace ew::os {
@@ -95,6 +96,43 @@ bool is_absolute(std::string_view path) {
     return path.substr(0, 1) == "/";
 }
 
+struct Passage {
+    std::function<bool(const std::string& directory, const struct stat& info)> takes_directory;
+    std::function<bool(const struct stat& info)> takes_link;
+};
+
+// Resolves the absolute path as described in path_resolution(7). Returns nullopt if a directory on
+// the way (including the directories of symlinks) is in procfs, or if the passage does not take it,
+// or a link.
+std::optional<std::string> resolve(const std::string& path, const Passage& passage) {
+    constexpr int max_links = 40; // the limit of the kernel
+    std::string reached = "/";    // contains no symlinks
+    std::string left = path;
+    for (int links = 0; !left.empty();) {
+        const std::size_t end = std::min(left.find('/'), left.size());
+        const std::string name = left.substr(0, end);
+        left.erase(0, end + 1);
+        if (name == "..") reached = parent_of(reached);
+        if (name.empty() || name == "." || name == "..") continue;
+
+        struct stat info = {};
+        if (is_about_processes(reached) || ::lstat(reached.c_str(), &info) != 0 ||
+            !S_ISDIR(info.st_mode) || !passage.takes_directory(reached, info))
+            return std::nullopt;
+        const std::string entry = joined(reached, name);
+        if (::lstat(entry.c_str(), &info) != 0) return std::nullopt;
+        if (!S_ISLNK(info.st_mode)) {
+            reached = entry;
+            continue;
+        }
+        const std::optional<std::string> target = link_target(entry);
+        if (!target || !passage.takes_link(info) || ++links > max_links) return std::nullopt;
+        if (is_absolute(*target)) reached = "/";
+        left = joined(*target, left);
+    }
+    return reached;
+}
+
 } // namespace
 
 Result<std::string> resolve_program(const std::string& word, std::string_view path_variable,
@@ -123,8 +161,17 @@ Result<std::string> resolve_program(const std::string& word, std::string_view pa
     return not_found(word, fmt::format("in PATH ({})", path_variable));
 }
 
+std::optional<std::string> shared_real_path(const std::string& path) {
+    if (!is_absolute(path)) return std::nullopt;
+    std::optional<std::string> real =
+        resolve(path, {[](const std::string&, const struct stat&) { return true; },
+                       [](const struct stat&) { return true; }});
+    if (real && is_about_processes(*real)) return std::nullopt;
+    return real;
+}
+
 TrustedPrograms::TrustedPrograms(TrustPlaces places) : path_(elements_of(places.path)) {
-    for (std::vector<std::string>* list : {&places.workspace_roots, &places.temporary_directories})
+    for (std::vector<std::string>* list : {&places.writable, &places.temporary_directories})
         for (std::string& directory : *list) {
             if (!is_absolute(directory)) continue;
             if (std::optional<std::string> real = real_path(directory))
@@ -145,8 +192,9 @@ bool TrustedPrograms::is_trusted_file(const std::string& path) const {
     const std::optional<std::string> real = guarded_target(path);
     struct stat info = {};
     if (!real || ::lstat(real->c_str(), &info) != 0) return false;
-    return S_ISREG(info.st_mode) && is_guarded(info, false) &&
-           is_trusted_directory(parent_of(path)) && is_trusted_directory(parent_of(*real));
+    return S_ISREG(info.st_mode) && is_guarded(info, false) && !is_in_unsafe_place(path) &&
+           !is_in_unsafe_place(*real) && is_trusted_directory(parent_of(path)) &&
+           is_trusted_directory(parent_of(*real));
 }
 
 bool TrustedPrograms::is_trusted_name(const std::string& name) const {
@@ -180,37 +228,13 @@ bool TrustedPrograms::is_trusted_directory(const std::string& directory) const {
            S_ISDIR(info.st_mode) && is_guarded(info, false);
 }
 
-// Resolves the absolute path as described in path_resolution(7). Returns nullopt if others can
-// write to a directory on the way (including the directories of symlinks), or if such a directory
-// is in an unsafe place. The caller must check the last component and its target.
+// Others must be unable to write to a directory on the way (including the directories of symlinks),
+// and none may be in an unsafe place. The caller must check the last component and its target.
 std::optional<std::string> TrustedPrograms::guarded_target(const std::string& path) const {
-    constexpr int max_links = 40; // the limit of the kernel
-    std::string reached = "/";    // contains no symlinks
-    std::string left = path;
-    for (int links = 0; !left.empty();) {
-        const std::size_t end = std::min(left.find('/'), left.size());
-        const std::string name = left.substr(0, end);
-        left.erase(0, end + 1);
-        if (name == "..") reached = parent_of(reached);
-        if (name.empty() || name == "." || name == "..") continue;
-
-        struct stat info = {};
-        if (is_in_unsafe_place(reached) || is_about_processes(reached) ||
-            ::lstat(reached.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-            !is_guarded(info, true))
-            return std::nullopt;
-        const std::string entry = joined(reached, name);
-        if (::lstat(entry.c_str(), &info) != 0) return std::nullopt;
-        if (!S_ISLNK(info.st_mode)) {
-            reached = entry;
-            continue;
-        }
-        const std::optional<std::string> target = link_target(entry);
-        if (!target || !is_ours(info.st_uid) || ++links > max_links) return std::nullopt;
-        if (is_absolute(*target)) reached = "/";
-        left = joined(*target, left);
-    }
-    return reached;
+    return resolve(path, {[&](const std::string& directory, const struct stat& info) {
+                              return !is_in_unsafe_place(directory) && is_guarded(info, true);
+                          },
+                          [](const struct stat& info) { return is_ours(info.st_uid); }});
 }
 
 bool TrustedPrograms::is_in_unsafe_place(const std::string& path) const {

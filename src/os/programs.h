@@ -20,17 +20,22 @@ namespace ew::os {
 Result<std::string> resolve_program(const std::string& word, std::string_view path_variable,
                                     const std::string& directory);
 
+// Returns the absolute path with all symlinks resolved, as every process sees it. Returns nullopt
+// if it does not exist, or leads through procfs, where self or cwd are other places for each
+// process.
+std::optional<std::string> shared_real_path(const std::string& path);
+
 struct TrustPlaces {
-    std::string path;                         // the PATH of the programs
-    std::vector<std::string> workspace_roots; // directories that agents may write to
+    std::string path;                  // the PATH of the programs
+    std::vector<std::string> writable; // directories and files that agents may write to
     std::vector<std::string> temporary_directories = {"/tmp", "/var/tmp",
                                                       "/dev/shm"}; // and $TMPDIR
 };
 
 // Decides by its location whether a program is trusted. A directory is trusted if all of this is
 // true: root or we own it and the directories above it; others cannot write to it, nor to a
-// directory above it unless that one is sticky; with symlinks resolved it is not a workspace or
-// temporary directory, nor inside one. The same applies to the directories of all symlinks on the
+// directory above it unless that one is sticky; with symlinks resolved it is not a directory that
+// agents may write to, nor inside one. The same applies to the directories of all symlinks on the
 // way, so that nobody can redirect them.
 class TrustedPrograms {
 public:

@@ -1,7 +1,5 @@
 #include "server/approval/gate.h"
 
-#include "core/text/paths.h"
-#include "os/io.h"
 #include "os/programs.h"
 #include "server/approval/choices.h"
 
@@ -44,12 +42,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
     }
     judged.program = plan.program;
     judged.workspace_roots = settings.workspace_roots;
-    judged.stays_inside = [roots = settings.workspace_roots](std::string_view path) {
-        const std::optional<std::string> real = os::real_path(std::string(path));
-        return real && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
-                   return core::is_at_or_below(*real, root);
-               });
-    };
+    judged.stays_inside = stays_inside(settings.workspace_roots);
     return judged;
 }
 
@@ -86,11 +79,11 @@ core::Judgement Gate::judge(const ExecPlan& plan, const core::JudgedCommand& jud
                             const core::RuleSet* only_rules) {
     os::TrustPlaces places;
     places.path = search_path(plan);
-    places.workspace_roots = session_.settings().workspace_roots;
-    for (const auto* const writable :
-         {&session_.settings().config.confinement.writable_roots, &plan.extra.additions.write})
-        places.workspace_roots.insert(places.workspace_roots.end(), writable->begin(),
-                                      writable->end());
+    WritablePlaces writable = writable_;
+    writable.add(session_.settings().workspace_roots);
+    writable.add(session_.settings().config.confinement.writable_roots);
+    writable.add(plan.extra.additions.write);
+    places.writable = writable.paths();
     places.temporary_directories.push_back(session_.environment().temp_dir.native);
     const os::TrustedPrograms trusted(places);
     const auto is_trusted = [&](std::string_view word) {
@@ -175,6 +168,8 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
 Gate::Ruling Gate::rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                            bool is_confined) {
     records_.begin_session();
+    note_writable(session_.settings().workspace_roots);
+    note_writable(session_.settings().config.confinement.writable_roots);
     Ruling ruling = find_ruling(
         plan, params, judged_command(plan, params, session_.settings(), is_confined), nullptr);
     for (const std::int64_t grant : ruling.grants)

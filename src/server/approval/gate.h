@@ -7,6 +7,7 @@
 #include "server/approval/records.h"
 #include "server/approval/rule_book.h"
 #include "server/approval/warning.h"
+#include "server/approval/writable_places.h"
 #include "server/request/exec_request.h"
 #include "server/session/session.h"
 
@@ -36,6 +37,10 @@ public:
     // `is_confined` says that the sandbox of the session will be available.
     Ruling rule_on(const ExecPlan& plan, const protocol::ExecCommandParams& params,
                    bool is_confined);
+
+    // From now on, nothing in these places is a program to trust: a command of this session can
+    // write them.
+    void note_writable(const std::vector<std::string>& places) { writable_.add(places); }
 
     // Returns the ruling that a call would get with these settings, in a session whose sandboxes
     // are available. `only_rules` replace all rules and approvals, unless it is null.
@@ -68,6 +73,7 @@ private:
     Records& records_;
     Warn warn_;
     RuleBook rules_;
+    WritablePlaces writable_;
     std::optional<os::ShellProgram> login_shell_;
 };
 

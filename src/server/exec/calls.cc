@@ -342,6 +342,7 @@ Result<Process*> Calls::launch(Turn turn, const Attempt& attempt) {
         return Error{ErrorKind::sandbox_unavailable,
                      "the command was not run: a path that it was granted leads elsewhere now",
                      "look what has replaced it, and ask again"};
+    if (launch.sandbox) parts_.gate.note_writable(attempt.extra.additions.write);
     std::string id;
     do
         id = fmt::format("{}", next_id_++);

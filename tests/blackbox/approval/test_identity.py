@@ -1,6 +1,7 @@
 """Approvals and rules hold for a program with its input, variables and path, not for a name."""
 
 import contextlib
+import json
 import os
 import sys
 
@@ -17,6 +18,7 @@ from support.exec import (
     exists,
     is_asked,
     ran,
+    runs_unasked,
     untrusting,
 )
 from support.runner import main, test
@@ -52,8 +54,13 @@ def a_terminal_and_a_login_shell_are_told_and_belong_to_what_is_approved(scene):
     approve(server, "touch a", answer={"scope": "directory"})
     tty = asks(server, "touch a", tty=True)
     check(any("terminal" in note for note in tty["display"]["notes"]), "notes %s" % tty["display"])
-    login = asks(server, "touch a", login=True)
-    check(any("login" in note for note in login["display"]["notes"]), "notes")
+    plain = asks(server, "touch b", login=False)
+    check(not any("login" in note for note in plain["display"]["notes"]), "notes %s" % plain["display"])
+    for what, params in (
+        ("touch a", {"login": True}), (["bash", "-lc", "touch a"], {}), (["sh", "-lc", "touch a"], {})
+    ):
+        login = asks(server, what, **params)
+        check(any("login" in note for note in login["display"]["notes"]), "notes about %s" % what)
 
 
 @test
@@ -262,6 +269,37 @@ def a_rule_for_a_name_does_not_run_a_program_of_the_workspace(scene):
     asks(server, "git push")
     asks(server, ["git", "push"])
     check(not exists(server, "made"), "it ran")
+
+
+@test
+def a_rule_does_not_count_behind_cd_through_procfs(scene):
+    home = Home(scene)
+    home.rules("[[rule]]\nprefix = ['mkdir']\ndecision = 'allow'\n")
+    os.mkdir(home.project + "/inner")
+    os.symlink("/proc/self/cwd", home.project + "/link")
+    server = untrusting(scene, home=home)
+    server.exec("cd %s/inner && mkdir a" % home.project)
+    equal(server.questions, [], "questions in the workspace")
+    for way in ("/proc/self/cwd/inner", "/proc/thread-self/cwd/inner", "/dev/fd/../cwd/inner", "link/inner"):
+        asks(server, "cd %s && mkdir b" % way)
+        answer = json.loads(home.good_cli(
+            "policy", "explain", "--json", "--approval-policy=untrusted", "--",
+            "bash", "-c", "cd %s && mkdir b" % way))
+        equal(answer["decision"], "prompt", "what explain says of %s" % way)
+
+
+@test
+def a_writable_root_in_path_has_no_harmless_programs(scene):
+    server = untrusting(scene, env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    runs_unasked(server, "ls")
+    server.call("session/configure", {"confinement": {"writableRoots": ["/usr/local/bin"]}})
+    asks(server, "ls")
+    server.call("session/configure", {"confinement": {"writableRoots": []}})
+    asks(server, "ls")  # what was there may have been changed
+    server.home.config("[confinement]\nwritable_roots = ['/usr/local/bin']\n")
+    answer = json.loads(server.home.good_cli(
+        "policy", "explain", "--json", "--approval-policy=untrusted", "--", "ls"))
+    equal(answer["decision"], "prompt", "what explain says")
 
 
 @test

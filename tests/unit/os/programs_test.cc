@@ -149,6 +149,39 @@ TEST_CASE("what is another file in another process is not trusted") {
     CHECK_FALSE(programs.is_trusted("env"));
 }
 
+TEST_CASE("a path has one meaning for all processes, or none") {
+    const TempDirectory place;
+    (void)place.make("work/inner");
+    link("/proc/self/cwd", place.path("work/cwd"));
+    link("cwd", place.path("work/over"));
+    link("inner", place.path("work/good"));
+    const std::string work = place.path("work");
+
+    CHECK(ew::os::shared_real_path(work + "/good/../good") == work + "/inner");
+    CHECK(ew::os::shared_real_path("/") == "/");
+    for (const std::string& path :
+         {"/proc/self/cwd" + work, "/proc/self/root" + work, "/proc/thread-self/root" + work,
+          "/proc/" + std::to_string(::getpid()) + "/root" + work, "/dev/fd/../root" + work,
+          "/proc/../proc/self/./root/" + work, work + "/cwd", work + "/over", work + "/missing",
+          std::string("/proc"), std::string("work"), std::string()}) {
+        CAPTURE(path);
+        CHECK_FALSE(ew::os::shared_real_path(path));
+    }
+}
+
+TEST_CASE("a single file that agents may write to is not trusted") {
+    const TempDirectory place;
+    const std::string tool = program(place, "bin/tool");
+    (void)program(place, "bin/other");
+    link("tool", place.path("bin/alias"));
+    const TrustedPrograms programs = trust(place.path("bin"), {tool});
+
+    CHECK_FALSE(programs.is_trusted("tool"));
+    CHECK_FALSE(programs.is_trusted(tool));
+    CHECK_FALSE(programs.is_trusted("alias"));
+    CHECK(programs.is_trusted("other"));
+}
+
 TEST_CASE("relative paths are never trusted") {
     const TrustedPrograms programs({"/usr/bin:/bin", {}});
 
