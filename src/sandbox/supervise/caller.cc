@@ -116,6 +116,19 @@ std::string_view status_field(std::string_view status, std::string_view name) {
     return {};
 }
 
+std::vector<unsigned> numbers_in(std::string_view text) {
+    std::vector<unsigned> numbers;
+    const char* const end = text.data() + text.size();
+    const char* at = text.data();
+    while (at < end) {
+        unsigned number = 0;
+        const auto parsed = std::from_chars(at, end, number);
+        if (parsed.ec == std::errc()) numbers.push_back(number);
+        at = parsed.ptr == at ? at + 1 : parsed.ptr;
+    }
+    return numbers;
+}
+
 std::optional<Caller> look_at(pid_t thread) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", thread));
     const auto process = static_cast<pid_t>(number_in(status_field(status, "Tgid")));

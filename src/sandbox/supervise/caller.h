@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace ew::sandbox {
 
@@ -63,5 +65,8 @@ pid_t top_of(const Caller& caller, pid_t server);
 
 // The value after "Name:" of /proc/PID/status, without the blanks around it.
 std::string_view status_field(std::string_view status, std::string_view name);
+
+// The decimal numbers in the text, whatever stands between them.
+std::vector<unsigned> numbers_in(std::string_view text);
 
 } // namespace ew::sandbox

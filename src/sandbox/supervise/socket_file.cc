@@ -53,19 +53,6 @@ struct Hold {
     Identity identity;
 };
 
-std::vector<unsigned> numbers_in(std::string_view text) {
-    std::vector<unsigned> numbers;
-    const char* const end = text.data() + text.size();
-    const char* at = text.data();
-    while (at < end) {
-        unsigned number = 0;
-        const auto parsed = std::from_chars(at, end, number);
-        if (parsed.ec == std::errc()) numbers.push_back(number);
-        at = parsed.ptr == at ? at + 1 : parsed.ptr;
-    }
-    return numbers;
-}
-
 // Of the four user ids (proc(5), status) the last one decides about files.
 std::optional<Identity> identity_of(const Caller& caller) {
     const std::string status = os::read_proc_file(fmt::format("/proc/{}/status", caller.thread));
