@@ -1,6 +1,7 @@
 // execward serve: the server. Reads options, takes over stdio, splits into keeper and worker.
 #include "cli/serve.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "config/paths.h"
@@ -15,6 +16,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -198,6 +200,19 @@ int could_not_start(const Error& error) {
     return status_failure;
 }
 
+// The handshake has seen that a fork is possible. Others may have taken the last process since, so
+// this tries for a while. Returns -1 and sets errno if it remains impossible.
+pid_t fork_worker() {
+    constexpr Millis longest{2000};
+    constexpr int pause = 10; // ms
+    const TimePoint begun = clock_now();
+    while (true) {
+        const pid_t worker = ::fork();
+        if (worker >= 0 || errno != EAGAIN || clock_now() - begun > longest) return worker;
+        (void)::poll(nullptr, 0, pause);
+    }
+}
+
 int serve(const Arguments& arguments) {
     Wishes wishes;
     for (const Given& given : given_by(arguments))
@@ -229,7 +244,7 @@ int serve(const Arguments& arguments) {
                           recorder.get());
     if (const std::optional<int> status = server.run_handshake()) return *status;
     const pid_t keeper = ::getpid();
-    const pid_t worker = ::fork();
+    const pid_t worker = fork_worker();
     if (worker < 0)
         return could_not_start({ErrorKind::internal,
                                 fmt::format("the server cannot start the process that serves the "

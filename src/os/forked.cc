@@ -1,10 +1,16 @@
 #include "os/forked.h"
 
+#include "os/io.h"
+
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 
 namespace ew::os {
@@ -19,6 +25,16 @@ void close_between(unsigned first, unsigned last) {
 }
 
 } // namespace
+
+Result<void> try_fork() {
+    alignas(16) std::array<char, 16384> stack = {};
+    const pid_t child = ::clone([](void*) { return 0; }, stack.data() + stack.size(),
+                                CLONE_VM | CLONE_VFORK, nullptr); // sends no signal at its end
+    if (child < 0) return system_error("fork", errno);
+    while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR)
+        continue;
+    return {};
+}
 
 bool dies_with(pid_t parent, int signal) {
     // If the parent has ended before the prctl, the kernel never sends that signal.

@@ -1,5 +1,7 @@
-// The first steps of a process that was forked without an exec.
+// Forks without an exec: whether there can be one, and the first steps of the new process.
 #pragma once
+
+#include "base/result.h"
 
 #include <sys/types.h>
 
@@ -7,6 +9,10 @@
 #include <vector>
 
 namespace ew::os {
+
+// Makes a process that ends at once, which takes a fraction of the time of a fork. Errors: a fork
+// would fail now, as at a limit of processes.
+Result<void> try_fork();
 
 // Makes the kernel send `signal` to this process when its parent ends. Returns false if the parent
 // has already ended.

@@ -2,11 +2,14 @@
 
 #include "base/log.h"
 #include "core/output/utf8.h"
+#include "os/forked.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
 #include "server/connection/reply.h"
 #include "server/connection/source.h"
 #include "server/methods.h"
+
+#include <fmt/format.h>
 
 #include <span>
 #include <utility>
@@ -97,6 +100,13 @@ void Handshake::initialize(Reply reply, const protocol::Message& message) {
     Result<protocol::InitializeParams> params =
         protocol::decode<protocol::InitializeParams>(message.params);
     if (!params) return reply.fail(params.error());
+    // This process is forked in two after the answer, which must not tell success if that fails.
+    if (Result<void> tried = os::try_fork(); !tried)
+        return reply.fail({ErrorKind::internal,
+                           fmt::format("the server cannot start the process that serves the "
+                                       "client: {}",
+                                       tried.error().message),
+                           "raise the limit of processes (ulimit -u), or end other ones"});
     Result<protocol::InitializeResult> result = session_.initialize(*params);
     if (!result) return reply.fail(result.error());
     reply.send(*result);

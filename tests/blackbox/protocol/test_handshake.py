@@ -1,9 +1,11 @@
 """initialize, initialized, environment/*: the beginning of a connection."""
 
+import errno
 import os
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support import machines
 from support.client import check, equal, file_uri
 from support.runner import main, test
 
@@ -46,6 +48,17 @@ def a_client_may_name_itself_either_way(scene):
             server.call("initialize", {**params, "future": 1})["sessionId"],
             "no session for %s" % params,
         )
+
+
+@test
+def a_server_that_cannot_be_split_in_two_says_so_instead_of_success(scene):
+    refused = [(machines.CLONE, None, errno.EAGAIN), (machines.CLONE3, None, errno.ENOSYS)]
+    server = scene.server(handshake=False, prepare=lambda: machines.install_filter(refused))
+    error = server.refused("initialize", {"clientName": "x"}, -32603, "internal")
+    check("fork: Resource temporarily unavailable" in error["message"], "message %s" % error)
+    check("ulimit -u" in error["data"]["hint"], "hint %s" % error)
+    server.refused("initialize", {"clientName": "x"}, -32603, "internal")  # it may be tried again
+    equal(server.end(), 0, "exit status")
 
 
 @test
