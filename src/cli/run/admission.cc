@@ -110,7 +110,10 @@ std::optional<Error> Admission::ask(const sandbox::Machine* machine) {
                      "a longer approval_timeout_ms gives more time; 0 waits as long as it takes"};
     records_.keep(question, *answer);
     if (server::approves(answer->decision)) return std::nullopt;
-    return Error{ErrorKind::denied, "the command was not run: it was denied"};
+    if (!answer->scope) return Error{ErrorKind::denied, "the command was not run: it was denied"};
+    return Error{
+        ErrorKind::denied, "the command was not run: it was denied, now and later",
+        "execward approvals list shows the denial, execward approvals revoke withdraws it"};
 }
 
 // Returns the narrowest way first.

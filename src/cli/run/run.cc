@@ -99,10 +99,10 @@ descriptors above 2 are not passed on to a confined command.
 What the sandbox refused is told on stderr after the command has ended.
 
 What needs a person's approval is asked on the terminal (/dev/tty): y runs it this once, p allows
-exactly this in this project from then on, a everywhere, n does not run it. Without a terminal it is
-not run, and a line says how to allow it. Of the settings (execward config) these count here:
-approval_policy, granular, approval_timeout_ms, environment, deny_read, read_only and
-private_caches. Variables that look like secrets are withheld and named
+exactly this in this project from then on, a everywhere, n does not run it, d never again, without
+a question. Without a terminal it is not run, and a line says how to allow it. Of the settings
+(execward config) these count here: approval_policy, granular, approval_timeout_ms, environment,
+deny_read, read_only and private_caches. Variables that look like secrets are withheld and named
 (environment.default_excludes). The audit has the command, and its end if it is confined.
 
 Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; 2 s later, or at the next

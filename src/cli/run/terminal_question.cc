@@ -43,7 +43,8 @@ constexpr auto keys =
     std::to_array<Key>({{'y', ApprovalDecision::approved, {}},
                         {'p', ApprovalDecision::approved_for_session, ApprovalScope::project},
                         {'a', ApprovalDecision::approved_for_session, ApprovalScope::always},
-                        {'n', ApprovalDecision::denied, {}}});
+                        {'n', ApprovalDecision::denied, {}},
+                        {'d', ApprovalDecision::denied, ApprovalScope::always}});
 
 // Returns the letter of the choice, or 0.
 char letter_of(const protocol::ApprovalChoice& choice) {
@@ -138,7 +139,7 @@ std::string text_of(const protocol::ApprovalRequest& request, std::size_t width)
     return text;
 }
 
-// Such as "y/p/a/n".
+// Such as "y/p/a/n/d".
 std::string letters_of(const protocol::ApprovalRequest& request) {
     std::string letters;
     for (const protocol::ApprovalChoice& choice : request.available_decisions)

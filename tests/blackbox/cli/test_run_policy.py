@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PATIENCE, check, equal
-from support.exec import BAN, UNCONFINED, Home, exec_server, is_asked, trusted_ban
+from support.exec import BAN, UNCONFINED, Home, denied, exec_server, is_asked, trusted_ban
 from support.runner import main, test
 from support.terminals import Terminal
 
@@ -210,6 +210,7 @@ def a_question_shows_what_that_of_a_server_shows(scene):
     equal(seen["p"], choices["approvedForSession", "project"], "in this project")
     equal(seen["a"], choices["approvedForSession", "always"], "always")
     equal(seen["n"], choices["denied", None], "not")
+    equal(seen["d"], choices["denied", "always"], "never")
     equal(files(home), [], "files")
 
 
@@ -272,6 +273,29 @@ def what_a_server_is_never_to_ask_again_is_refused(scene):
 
 
 @test
+def a_denial_for_ever_counts_here_and_for_a_server(scene):
+    home = Home(scene)
+    home.rules(ASKS)
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        caller.send(b"d\r")
+        equal(caller.status(), REFUSED, "status")
+        check(b"it was denied, now and later" in caller.seen, caller.seen)
+    check("denied it before" in refused(home, ["touch", "a"]), "the reason")
+    server = exec_server(scene, home=home)
+    check("denied it before" in denied(server, server.exec_later(["touch", "a"])), "the reason")
+    check(is_asked(server, ["touch", "b"]), "a server does not ask about something else")
+    (denial,) = server.approvals()
+    equal((denial["kind"], denial["scope"]), ("denial", "always"), "what is listed")
+    home.good_cli("approvals", "revoke", denial["id"])
+    with at_terminal(home, ["touch", "a"]) as caller:
+        asked(caller)
+        caller.send(b"n\r")
+        equal(caller.status(), REFUSED, "status")
+    equal(files(home), [], "files")
+
+
+@test
 def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
     home = Home(scene)
     home.rules(ASKS)
@@ -279,7 +303,7 @@ def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
         asked(caller)
         for answer in (b"", b"Y", b"yes", b"s"):
             caller.send(answer + b"\r")
-            caller.expect(rb"your answer \(y/p/a/n\)\? ")
+            caller.expect(rb"your answer \(y/p/a/n/d\)\? ")
         caller.send(b"\x04")
         equal(caller.status(), REFUSED, "status")
     with at_terminal(home, ["touch", "a"]) as caller:
