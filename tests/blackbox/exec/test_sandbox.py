@@ -10,8 +10,19 @@ import tempfile
 import threading
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support import machines
 from support.client import PYTHON, brief, check, equal, eventually, within
-from support.exec import NOWHERE, SESSION, Home, always, denied, elsewhere, exec_server, ran
+from support.exec import (
+    NOWHERE,
+    SESSION,
+    Home,
+    always,
+    decided_by,
+    denied,
+    elsewhere,
+    exec_server,
+    ran,
+)
 from support.runner import main, test
 
 WIDENED = "approvedWidened"
@@ -198,6 +209,19 @@ def tools_keep_their_caches_for_the_session(scene):
 
 
 @test
+def every_known_tool_has_a_cache_that_can_be_written(scene):
+    server = confining(scene)
+    names = (
+        "CCACHE_DIR CHROME_CONFIG_HOME GOCACHE PIP_CACHE_DIR SCCACHE_DIR UV_CACHE_DIR YARN_CACHE_FOLDER "
+        "npm_config_cache CARGO_HOME COREPACK_HOME DENO_DIR DOTNET_CLI_HOME GOMODCACHE GRADLE_USER_HOME "
+        "NUGET_PACKAGES POETRY_CACHE_DIR PRE_COMMIT_HOME"
+    ).split()
+    script = 'for name in %s; do eval "mkdir -p \\"\\$$name\\"" || echo $name; done; echo "$MAVEN_ARGS"'
+    output = server.output_of(script % " ".join(names))
+    equal(output, "-Dmaven.repo.local=/tmp/.caches/maven\n", "caches that cannot be made")
+
+
+@test
 def a_command_that_is_granted_more_shares_no_cache(scene):
     server = confining(scene, "on-request", answer=lambda question: {"decision": "approved"})
     server.exec('mkdir -p "$CARGO_HOME" && echo evil > "$CARGO_HOME/config.toml"')
@@ -297,6 +321,18 @@ def more_permissions_are_shown_and_are_all_there_is(scene):
         denied_id = server.exec_later(script, **write_permission(outside))
         server.answer(server.question(), "denied")
         denied(server, denied_id)
+
+
+@test
+def a_place_that_one_call_may_write_has_no_harmless_programs_for_the_next(scene):
+    server = confining(scene, "on-request", env={"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    server.output_of("ls", callId="before")
+    equal(decided_by(server, "before"), "safe list", "source of the decision")
+    message_id = server.exec_later("true", **write_permission("/usr/local/bin"))
+    server.answer(server.question(), "approved")
+    ran(server, message_id)
+    server.output_of("ls", callId="after")
+    equal(decided_by(server, "after"), "policy", "source of the decision")
 
 
 @test
@@ -403,6 +439,20 @@ def places_of_other_agents_and_editors_are_read_only_unless_the_list_is_shortene
     equal(server.output_of(script), ".vscode/tasks.json\n.vscode/settings.json\nmade\n", "then")
     server.call("session/configure", {"confinement": {"readOnly": []}})
     equal(server.output_of(script).count("\n"), 5, "without a list")
+
+
+@test
+def settings_of_git_shells_and_ssh_are_read_only_in_a_home_directory_that_is_a_workspace(scene):
+    home = Home(scene)
+    files = (
+        ".gitconfig .config/git/config .profile .bashrc .bash_profile .bash_login .bash_logout .zshenv "
+        ".zprofile .zshrc .zlogin .config/fish/config.fish .ssh/config"
+    ).split()
+    for name in (*files, "notes"):
+        home.file(name, "")
+    server = confining(scene, "never", home=home, settings={"workspaceRoots": [home.path]}, cwd=home.path)
+    script = "for f in %s notes; do (echo >> $f) 2>/dev/null && echo $f; done" % " ".join(files)
+    equal(server.output_of(script), "notes\n", "what can be written")
 
 
 @test
@@ -674,18 +724,9 @@ def the_audit_tells_how_each_attempt_was_confined(scene):
 # A machine that cannot
 
 
-def without_init(scene):
-    """Yields a server that does not find execward-init."""
-    path = scene.path("bin", "execward")
-    os.makedirs(os.path.dirname(path))
-    shutil.copy(scene.command[0], path)
-    scene.command = [path, *scene.command[1:]]
-
-
 @test
 def what_cannot_be_confined_is_not_run(scene):
-    without_init(scene)
-    server = confining(scene)
+    server = confining(scene, prepare=machines.without_user_namespaces)
     error = server.exec_refused("touch made", "sandboxUnavailable")
     check(error["data"].get("hint"), "no way out: %s" % error)
     server.call("session/configure", {"approvalPolicy": "untrusted"})
@@ -699,15 +740,16 @@ def what_cannot_be_confined_is_not_run(scene):
 
 @test
 def best_effort_runs_it_and_tells_what_is_missing(scene):
-    without_init(scene)
-    server = confining(scene, "untrusted", {"enforcement": "best-effort"})
+    server = confining(
+        scene, "untrusted", {"enforcement": "best-effort"}, prepare=machines.without_user_namespaces
+    )
     result = server.exec("ls")
     equal(result["exitCode"], 0, "exit code")
-    check("netOff" in result["sandbox"]["missing"], "sandbox %s" % result["sandbox"])
+    check("procHidden" in result["sandbox"]["missing"], "sandbox %s" % result["sandbox"])
     message_id = server.exec_later("touch made")
     question = server.question()
     equal(question["sandbox"]["missing"], result["sandbox"]["missing"], "before the answer")
-    check(any("netOff" in note for note in question["display"]["notes"]), "notes")
+    check(any("procHidden" in note for note in question["display"]["notes"]), "notes")
     server.answer(question, "approved")
     ran(server, message_id)
 

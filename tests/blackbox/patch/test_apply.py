@@ -376,7 +376,7 @@ def a_link_that_leads_out_is_where_it_leads(work):
     with open(os.path.join(work.outside, "f"), "w") as file:
         file.write("old\n")
     os.symlink(os.path.join(work.outside, "f"), os.path.join(work.root, "to-f"))
-    for name in ("link/new", "to-f", "../../../../.." + work.outside + "/other"):
+    for name in ("link/new", "to-f", os.path.relpath(work.outside, work.root) + "/other"):
         text = replacing(name, "old", "new") if name == "to-f" else adding(name, "new")
         asked = work.apply_later(text)
         question = work.server.question("a question about " + name)
