@@ -41,6 +41,32 @@ def hidden_characters_of_variables_are_warned_of(scene):
 
 
 @test
+def look_alikes_are_warned_of_wherever_they_are_shown(scene):
+    server = untrusting(scene)
+    script = scene.file("home/project/run.sh", "#!/bin/sh\n", 0o755)
+    alike = scene.file("home/project/r\u0443n.sh", "#!/bin/sh\n", 0o755)
+    link = os.path.join(server.home.project, "tool")
+    os.symlink(alike, link)
+    directory = os.path.join(server.home.project, "w\u043erk")
+    os.mkdir(directory)
+
+    def warns(what, **params):
+        return asks(server, what, **params)["display"].get("hasMixedScripts", False)
+
+    check(not warns([script]), "a warning about ASCII")
+    for place, what, params in (
+        ("words", ["touch", "\u0430bc"], {}),
+        ("name of a variable", [script], {"env": {"\u0421I": "1"}}),
+        ("value of a variable", [script], {"env": {"OTHER": "/b\u0456n"}}),
+        ("directory", [script], {"workdir": directory}),
+        ("program behind a link", [link], {}),
+        ("input", [script], {"stdin": "git \u0440ush\n"}),
+        ("justification", [script], {"justification": "r\u0435ad it"}),
+    ):
+        check(warns(what, **params), "no warning about the %s" % place)
+
+
+@test
 def an_escalation_is_named_whatever_else_is_the_reason(scene):
     server = exec_server(scene, policy="on-request", sandbox="read-only")
     question = asks(

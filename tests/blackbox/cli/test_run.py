@@ -1013,6 +1013,21 @@ def what_is_outside_cannot_be_written_and_what_is_inside_can(scene):
 
 
 @test
+def a_place_of_the_workspace_can_be_kept_read_only(scene):
+    for name in ("kept", "own/kept"):
+        os.makedirs(os.path.join(workspace(scene), name))
+    script = "for d in kept own/kept own .; do (echo > $d/x) 2>/dev/null && echo $d; done"
+    options = ("--read-only=kept", "--read-only=./own/kept")
+    equal(succeeds(scene, script + "; true", *options), "own\n.\n", "what can be written")
+
+
+@test
+def tools_have_a_cache_of_the_run(scene):
+    script = 'mkdir -p "$GOCACHE" "$npm_config_cache" && echo "$GOCACHE $npm_config_cache"'
+    equal(succeeds(scene, script), "/tmp/.caches/go-build /tmp/.caches/npm\n", "caches")
+
+
+@test
 def read_only_writes_nothing_but_its_own_tmp(scene):
     done = shell(scene, "echo x >file", "--sandbox=read-only")
     check(done.returncode != 0, "it could write")

@@ -945,21 +945,26 @@ def halted_start(worker):
     return None
 
 
-def halt_a_start(site):
-    """Starts programs until one start can be stopped. Returns its two processes and the request."""
-    worker = site.server.worker()
-    end = time.monotonic() + within(30)
-    while time.monotonic() < end:
+def halt_a_start(site, begin=None):
+    """Starts programs until one start can be stopped. Returns its two processes and the request.
+    `begin` sends a request that starts a program."""
+
+    def start():
         params = site.server.start_params(
             site.new_name(), ["true"], sandbox=mode(), cwd=file_uri(site.workspace)
         )
-        request = site.server.request("process/start", params)
+        return site.server.request("process/start", params)
+
+    worker = site.server.worker()
+    end = time.monotonic() + within(30)
+    while time.monotonic() < end:
+        request = (begin or start)()
         halted = None
         while halted is None and not site.server.is_answered(request):
             halted = halted_start(worker)
         if halted:
             return (*halted, request)
-        site.ended(params["processId"])
+        eventually(lambda: not children_of(worker), "the end of the program")
     raise AssertionError("no start was slow enough")
 
 
@@ -988,6 +993,41 @@ def a_start_whose_first_process_is_killed_is_answered(site):
         check(failed, "every start was further than it seemed")
         site.works("true")
         eventually(lambda: site.litter() == [], "an empty workspace")
+
+
+def end_a_start(site, begin):
+    """Kills the first process of starts until a start has failed by it. Returns the error."""
+    for _ in range(200):
+        first, second, request = halt_a_start(site, begin)
+        os.kill(first, signal.SIGKILL)
+        reply = site.server.reply(request)
+        eventually(lambda second=second: not is_alive(second), "the end of the second process")
+        if "error" in reply:
+            return site.server.error(request)
+    raise AssertionError("every start was further than it seemed")
+
+
+@sandbox_test
+def a_file_request_or_a_patch_whose_first_process_is_killed_is_answered(site):
+    site.file("f", "old\n")
+    patch = "*** Begin Patch\n*** Add File: new\n+new\n*** End Patch\n"
+    settings = {"sandbox": "workspace-write", "workspaceRoots": [site.workspace]}
+    requests = (
+        ("fs/readFile", {"path": file_uri(site.inside("f")), "sandbox": mode()}),
+        ("patch/apply", {"patch": patch}),
+    )
+    for _ in both_kinds_of_servers(site):
+        site.server.call("session/configure", settings)
+        for method, params in requests:
+
+            def begin(method=method, params=params):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(site.inside("new"))
+                return site.server.request(method, params)
+
+            error = end_a_start(site, begin)
+            check(error["message"], "no reason: %s" % error)
+            site.server.result(begin())  # the next one is not held up
 
 
 @sandbox_test

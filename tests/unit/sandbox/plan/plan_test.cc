@@ -1,3 +1,4 @@
+#include "base/unique_fd.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"
@@ -7,7 +8,9 @@
 #include "unit/sandbox/plan/tree.h"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -972,4 +975,25 @@ TEST_CASE("the settings of the kernel cannot be written, whoever we are") {
                          "test -w /proc/sysrq-trigger", "echo 1 >/proc/self/oom_score_adj"}));
 
     CHECK(answers == "yes no no yes ");
+}
+
+TEST_CASE("directories are read once for a plan, however many patterns are hidden") {
+    const test::Tree tree;
+    const std::string deep = tree.directory("src/deep");
+    const std::string deeper = tree.directory("src/deep/er");
+    const auto reads = [&](int patterns) {
+        std::vector<Entry> hidden;
+        for (int i = 0; i < patterns; ++i)
+            hidden.push_back(glob("**/*.secret" + std::to_string(i)));
+        const UniqueFd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+        // Two directories: the kernel merges equal events that follow each other.
+        for (const std::string& directory : {deep, deeper})
+            REQUIRE(::inotify_add_watch(watch.get(), directory.c_str(), IN_OPEN) >= 0);
+        (void)planned(workspace(hidden), in(tree.root()));
+        std::array<char, 16384> events = {};
+        return ::read(watch.get(), events.data(), events.size());
+    };
+
+    CHECK(reads(1) > 0);
+    CHECK(reads(15) == reads(1));
 }
