@@ -19,6 +19,10 @@ constexpr std::array<std::string_view, 22> reserved_words = {
     "!",   "[[",       "]]", "case", "coproc", "do",   "done", "elif",  "else",  "esac", "fi",
     "for", "function", "if", "in",   "select", "then", "time", "until", "while", "{",    "}"};
 
+// Words in front of a command that zsh takes away, and more of its grammar (zshmisc(1)).
+constexpr std::array<std::string_view, 6> reserved_in_zsh = {"-",         "end",    "foreach",
+                                                             "nocorrect", "noglob", "repeat"};
+
 // Shell builtins that run text or change the meaning of later words.
 constexpr std::array<std::string_view, 37> shell_changers = {
     ".",       "alias",   "bind",      "builtin",  "command", "compgen", "complete", "compopt",
@@ -305,7 +309,8 @@ private:
 
     void end_command() {
         const std::string& program = command_.words.front();
-        if (holds(reserved_words, program))
+        if (holds(reserved_words, program) ||
+            (dialect_ == Dialect::zsh && holds(reserved_in_zsh, program)))
             return fail(program + " is part of the shell's grammar");
         if (program.find('=') != std::string::npos) return fail("a variable is set");
         if (command_.has_glob.front()) return fail("the program's name is a pattern");

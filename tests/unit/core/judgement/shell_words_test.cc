@@ -177,6 +177,16 @@ TEST_CASE("the status of the last command is a number") {
     CHECK(taken_apart("ls; $?") == "obstacle");
 }
 
+TEST_CASE("words that zsh takes from the front of a command are obstacles there") {
+    for (const char* script : {"- git push", "ls; noglob git push", "nocorrect ls", "repeat 2 ls",
+                               "foreach x", "ls && end", "-", "\"-\" ls"}) {
+        CAPTURE(script);
+        CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
+    }
+    CHECK(taken_apart("- git push") == "[-] [git] [push]");
+    CHECK(taken_apart("ls -; echo noglob", Dialect::zsh) == "[ls] [-]; [echo] [noglob]");
+}
+
 TEST_CASE("a redirection without a command is an obstacle, since zsh runs a program there") {
     for (const char* script :
          {"ls; </dev/null", "</dev/null\nls", "ls\n</dev/null", "ls && pwd; 0</dev/null",
