@@ -1,5 +1,7 @@
 #include "os/after_fork.h"
 
+#include "base/script_file.h"
+
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/ioctl.h>
@@ -78,13 +80,18 @@ void take_descriptors(const ChildPlan& plan) {
         const long result = from < 0 ? from : raw(SYS_dup3, from, fd, 0);
         if (result < 0) fail(plan, StartStep::descriptors, result);
     }
+    if (plan.script < 0) return;
+    const long result = raw(SYS_dup3, plan.script, script_fd, 0);
+    if (result < 0) fail(plan, StartStep::descriptors, result);
 }
 
 // Exec would close all of them except the report. But the child may hang before exec, and must not
 // keep the pipes of other programs open meanwhile. Kernels before 5.9 do not have close_range(2).
 void close_other_descriptors(const ChildPlan& plan) {
     constexpr long last = 0x7fffffff;
-    raw(SYS_close_range, 3, plan.report - 1, 0);
+    const bool has_script = plan.script >= 0;
+    if (has_script) raw(SYS_close_range, 3, script_fd - 1, 0);
+    raw(SYS_close_range, has_script ? script_fd + 1 : 3, plan.report - 1, 0);
     raw(SYS_close_range, plan.report + 1, last, 0);
 }
 

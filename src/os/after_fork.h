@@ -36,6 +36,7 @@ struct ChildLimit {
 struct ChildPlan {
     pid_t server = 0;
     const int* stdio = nullptr; // become 0, 1 and 2; the first may be -1 for /dev/null
+    int script = -1;            // becomes script_fd; -1: there is none
     bool has_terminal = false;  // descriptor 0 becomes the controlling terminal
     const char* directory = nullptr;
     const ChildLimit* limits = nullptr;
@@ -45,7 +46,7 @@ struct ChildPlan {
     // "/bin/sh", the program and its arguments. Runs a script without "#!" as execvp(3) does.
     char** shell_argv = nullptr;
     char* const* environment = nullptr;
-    int report = -1; // the child writes the failure here; exec closes it
+    int report = -1; // the child writes the failure here; exec closes it; above script_fd
 };
 
 // The entry point of the child; the argument is a ChildPlan. Never returns.

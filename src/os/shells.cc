@@ -1,5 +1,6 @@
 #include "os/shells.h"
 
+#include "base/script_file.h"
 #include "os/programs.h"
 
 #include <fmt/format.h>
@@ -92,6 +93,19 @@ Result<ShellProgram> find_login_shell(const std::vector<std::string>& candidates
         ErrorKind::spawn_not_found,
         fmt::format("there is no shell: neither bash nor sh in {}", fmt::join(places, ", ")),
         "install one, or name a shell by its absolute path"};
+}
+
+ScriptInFile script_in_file(const std::string& program, const std::string& script) {
+    // These read all of a script before they run it, or know `return` in a file that is sourced.
+    const std::string name = name_of(program);
+    const bool evaluates = name.starts_with("bash") || name.starts_with("zsh");
+    const std::string close = fmt::format("exec {}<&-; ", script_fd);
+    if (!evaluates) return {fmt::format(". /proc/self/fd/{}", script_fd), close + script};
+    // $(…) takes the newlines from the end, also one that a backslash joins to nothing.
+    const std::size_t end = script.find_last_not_of('\n');
+    const bool goes_on = end != std::string::npos && script[end] == '\\';
+    return {fmt::format("eval \"{}$(</proc/self/fd/{})\"", close, script_fd),
+            goes_on ? script + "\n#" : script};
 }
 
 std::vector<std::string> shell_argv(const ShellProgram& shell, bool login,

@@ -28,4 +28,15 @@ Result<ShellProgram> find_login_shell(const std::vector<std::string>& candidates
 std::vector<std::string> shell_argv(const ShellProgram& shell, bool login,
                                     const std::string& script);
 
+// A long script, which the shell reads from script_fd (base/script_file.h).
+struct ScriptInFile {
+    std::string command; // the short script in its place, behind -c
+    std::string content; // of the file
+};
+
+// The script keeps the meaning that it has behind -c: $0, the parameters, the standard input, and
+// what a shell reads before it runs anything. Only the shell's own messages name another place.
+// `program` is the file of the shell.
+ScriptInFile script_in_file(const std::string& program, const std::string& script);
+
 } // namespace ew::os

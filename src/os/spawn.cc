@@ -1,6 +1,7 @@
 #include "os/spawn.h"
 
 #include "base/check.h"
+#include "base/script_file.h"
 #include "os/io.h"
 
 #include <fcntl.h>
@@ -125,14 +126,26 @@ Result<std::unique_ptr<PendingStart>> PendingStart::begin(const SpawnRequest& re
     std::unique_ptr<PendingStart> start(new PendingStart);
     TRY(start->prepare(request, server));
     start->descriptors_ = TRY(open_our_ends(request));
+    if (!request.script.empty()) TRY(start->open_script(request.script));
     // The child's end does not block either. That is harmless, because the few bytes fit into the
     // empty pipe.
     Pipe report = TRY(make_pipe(NonBlocking::both));
+    if (report.write.get() <= script_fd)
+        report.write = UniqueFd(::fcntl(report.write.get(), F_DUPFD_CLOEXEC, script_fd + 1));
+    if (!report.write) return system_error("duplicate a descriptor", errno);
     start->report_ = std::move(report.read);
     start->plan_.report = report.write.get();
     TRY(start->launch());
     start->descriptors_.child_ends.clear();
     return start;
+}
+
+Result<void> PendingStart::open_script(const std::string& script) {
+    UniqueFd file = make_script_file(script);
+    if (!file) return system_error("memory for the script", errno);
+    plan_.script = file.get();
+    descriptors_.child_ends.push_back(std::move(file));
+    return {};
 }
 
 Result<void> PendingStart::prepare(const SpawnRequest& request, pid_t server) {

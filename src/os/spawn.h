@@ -29,6 +29,8 @@ struct SpawnRequest {
     // Spawned::output, stdout is discarded, stderr is a pipe.
     bool socket_stdin = false;
     std::vector<ChildLimit> limits;
+    std::string
+        script; // that the program can read from script_fd; empty: it has no such descriptor
 };
 
 // A created child with our ends of its descriptors. None of them blocks.
@@ -84,6 +86,7 @@ private:
     PendingStart() = default;
 
     Result<void> prepare(const SpawnRequest& request, pid_t server);
+    Result<void> open_script(const std::string& script);
     Result<void> launch();
 
     std::vector<std::string> texts_; // the storage that the pointers below point into

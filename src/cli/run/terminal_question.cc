@@ -1,5 +1,6 @@
 #include "cli/run/terminal_question.h"
 
+#include "core/text/long_words.h"
 #include "os/file_lock.h"
 #include "os/io.h"
 #include "server/exec/exec_results.h"
@@ -71,23 +72,8 @@ std::string without_gaps(std::string_view text) {
     return shown;
 }
 
-// The middle of a long text is left out, and said to be.
-std::string cut(std::string text) {
-    constexpr std::size_t longest_begin = 1'000;
-    constexpr std::size_t longest_end = 300;
-    if (text.size() <= longest_begin + longest_end + 100) return text;
-    const auto continues = [&text](std::size_t at) {
-        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-    };
-    std::size_t begin = longest_begin;
-    std::size_t end = text.size() - longest_end;
-    while (continues(begin))
-        --begin;
-    while (continues(end))
-        ++end;
-    return fmt::format("{} … ({} bytes are not shown here) … {}", text.substr(0, begin),
-                       end - begin, text.substr(end));
-}
+constexpr std::size_t longest_begin = 1'000;
+constexpr std::size_t longest_end = 300;
 
 // Breaks lines, so that nothing but our own words begins one. A character that may take two columns
 // counts as two.
@@ -122,7 +108,9 @@ std::string text_of(const protocol::ApprovalRequest& request, std::size_t width)
     const protocol::ApprovalDisplay& display = request.display;
     std::string text = "execward: may this command run?\n";
     const auto add = [&](std::string_view name, std::string_view value) {
-        text += fmt::format("  {:<9}  {}\n", name, wrapped(cut(without_gaps(value)), width));
+        text += fmt::format(
+            "  {:<9}  {}\n", name,
+            wrapped(core::without_middle(without_gaps(value), longest_begin, longest_end), width));
     };
     add("command", display.command);
     add("program", display.program);

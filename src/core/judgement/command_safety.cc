@@ -83,8 +83,12 @@ bool is_straight_path(std::string_view word) {
 }
 
 bool is_dangerous(const Words& argv) {
-    const std::vector<Words> commands = with_started_commands(argv);
-    return std::any_of(commands.begin(), commands.end(), destroys);
+    const FoundCommands found = with_started_commands(argv);
+    return std::any_of(found.commands.begin(), found.commands.end(), destroys);
+}
+
+bool is_too_much(const Words& argv) {
+    return !with_started_commands(argv).is_whole;
 }
 
 bool is_shell(std::string_view program) {

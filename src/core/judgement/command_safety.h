@@ -30,6 +30,10 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust);
 // a program that it starts.
 bool is_dangerous(const std::vector<std::string>& argv);
 
+// Returns true if not all of the commands that it may start were looked at, so that one may be
+// dangerous.
+bool is_too_much(const std::vector<std::string>& argv);
+
 struct ShellCall {
     Dialect dialect = Dialect::bash;
     std::string script;

@@ -2,13 +2,14 @@
 
 #include "core/output/utf8.h"
 #include "core/text/display.h"
+#include "core/text/long_words.h"
 
 namespace ew::core {
 
 namespace {
 
 std::string quoted(const Words& words) {
-    std::string text = shell_quoted(words);
+    std::string text = shell_quoted(shown_words(words));
     for (std::size_t at = 0; (at = text.find('`', at)) != std::string::npos;)
         text.replace(at, 1, "\\x60");
     return "`" + shortened(text) + "`";
@@ -66,7 +67,7 @@ std::string reason_of(const Finding& finding, const Part& part, const RuleSet& r
     case Cause::rule:
     case Cause::possible_rule: return reason_of_rule(finding);
     case Cause::dangerous: return command + " destroys what cannot be brought back";
-    case Cause::too_much: return "there is too much to compare with the rules that ask or forbid";
+    case Cause::too_much: return "there is too much in it to look at, or to compare with the rules";
     case Cause::gap: return "a rule about " + command + " may be missing: " + rules.gap;
     case Cause::known_safe:
     case Cause::unknown:

@@ -1,11 +1,13 @@
 #include "core/judgement/judgement.h"
 
+#include "base/script_file.h"
 #include "core/judgement/finding.h"
 #include "core/judgement/further_words.h"
 #include "core/judgement/hidden_text.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/rule_matching.h"
 #include "core/judgement/started_commands.h"
+#include "core/text/long_words.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +17,6 @@
 namespace ew::core {
 
 namespace {
-
-// The length of the longest word that Linux accepts (MAX_ARG_STRLEN, without the NUL).
-constexpr std::size_t longest_word = 131071;
 
 class Judge {
 public:
@@ -70,6 +69,7 @@ private:
         if (is_safe(part)) return {Decision::allow, Cause::known_safe};
         if (is_dangerous_here)
             return {never_asks ? Decision::forbidden : Decision::prompt, Cause::dangerous};
+        if (is_too_much(part.command.words)) return {Decision::prompt, Cause::too_much};
         if (!rules_.gap.empty()) return {Decision::prompt, Cause::gap};
         if (asks_when_unknown) return {Decision::prompt, Cause::unknown};
         return {Decision::allow, wants_more() ? Cause::unknown : Cause::confinement};
@@ -91,7 +91,7 @@ Judgement refusal(std::string reason) {
 
 CommandVerdict verdict(const Finding& finding, const Part& part) {
     CommandVerdict result;
-    result.words = part.command.words;
+    result.words = shown_words(part.command.words);
     result.decision = finding.decision;
     result.why = why(finding, part);
     if (!has_rule(finding)) return result;
@@ -224,15 +224,19 @@ Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findi
 }
 
 // Returns why the kernel cannot run it (execve(2)). Empty if it can.
-std::string why_not_runnable(const Words& argv) {
+std::string why_not_runnable(const JudgedCommand& judged) {
+    const Words& argv = judged.argv;
     if (argv.empty() || argv.front().empty()) return "this cannot be run: it has no program";
+    const bool may_be_long = judged.is_script && !judged.is_elsewhere;
     for (const std::string& word : argv) {
         if (word.find('\0') != std::string::npos)
             return "this cannot be run: a word holds a NUL character";
-        if (word.size() > longest_word)
-            return fmt::format("this cannot be run: a word or script has {} bytes, and the kernel "
-                               "takes {} at most; write it to a file, and run or read that file",
-                               word.size(), longest_word);
+        const bool is_long = may_be_long && &word == &argv.back();
+        if (const std::size_t most = is_long ? longest_script : longest_word; word.size() > most)
+            return fmt::format("this cannot be run: a {} has {} bytes, and {} takes {} at most; "
+                               "write it to a file, and run or read that file",
+                               judged.is_script ? "script" : "word", word.size(),
+                               is_long ? "execward" : "the kernel", most);
     }
     return {};
 }
@@ -290,8 +294,7 @@ Judgement judge_parts(const std::vector<Part>& parts, const std::vector<Finding>
 } // namespace
 
 Judgement judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust) {
-    if (std::string why = why_not_runnable(judged.argv); !why.empty())
-        return refusal(std::move(why));
+    if (std::string why = why_not_runnable(judged); !why.empty()) return refusal(std::move(why));
     const std::vector<Part> parts = take_apart(judged, trust);
     std::vector<Finding> findings =
         find_all(parts, judged, rules, trust, judged.keeps_own_environment);

@@ -26,6 +26,7 @@ struct JudgedCommand {
     bool has_utf8_locale = true;        // the program reads text as UTF-8 or byte by byte
     // The file that argv[0] refers to: absolute, symlinks resolved. Empty if unknown.
     std::string program = {};
+    bool is_script = false;    // the last word is a script, which may be longer than other words
     bool is_elsewhere = false; // on another machine, whose programs cannot be examined
     // Allow rules apply only in the workspace: the command must run in one of these directories or
     // below it. Absolute, symlinks resolved. Without roots nothing is inside.

@@ -45,6 +45,7 @@ bool is_assignment(std::string_view word) {
 
 struct Findings {
     std::vector<Words> commands;
+    bool is_whole = true;
     std::vector<std::string> inputs; // here-documents and here-strings
 };
 
@@ -54,10 +55,14 @@ public:
         : text_(text), depth_(depth), all_(all), found_(all.commands) {}
 
     void scan() {
-        if (depth_ > deepest) return;
+        if (depth_ > deepest) {
+            all_.is_whole = false;
+            return;
+        }
         while (at_ < text_.size() && found_.size() < most_commands)
             step();
         end_command();
+        note_rest(at_, text_);
     }
 
 private:
@@ -66,6 +71,10 @@ private:
         bool is_literal = false;
         bool strips_tabs = false;
     };
+
+    void note_rest(std::size_t at, std::string_view text) {
+        if (at < text.size()) all_.is_whole = false;
+    }
 
     char peek(std::size_t ahead = 0) const {
         return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
@@ -307,7 +316,7 @@ private:
 
     // Searches a text in which only expansions have a meaning.
     void find_substitutions(std::string_view text) {
-        if (depth_ >= deepest) return;
+        if (depth_ >= deepest) return note_rest(text.find_first_of("$`"), text);
         LooseScanner inner(text, depth_ + 1, all_);
         while (inner.at_ < text.size() && found_.size() < most_commands) {
             const char c = text[inner.at_];
@@ -320,6 +329,7 @@ private:
             else
                 inner.take(c);
         }
+        note_rest(inner.at_, text);
     }
 
     bool is_unquoted() const { return !is_quoted_ && !is_expanded_; }
@@ -374,11 +384,11 @@ bool reads_commands(const Words& words) {
 
 } // namespace
 
-std::vector<Words> literal_commands(std::string_view script) {
+FoundCommands literal_commands(std::string_view script) {
     Findings all;
     LooseScanner(script, 0, all).scan();
     if (!std::any_of(all.commands.begin(), all.commands.end(), reads_commands))
-        return std::move(all.commands);
+        return {std::move(all.commands), all.is_whole};
     const std::size_t count = all.commands.size();
     for (std::size_t i = 0; i < count; ++i)
         if (is_listed("echo print printf", base_name(all.commands[i].front())))
@@ -387,7 +397,7 @@ std::vector<Words> literal_commands(std::string_view script) {
     all.inputs.clear();
     for (const std::string& input : inputs)
         LooseScanner(input, 1, all).scan();
-    return std::move(all.commands);
+    return {std::move(all.commands), all.is_whole};
 }
 
 } // namespace ew::core

@@ -7,9 +7,14 @@
 
 namespace ew::core {
 
+struct FoundCommands {
+    std::vector<std::vector<std::string>> commands = {};
+    bool is_whole = true; // false at a bound: there may be more commands
+};
+
 // Returns the commands written literally anywhere in a script: in conditions, loops, groups,
 // functions and substitutions. This is a best effort for scripts with an obstacle: good enough to
 // forbid, too weak to allow. A * stands for what the shell computes.
-std::vector<std::vector<std::string>> literal_commands(std::string_view script);
+FoundCommands literal_commands(std::string_view script);
 
 } // namespace ew::core

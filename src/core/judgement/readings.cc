@@ -99,9 +99,8 @@ public:
     Reader(const Part& part, const ProgramTrust& trust) : part_(part), trust_(trust) {}
 
     Readings read() {
-        readings_.commands = with_started_commands(part_.command.words);
-        if (const Words words = words_of_program(part_); !words.empty())
-            append(with_started_commands(words));
+        add_started(part_.command.words);
+        if (const Words words = words_of_program(part_); !words.empty()) add_started(words);
         append(part_.fed);
         append(part_.inner_shells);
         add_other_names();
@@ -117,6 +116,12 @@ public:
     }
 
 private:
+    void add_started(const Words& words) {
+        const FoundCommands found = with_started_commands(words);
+        readings_.is_whole = readings_.is_whole && found.is_whole;
+        append(found.commands);
+    }
+
     void append(const std::vector<Words>& commands) {
         readings_.commands.insert(readings_.commands.end(), commands.begin(), commands.end());
     }
@@ -170,7 +175,9 @@ private:
                 return;
             }
             text_left_ -= script.size();
-            for (Words& command : literal_commands(script))
+            FoundCommands found = literal_commands(script);
+            readings_.is_whole = readings_.is_whole && found.is_whole;
+            for (Words& command : found.commands)
                 add_sequence(std::move(command));
         }
     }

@@ -50,7 +50,7 @@ public:
 
     Script scan() {
         if (text_.size() > longest_script) fail("the script is too long to be looked at");
-        if (has_hidden_text(text_))
+        if (is_good() && has_hidden_text(text_))
             fail("control characters, unusual blanks or marks that hide what is written");
         while (is_good() && at_ < text_.size())
             step();

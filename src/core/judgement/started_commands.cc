@@ -134,10 +134,19 @@ std::size_t option_width(const Launcher& launcher, std::string_view word) {
 
 class Search {
 public:
-    explicit Search(std::vector<Words>& found) : found_(found) {}
+    // The script that a shell gets is always read.
+    Search(const Words& argv, FoundCommands& found)
+        : found_(found.commands), is_whole_(found.is_whole) {
+        for (const std::string& word : argv)
+            text_left_ = std::max(text_left_, most_text + word.size());
+    }
 
     void add(const Words& words, int depth) {
-        if (words.empty() || depth > deepest || found_.size() >= most_found) return;
+        if (words.empty()) return;
+        if (depth > deepest || found_.size() >= most_found) {
+            is_whole_ = false;
+            return;
+        }
         found_.push_back(words);
         const std::string_view name = base_name(words.front());
         if (is_shell(name)) return add_shell(words, depth);
@@ -153,9 +162,14 @@ public:
 
 private:
     void add_script(std::string_view script, int depth) {
-        if (script.size() > text_left_) return;
+        if (script.size() > text_left_) {
+            is_whole_ = false;
+            return;
+        }
         text_left_ -= script.size();
-        for (const Words& command : literal_commands(script))
+        const FoundCommands inner = literal_commands(script);
+        is_whole_ = is_whole_ && inner.is_whole;
+        for (const Words& command : inner.commands)
             add(command, depth + 1);
     }
 
@@ -201,7 +215,7 @@ private:
             const std::string_view setting = words[i + 1];
             const std::size_t equals = setting.find('=');
             if (!holds_alias(setting) || equals == std::string_view::npos) continue;
-            ++aliases;
+            if (++aliases == most_aliases) is_whole_ = false;
             const std::string_view value = setting.substr(equals + 1);
             if (value.starts_with('!')) add_script(value.substr(1), depth);
             const std::size_t rest = std::min(i + 3, words.size());
@@ -276,6 +290,7 @@ private:
         for (; at < words.size() && !words[at].starts_with(":::"); ++at)
             if (words[at] != "{}") head += words[at] + " ";
         const std::size_t end = std::min(words.size(), at + most_arguments);
+        if (end < words.size()) is_whole_ = false;
         for (; at < end; ++at)
             if (!words[at].starts_with(":::")) add_script(head + words[at], depth);
     }
@@ -299,7 +314,11 @@ private:
 
     // Returns no words if there are too many to examine.
     Words between(const Words& words, std::size_t first, std::size_t last) {
-        if (first >= last || last - first > words_left_) return {};
+        if (first >= last) return {};
+        if (last - first > words_left_) {
+            is_whole_ = false;
+            return {};
+        }
         words_left_ -= last - first;
         return {words.begin() + static_cast<std::ptrdiff_t>(first),
                 words.begin() + static_cast<std::ptrdiff_t>(last)};
@@ -310,6 +329,7 @@ private:
     }
 
     std::vector<Words>& found_;
+    bool& is_whole_;
     std::size_t words_left_ = most_words;
     std::size_t text_left_ = most_text;
 };
@@ -325,9 +345,9 @@ bool holds_alias(std::string_view text) {
            lower.find("includeif.") != std::string::npos;
 }
 
-std::vector<Words> with_started_commands(const Words& argv) {
-    std::vector<Words> found;
-    Search(found).add(argv, 0);
+FoundCommands with_started_commands(const Words& argv) {
+    FoundCommands found;
+    Search(argv, found).add(argv, 0);
     return found;
 }
 

@@ -1,6 +1,8 @@
 // Finds the commands that a command starts or may start, as far as its words show them.
 #pragma once
 
+#include "core/judgement/literal_commands.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +11,7 @@ namespace ew::core {
 
 // Returns the command and the commands that it would start, as far as its words show them: behind
 // sudo, env, xargs and similar programs, behind find's -exec, and in the script of a shell.
-std::vector<std::vector<std::string>> with_started_commands(const std::vector<std::string>& argv);
+FoundCommands with_started_commands(const std::vector<std::string>& argv);
 
 // Returns true if the text contains a setting that redefines git subcommands.
 bool holds_alias(std::string_view text);

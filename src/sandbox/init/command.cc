@@ -1,5 +1,6 @@
 #include "sandbox/init/command.h"
 
+#include "base/script_file.h"
 #include "sandbox/init/landlock.h"
 #include "sandbox/init/mounts.h"
 #include "sandbox/init/privileges.h"
@@ -37,6 +38,13 @@ void take_session(const Order& order) {
     if (!order.has_terminal) return;
     // This also makes our group the foreground group.
     if (::ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) fail(Step::terminal, errno);
+}
+
+// The command inherits this descriptor alone.
+void take_script(const Order& order) {
+    if (order.script[0] == '\0') return;
+    const UniqueFd file = make_script_file(order.script);
+    if (!file || ::dup2(file.get(), script_fd) < 0) fail(Step::order, errno);
 }
 
 void take_limits(const Order& order) {
@@ -136,6 +144,7 @@ int execute_with_shell(const Order& order, char* program) {
 void become_command(const Order& order) {
     take_session(order);
     if (::chdir(order.directory) != 0) fail(Step::directory, errno, order.directory);
+    take_script(order);
     require(Step::capabilities,
             order.is_first_process ? check_no_capabilities() : drop_capabilities());
     require(Step::privileges, forbid_new_privileges());

@@ -7,7 +7,7 @@
 //   sock_filter  × filter         (linux/filter.h; 8 bytes each)
 //   slots        of 8 bytes: the lists programs, one spare slot, argv, environment, writable,
 //                device_writable, the expected paths, submounts, each with a slot of 0 as its
-//                end; then one slot for the directory
+//                end; then one slot for the directory, and one for the script
 //   texts        each ended by NUL, up to the end of the order
 //
 // A slot holds the offset of its text from the start of the order. The reader maps the order

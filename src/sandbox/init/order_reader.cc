@@ -20,7 +20,7 @@ std::uint64_t slots_of(const Header& header) {
     const std::uint64_t texts = std::uint64_t{header.programs} + header.argv + header.environment +
                                 header.writable + header.device_writable + header.expected +
                                 header.submounts;
-    return texts + 7 /* ends */ + 1 /* spare */ + 1 /* directory */;
+    return texts + 7 /* ends */ + 1 /* spare */ + 1 /* directory */ + 1 /* script */;
 }
 
 // Offsets of the parts. None overflows: each count has 32 bits.
@@ -135,6 +135,7 @@ bool read_order(unsigned char* bytes, std::size_t size, Order& order) {
     order.expected_paths = lists.take_list(header.expected);
     order.submounts = lists.take_list(header.submounts);
     order.directory = lists.take_text();
+    order.script = lists.take_text();
     return lists.is_sound();
 }
 

@@ -33,6 +33,7 @@ struct Order {
     char** expected_paths = nullptr; // as many as `expected`
     char** submounts = nullptr;
     const char* directory = nullptr;
+    const char* script = nullptr; // for script_fd; empty: none
 };
 
 // Changes the slots in `bytes`, which must be aligned as the header; an order can be read only

@@ -13,7 +13,7 @@ constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the or
 constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see launch_child.cc
 
 // Increased with every change of the format; execward-init refuses any other version.
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 
 enum class RecordKind : std::uint32_t {
     refused,     // before bubblewrap; text: kind name, message, hint, each ended by NUL. `value`:

@@ -183,6 +183,7 @@ InitOrder order_for(const LaunchOrder& launch, const Plan& plan) {
         for (const auto& [name, value] : cache_variables(request.environment, launch.policy, plan))
             order.environment.push_back(fmt::format("{}={}", name, value));
     order.directory = request.directory;
+    order.script = request.script;
     order.has_terminal = request.terminal.has_value();
     for (const os::ChildLimit& limit : request.limits)
         order.limits.push_back({limit.resource, limit.limit});

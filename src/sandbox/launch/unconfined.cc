@@ -1,5 +1,6 @@
 #include "sandbox/launch/unconfined.h"
 
+#include "base/script_file.h"
 #include "sandbox/launch/report.h"
 
 #include <fcntl.h>
@@ -40,6 +41,9 @@ void prepare(const InitOrder& order) {
     const rlimit none = {0, 0};
     if (::setrlimit(RLIMIT_CORE, &none) != 0) fail(wire::Step::limits, errno);
     if (::chdir(order.directory.c_str()) != 0) fail(wire::Step::directory, errno);
+    if (order.script.empty()) return;
+    const UniqueFd file = make_script_file(order.script);
+    if (!file || ::dup2(file.get(), script_fd) < 0) fail(wire::Step::order, errno);
 }
 
 // If the kernel does not know the format of a file, a shell runs it, as in execvp(3). Returns

@@ -111,6 +111,7 @@ std::string encode(const InitOrder& order) {
     texts.add_empty();
     texts.add(order.submounts);
     texts.add(order.directory);
+    texts.add(order.script);
     texts.append_to(bytes);
 
     header.size = bytes.size();

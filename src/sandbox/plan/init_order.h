@@ -18,6 +18,7 @@ struct InitOrder {
     std::vector<std::string> argv = {};        // as the program sees it
     std::vector<std::string> environment = {}; // NAME=value
     std::string directory = {};
+    std::string script = {};   // that the program can read from script_fd; empty: none
     bool has_terminal = false; // descriptor 0 becomes the controlling terminal
 
     struct Limit {

@@ -26,6 +26,7 @@ core::JudgedCommand judged_command(const ExecPlan& plan, const protocol::ExecCom
                                    const SessionSettings& settings, bool is_confined) {
     core::JudgedCommand judged;
     judged.argv = plan.argv;
+    judged.is_script = plan.mode != protocol::ExecMode::direct;
     judged.policy = settings.config.approval_policy;
     judged.granular = settings.config.granular;
     judged.is_confined = is_confined;

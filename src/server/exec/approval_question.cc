@@ -2,6 +2,7 @@
 
 #include "core/judgement/further_words.h"
 #include "core/text/display.h"
+#include "core/text/long_words.h"
 #include "json/strings.h"
 #include "server/approval/choices.h"
 #include "server/exec/attempt.h"
@@ -76,6 +77,10 @@ std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, cons
         notes.push_back(fmt::format("It runs in the environment {}, which is reached by: {}",
                                     core::visible(plan.remote->environment),
                                     core::shell_quoted(plan.remote->reached_by)));
+    if (plan.argv.back().size() > core::longest_word)
+        notes.push_back(
+            fmt::format("The script has {} bytes; only its begin and its end are shown.",
+                        plan.argv.back().size()));
     if (request.kind == ApprovalKind::escalation) {
         notes.emplace_back("It runs outside the sandbox.");
         if (plan.policy) add_denied_reads(notes, *plan.policy);
@@ -92,11 +97,12 @@ std::vector<std::string> notes_on(const protocol::ApprovalRequest& request, cons
     return notes;
 }
 
+// A script is looked at as a whole, also where its middle is not shown.
 protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
-                                     protocol::ExecMode mode,
-                                     const std::vector<std::string>& variables) {
+                                     const ExecPlan& plan) {
+    const std::vector<std::string>& variables = plan.own_variables;
     protocol::ApprovalDisplay display;
-    const std::string command = mode == protocol::ExecMode::direct
+    const std::string command = plan.mode == protocol::ExecMode::direct
                                     ? core::shell_quoted(request.argv)
                                     : core::visible(request.argv.back());
     display.command = command;
@@ -114,7 +120,7 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
         display.has_invisible_characters |= core::has_invisible(text);
         display.has_mixed_scripts |= core::has_mixed_scripts(text);
     };
-    for (const auto* const words : {&variables, &request.argv})
+    for (const auto* const words : {&variables, &plan.argv})
         for (const std::string& word : *words)
             look_at(word);
     for (const std::string_view text :
@@ -158,7 +164,7 @@ protocol::ApprovalRequest request_for(const JudgedCall& call, ApprovalKind kind)
     protocol::ApprovalRequest request;
     request.call_id = call.call_id;
     request.kind = kind;
-    request.argv = call.plan.argv;
+    request.argv = core::shown_words(call.plan.argv);
     request.program = call.plan.program;
     request.environment = call.plan.environment_id();
     request.workdir = call.plan.workdir;
@@ -172,7 +178,7 @@ protocol::ApprovalRequest request_for(const JudgedCall& call, ApprovalKind kind)
 
 void add_display(protocol::ApprovalRequest& request, const JudgedCall& call,
                  const std::vector<std::string>& evidence) {
-    request.display = display_of(request, call.plan.mode, call.plan.own_variables);
+    request.display = display_of(request, call.plan);
     request.display.notes = evidence;
     for (std::string& note : notes_on(request, call.plan))
         request.display.notes.push_back(std::move(note));

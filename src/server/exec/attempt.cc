@@ -1,5 +1,6 @@
 #include "server/exec/attempt.h"
 
+#include "core/text/long_words.h"
 #include "json/strings.h"
 #include "server/environment/remote_plan.h"
 #include "server/environment/remote_process.h"
@@ -93,7 +94,7 @@ protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& atte
     begin.process_id = process_id;
     begin.environment = call.plan.environment_id();
     begin.mode = call.plan.mode;
-    begin.argv = call.plan.argv;
+    begin.argv = core::shown_words(call.plan.argv);
     begin.program = call.plan.program;
     begin.workdir = call.plan.workdir;
     begin.commands = words_of(call.ruling.judgement);
@@ -130,7 +131,7 @@ store::AuditRow start_row(const JudgedCall& call, const Attempt& attempt,
     store::AuditRow row;
     row.call = call.call_id;
     row.event = "start";
-    row.argv = json::strings_to_json(call.plan.argv);
+    row.argv = json::strings_to_json(core::shown_words(call.plan.argv));
     row.directory = call.plan.workdir;
     row.decision = json::name_of(core::Decision::allow);
     row.decided_by = attempt.decided_by;

@@ -1,6 +1,7 @@
 #include "server/exec/call.h"
 
 #include "core/text/display.h"
+#include "core/text/long_words.h"
 #include "json/strings.h"
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ protocol::ExecCallInfo info_of(const Call& call) {
     info.call_id = call.call_id;
     info.environment = call.plan.environment_id();
     info.state = std::visit(StateName(), call.state);
-    info.argv = call.plan.argv;
+    info.argv = core::shown_words(call.plan.argv);
     return info;
 }
 
@@ -53,7 +54,7 @@ store::AuditRow audit_row(const JudgedCall& call, std::string_view event, std::s
     store::AuditRow row;
     row.call = call.call_id;
     row.event = event;
-    row.argv = json::strings_to_json(call.plan.argv);
+    row.argv = json::strings_to_json(core::shown_words(call.plan.argv));
     row.directory = call.plan.workdir;
     row.decision = json::name_of(call.ruling.decision);
     row.decided_by = call.ruling.decided_by;

@@ -1,6 +1,7 @@
 #include "server/exec/calls.h"
 
 #include "base/check.h"
+#include "core/text/long_words.h"
 #include "server/connection/notify.h"
 #include "server/exec/approval_question.h"
 #include "server/exec/exec_results.h"
@@ -277,18 +278,20 @@ exec_call::Verdict Calls::judge_anew(Call& call, const protocol::ApprovalAnswer&
     params.command = answer.command;
     params.argv = answer.argv;
     params.prefix_rule.reset(); // it was proposed for the other command
-    const std::vector<std::string> from = call.edited ? call.edited->from : call.plan.argv;
+    const std::vector<std::string> from =
+        call.edited ? call.edited->from : core::shown_words(call.plan.argv);
     ++call.edits;
     Result<ExecPlan> plan = call.plan.remote ? plan_there(params, call.plan.remote->environment,
                                                           parts_.session, parts_.remote)
                                              : plan_here(params, parts_.session, parts_.gate);
     if (!plan) {
-        call.edited = {from, answer.argv ? *answer.argv : std::vector{*answer.command}};
+        call.edited = {
+            from, core::shown_words(answer.argv ? *answer.argv : std::vector{*answer.command})};
         exec_call::Verdict verdict;
         verdict.refusal = plan.error();
         return verdict;
     }
-    call.edited = {from, plan->argv};
+    call.edited = {from, core::shown_words(plan->argv)};
     call.params = std::move(params);
     call.plan = std::move(*plan);
     return judge(call);

@@ -5,6 +5,7 @@
 #include "core/judgement/judgement.h"
 #include "core/output/utf8.h"
 #include "core/sha256.h"
+#include "core/text/long_words.h"
 #include "json/writer.h"
 #include "os/io.h"
 #include "os/programs.h"
@@ -185,6 +186,11 @@ os::SpawnRequest spawn_request(const ExecPlan& plan, core::Hardening hardening, 
     request.argv = plan.argv;
     request.arg0 = plan.argv.front();
     request.argv.front() = plan.program;
+    if (plan.mode != ExecMode::direct && plan.argv.back().size() > core::longest_word) {
+        os::ScriptInFile in_file = os::script_in_file(plan.program, plan.argv.back());
+        request.argv.back() = std::move(in_file.command);
+        request.script = std::move(in_file.content);
+    }
     request.directory = plan.workdir;
     request.environment = core::hardened(plan.environment.variables, hardening);
     request.terminal = plan.terminal;

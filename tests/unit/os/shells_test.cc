@@ -12,6 +12,7 @@ using ew::ErrorKind;
 using ew::Result;
 using ew::os::find_login_shell;
 using ew::os::find_shell;
+using ew::os::script_in_file;
 using ew::os::shell_argv;
 using ew::os::ShellProgram;
 using ew::os::TrustedPrograms;
@@ -108,6 +109,20 @@ TEST_CASE("what is no shell is refused with what would be one") {
         CHECK(shell.error().kind == ErrorKind::invalid_params);
         CHECK(shell.error().path == "shell");
         CHECK(shell.error().hint.starts_with("give bash, dash, ksh, sh, zsh or the absolute path"));
+    }
+}
+
+TEST_CASE("a long script is evaluated from a file, or read from it, as the shell does behind -c") {
+    for (const char* shell : {"/usr/bin/bash", "/opt/bash-5.2", "/bin/zsh5"}) {
+        const auto [command, content] = script_in_file(shell, "echo a\n\n");
+        CHECK(command == "eval \"exec 9<&-; $(</proc/self/fd/9)\"");
+        CHECK(content == "echo a\n\n");
+    }
+    CHECK(script_in_file("/bin/bash", "echo a\\\n").content == "echo a\\\n\n#");
+    for (const char* shell : {"/bin/dash", "/bin/sh", "/bin/busybox"}) {
+        const auto [command, content] = script_in_file(shell, "echo a\\\n");
+        CHECK(command == ". /proc/self/fd/9");
+        CHECK(content == "exec 9<&-; echo a\\\n");
     }
 }
 

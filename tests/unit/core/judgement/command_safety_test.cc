@@ -298,7 +298,7 @@ TEST_CASE("the commands that a command starts are found") {
     using Words = std::vector<std::string>;
 
     const auto started =
-        with_started_commands({"sudo", "-u", "me", "env", "A=1", "sh", "-c", "ls -l"});
+        with_started_commands({"sudo", "-u", "me", "env", "A=1", "sh", "-c", "ls -l"}).commands;
 
     REQUIRE(started.size() == 4);
     CHECK(started[1] == Words{"env", "A=1", "sh", "-c", "ls -l"});
@@ -309,7 +309,9 @@ TEST_CASE("the commands that a command starts are found") {
 TEST_CASE("launchers in each other end the search at some depth") {
     std::vector<std::string> words(100, "sudo");
 
-    CHECK(with_started_commands(words).size() < 10);
+    const ew::core::FoundCommands found = with_started_commands(words);
+    CHECK(found.commands.size() < 10);
+    CHECK_FALSE(found.is_whole);
 }
 
 TEST_CASE("only a shell with a script and nothing else is taken apart") {

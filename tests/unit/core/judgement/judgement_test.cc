@@ -604,6 +604,38 @@ TEST_CASE("what is no command is refused") {
     }
 }
 
+TEST_CASE("a script may be longer than a word, up to a bound, and not elsewhere") {
+    JudgedCommand judged = asked("ls");
+    judged.argv = {"/bin/bash", "-c", std::string(131072, '#')};
+    const auto is_refused = [&] {
+        return judge(judged, {}, [](std::string_view) { return true; }).decision == forbidden;
+    };
+    CHECK(is_refused());
+
+    judged.is_script = true;
+    CHECK_FALSE(is_refused());
+    judged.is_elsewhere = true;
+    CHECK(is_refused());
+    judged.is_elsewhere = false;
+    judged.argv.back().resize((8 << 20) + 1);
+    CHECK(is_refused());
+}
+
+TEST_CASE("a script with more than can be looked at is a question") {
+    const RuleSet ban = rules({rule(forbidden, {"touch"})});
+    std::string script;
+    for (int i = 0; i < 4200; ++i)
+        script += "a $b\n";
+    const std::string nested = "eval eval eval eval eval eval eval eval 'touch made'";
+    for (const std::string& text : {script + "touch made", script, nested}) {
+        CHECK(decided(asked(text, ApprovalPolicy::on_request), ban) == prompt);
+        CHECK(decided(asked(text, ApprovalPolicy::on_request)) == prompt);
+    }
+    script.resize(4000 * 5);
+    CHECK(decided(asked(script + "touch made", ApprovalPolicy::on_request), ban) == forbidden);
+    CHECK(decided(asked(script, ApprovalPolicy::on_request), ban) == allow);
+}
+
 TEST_CASE("the first command that needs a question is proposed as a rule") {
     CHECK(proposed(asked("ls && npm test --silent; touch a")) == "npm test --silent");
     CHECK(proposed(asked("ls | head")).empty());

@@ -36,7 +36,7 @@ std::string taken_apart(std::string_view text, Dialect dialect = Dialect::bash) 
 
 std::string written_out(std::string_view text) {
     std::string result;
-    for (const auto& words : literal_commands(text))
+    for (const auto& words : literal_commands(text).commands)
         result += (result.empty() ? "" : "; ") + shown(words);
     return result;
 }

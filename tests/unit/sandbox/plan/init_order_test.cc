@@ -25,6 +25,7 @@ InitOrder some_order() {
     order.argv = {"true", "", "a b"};
     order.environment = {"PATH=/bin", "EMPTY="};
     order.directory = "/work";
+    order.script = "echo x";
     order.has_terminal = true;
     order.limits = {{RLIMIT_NOFILE, {10, 20}}, {RLIMIT_AS, {RLIM_INFINITY, RLIM_INFINITY}}};
     order.landlock = 7;
@@ -100,6 +101,7 @@ TEST_CASE("an order is read as it was written") {
     CHECK(texts_in(order.writable) == some_order().writable);
     CHECK(texts_in(order.device_writable) == some_order().device_writable);
     CHECK(std::string_view(order.directory) == "/work");
+    CHECK(std::string_view(order.script) == "echo x");
     CHECK(order.landlock == 7);
     CHECK(order.has_terminal);
     CHECK(order.is_first_process);
@@ -260,6 +262,7 @@ TEST_CASE("whatever byte of an order is damaged, nothing outside it is named") {
             CHECK(is_inside(memory, memory.order.expected_paths));
             CHECK(is_inside(memory, memory.order.submounts));
             CHECK(memory.holds(memory.order.directory));
+            CHECK(memory.holds(memory.order.script));
         }
     }
 }
