@@ -50,11 +50,17 @@ std::uint64_t field(std::string_view after_name, std::size_t number) {
     return value;
 }
 
+// Returns the part that begins with the third field, or an empty text.
+std::string_view fields_after_name(std::string_view stat) {
+    const std::size_t name_end = stat.rfind(')'); // the name may contain any character
+    if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return {};
+    return stat.substr(name_end + 2);
+}
+
 std::optional<Status> status_of(pid_t pid) {
     const std::string stat = read_proc_file(fmt::format("/proc/{}/stat", pid));
-    const std::size_t name_end = stat.rfind(')'); // the name may contain any character
-    if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
-    const std::string_view after_name = std::string_view(stat).substr(name_end + 2);
+    const std::string_view after_name = fields_after_name(stat);
+    if (after_name.empty()) return std::nullopt;
     const char state = after_name.front();
     return Status{state == 'Z' || state == 'X', static_cast<pid_t>(field(after_name, 4)),
                   field(after_name, 20), field(after_name, 22)};
@@ -94,6 +100,12 @@ std::optional<ProcessIdentity> living_process(pid_t pid) {
     const std::optional<Status> status = status_of(pid);
     if (!status || status->is_zombie) return std::nullopt;
     return ProcessIdentity{pid, status->start_time};
+}
+
+char state_of_thread(pid_t process, pid_t thread) {
+    const std::string stat = read_proc_file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+    const std::string_view after_name = fields_after_name(stat);
+    return after_name.empty() ? '\0' : after_name.front();
 }
 
 pid_t parent_of(pid_t pid) {

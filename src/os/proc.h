@@ -24,6 +24,9 @@ std::string read_proc_file(const std::string& path);
 // Returns nullopt if there is no such process, or if it is a zombie.
 std::optional<ProcessIdentity> living_process(pid_t pid);
 
+// Returns the letter of ps(1) for the state of a thread, or 0 if there is no such thread.
+char state_of_thread(pid_t process, pid_t thread);
+
 // Returns 0 if there is no such process.
 pid_t parent_of(pid_t pid);
 

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace ew::os {
@@ -46,6 +48,10 @@ LineMode line_mode(int master) {
     if (::tcgetattr(master, &settings) != 0) return {};
     return {(settings.c_lflag & ICANON) != 0, (settings.c_lflag & ECHO) != 0,
             static_cast<char>(settings.c_cc[VEOF])};
+}
+
+pid_t foreground_group(int master) {
+    return std::max(::tcgetpgrp(master), 0);
 }
 
 } // namespace ew::os

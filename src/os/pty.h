@@ -4,6 +4,8 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 namespace ew::os {
@@ -33,6 +35,9 @@ struct LineMode {
 };
 
 LineMode line_mode(int master);
+
+// Returns the process group in the foreground, or 0 if there is none.
+pid_t foreground_group(int master);
 
 // The length of the longest line in canonical mode. The line discipline drops the rest of a longer
 // line (termios(3)).
