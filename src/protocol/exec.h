@@ -3,6 +3,7 @@
 
 #include "core/judgement/policy_types.h"
 #include "json/types.h"
+#include "protocol/input_state.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
 #include "protocol/until.h"
@@ -121,6 +122,8 @@ struct ExecWriteParams {
     static constexpr bool refuses_others = true;
     std::string process_id = {};
     std::string chars = {};
+    std::optional<std::string> paste = {}; // typed after the chars
+    std::vector<std::string> keys = {};    // names of keys, typed after the paste
     bool close_stdin = false;
     std::optional<std::uint64_t> yield_time_ms = {};
     bool no_timeout = false;
@@ -134,6 +137,8 @@ template <class Visitor>
 void fields(Visitor& visit, ExecWriteParams& params) {
     visit.required("processId", params.process_id);
     visit.optional("chars", params.chars);
+    visit.optional("paste", params.paste);
+    visit.optional("keys", params.keys);
     visit.optional("closeStdin", params.close_stdin);
     visit.optional("yieldTimeMs", params.yield_time_ms);
     visit.optional("noTimeout", params.no_timeout);
@@ -178,7 +183,7 @@ enum class ExecState : std::uint8_t {
     completed,
     running,
     failed,       // it could not start, or can no longer be reached
-    input_needed, // it runs, and its terminal has echo switched off, as for a password
+    input_needed, // it runs, and waits for input that its terminal does not show, as a password
 };
 
 // Why a program could not start, or can no longer be reached.
@@ -232,7 +237,8 @@ struct ExecResult {
     std::optional<Usage> usage = {};
     std::optional<ExecFailure> failure = {};
     std::optional<ExecEdit> edited = {};
-    std::optional<WaitEnd> wait_end = {}; // for a request with until
+    std::optional<WaitEnd> wait_end = {};       // for a request with until
+    std::optional<InputState> input_state = {}; // absent if it has ended or runs elsewhere
     std::optional<std::string> notice = {};
     std::optional<std::string> text = {}; // for format "model"
 };
@@ -262,6 +268,7 @@ void fields(Visitor& visit, ExecResult& result) {
     visit.optional("failure", result.failure);
     visit.optional("edited", result.edited);
     visit.optional("waitEnd", result.wait_end);
+    visit.optional("inputState", result.input_state);
     visit.optional("notice", result.notice);
     visit.optional("text", result.text);
 }
@@ -279,7 +286,8 @@ struct ExecProcessInfo {
     std::optional<std::int64_t> exit_code = {};
     std::optional<std::string> signal = {};
     std::uint64_t started_at_ms = 0;
-    std::uint64_t unread_bytes = 0; // bytes of output not yet sent in an answer
+    std::uint64_t unread_bytes = 0;             // bytes of output not yet sent in an answer
+    std::optional<InputState> input_state = {}; // as in ExecResult
     std::vector<std::int64_t> descendants = {};
 };
 
@@ -296,6 +304,7 @@ void fields(Visitor& visit, ExecProcessInfo& info) {
     visit.optional("signal", info.signal);
     visit.required("startedAtMs", info.started_at_ms);
     visit.required("unreadBytes", info.unread_bytes);
+    visit.optional("inputState", info.input_state);
     visit.required("descendants", info.descendants);
 }
 
@@ -433,7 +442,7 @@ void fields(Visitor& visit, ExecOutputDeltaEvent& event) {
 struct ExecInteractionEvent {
     std::string call_id = {};
     std::string process_id = {};
-    std::string stdin_text = {};
+    std::string stdin_text = {}; // stars if the terminal did not show it
 };
 
 template <class Visitor>
@@ -441,6 +450,19 @@ void fields(Visitor& visit, ExecInteractionEvent& event) {
     visit.required("callId", event.call_id);
     visit.required("processId", event.process_id);
     visit.required("stdin", event.stdin_text);
+}
+
+struct ExecInputStateEvent {
+    std::string call_id = {};
+    std::string process_id = {};
+    InputState input_state = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ExecInputStateEvent& event) {
+    visit.required("callId", event.call_id);
+    visit.required("processId", event.process_id);
+    visit.required("inputState", event.input_state);
 }
 
 enum class ExecStatus : std::uint8_t {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "json/types.h"
+#include "protocol/input_state.h"
 #include "protocol/sandbox.h"
 
 #include <array>
@@ -221,6 +222,8 @@ void fields(Visitor& visit, ReadResult& result) {
 struct WriteParams {
     std::string process_id = {};
     Bytes chunk = {};
+    std::optional<std::string> paste = {}; // typed after the chunk
+    std::vector<std::string> keys = {};    // names of keys, typed after the paste
     std::optional<std::string> write_id = {};
     bool close_stdin = false;
 };
@@ -230,6 +233,8 @@ void fields(Visitor& visit, WriteParams& params) {
     constexpr Bounds not_empty = {1, longest_name};
     visit.required("processId", params.process_id);
     visit.required("chunk", params.chunk);
+    visit.optional("paste", params.paste);
+    visit.optional("keys", params.keys);
     visit.optional("writeId", params.write_id, not_empty);
     visit.optional("closeStdin", params.close_stdin);
 }
@@ -331,6 +336,7 @@ struct ProcessInfo {
     std::optional<std::string> signal = {};
     std::uint64_t started_at_ms = 0;
     std::uint64_t next_seq = 1;
+    std::optional<InputState> input_state = {}; // absent if it does not run on this machine
     std::vector<std::int64_t> descendants = {};
 };
 
@@ -347,6 +353,7 @@ void fields(Visitor& visit, ProcessInfo& info) {
     visit.optional("signal", info.signal);
     visit.required("startedAtMs", info.started_at_ms);
     visit.required("nextSeq", info.next_seq);
+    visit.optional("inputState", info.input_state);
     visit.required("descendants", info.descendants);
 }
 

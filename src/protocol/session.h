@@ -31,12 +31,14 @@ void fields(Visitor& visit, ClientInfo& info) {
 struct ClientCapabilities {
     bool approvals = false;
     bool extensions = false;
+    bool input_state = false;
 };
 
 template <class Visitor>
 void fields(Visitor& visit, ClientCapabilities& capabilities) {
     visit.optional("approvals", capabilities.approvals);
     visit.optional("extensions", capabilities.extensions);
+    visit.optional("inputState", capabilities.input_state);
 }
 
 struct InitializeParams {

@@ -56,6 +56,7 @@ class Program:
         self.begin, self.end = begin, None
         self.deltas = []  # (seq, stream, text)
         self.interactions = []
+        self.input_states = []
         self.kept = True  # the text of all deltas is still kept
         self.size = 0
 
@@ -151,6 +152,8 @@ class ExecServer(Server):
             program.add_delta(params, self.violations)
         elif method == "exec/terminalInteraction":
             program.interactions.append(params["stdin"])
+        elif method == "exec/inputState":
+            program.input_states.append(params["inputState"])
         elif method == "exec/end":
             program.add_end(params, self.violations)
         else:
@@ -389,6 +392,7 @@ def exec_server(
     sandbox=UNCONFINED,
     approvals=True,
     extensions=True,
+    input_state=False,
     settings=None,
     answer=None,
     env=None,
@@ -405,7 +409,11 @@ def exec_server(
         flags,
         env={**home.environment(), **(env or {})},
         cwd=options.pop("cwd", home.project),
-        capabilities={"approvals": approvals, "extensions": extensions},
+        capabilities={
+            "approvals": approvals,
+            "extensions": extensions,
+            "inputState": input_state,
+        },
         initialize={
             "settings": {name: value for name, value in changes.items() if value is not None},
             **(initialize or {}),

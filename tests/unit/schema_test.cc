@@ -124,7 +124,9 @@ EXECWARD_NAME(ExecCommandParams);
 EXECWARD_NAME(ExecEndEvent);
 EXECWARD_NAME(ExecEdit);
 EXECWARD_NAME(ExecFailure);
+EXECWARD_NAME(ExecInputStateEvent);
 EXECWARD_NAME(ExecInteractionEvent);
+EXECWARD_NAME(InputState);
 EXECWARD_NAME(ExecListParams);
 EXECWARD_NAME(ExecListResult);
 EXECWARD_NAME(ExecOutputDeltaEvent);
@@ -493,7 +495,8 @@ public:
             ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
         add<ExecResult, WaitEnd, UntilMatch, Timings, Confinement, Denial, ExecEdit, ExecFailure,
             ExecListResult, ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent,
-            ExecAttemptEvent, ExecOutputDeltaEvent, ExecInteractionEvent, ExecEndEvent>(written);
+            ExecAttemptEvent, ExecOutputDeltaEvent, ExecInteractionEvent, ExecInputStateEvent,
+            InputState, ExecEndEvent>(written);
         add<ReadFileResult, FileMetadata, CanonicalizeResult, ReadDirectoryResult, DirectoryEntry,
             WalkResult, WalkEntry, WalkError, OpenResult, ReadBlockResult, WatchMissingResult,
             MissingChanged>(written);
@@ -541,8 +544,8 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "environment.h", "exec.h", "files.h", "patch.h", "patched_file.h",
-          "process.h", "sandbox.h", "session.h", "until.h"}) {
+         {"approval.h", "environment.h", "exec.h", "files.h", "input_state.h", "patch.h",
+          "patched_file.h", "process.h", "sandbox.h", "session.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);

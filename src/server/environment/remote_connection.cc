@@ -140,7 +140,7 @@ void RemoteConnection::on_start_report(TimePoint now) {
     protocol::InitializeParams params;
     params.client_name = "execward";
     params.client_info = {"execward", std::string(program_version)};
-    params.capabilities = {false, true};
+    params.capabilities = {.extensions = true};
     send("initialize", params, {Kind::initialize});
 }
 

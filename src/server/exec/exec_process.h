@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "core/output/output_view.h"
 #include "protocol/exec.h"
+#include "server/exec/input_schedule.h"
 #include "server/exec/waits.h"
 #include "server/process/consumer.h"
 
@@ -31,6 +32,8 @@ struct ExecProcess final : Consumer {
     Waits waits = {};
     std::optional<TimePoint> ended_at = {}; // when the server noticed the exit
     bool is_end_sent = false;
+    InputSchedule input_schedule = {};
+    protocol::InputState told_input = {}; // by exec/inputState
 
     core::OutputView unread;     // since the last answer
     core::OutputView transcript; // since the start

@@ -42,10 +42,11 @@ protocol::ExecFailure failure_of(const Error& error) {
     return failure;
 }
 
-// Returns true if the terminal takes lines and does not echo them: a program asks for a password.
-bool hides_input(const Process& process) {
-    const std::optional<os::LineMode> mode = process.backend->line_mode(process);
-    return mode && mode->is_canonical && !mode->echoes;
+// Returns true if the program waits for input that its terminal does not show. Where the kernel
+// does not tell whether it waits, the mode of the terminal alone decides.
+bool asks_for_hidden_input(const protocol::InputState& state) {
+    return state.kind == protocol::InputKind::password &&
+           (state.waiting || state.certainty == protocol::Certainty::termios);
 }
 
 void add_text(protocol::ExecResult& result, TimePoint::duration wall_time) {
@@ -127,7 +128,9 @@ protocol::ExecResult make_result(Process& process, const Wait& wait, TimePoint n
         }
     } else {
         result.process_id = process.id;
-        if (hides_input(process)) result.state = protocol::ExecState::input_needed;
+        result.input_state = input_state(process, now);
+        if (result.input_state && asks_for_hidden_input(*result.input_state))
+            result.state = protocol::ExecState::input_needed;
     }
     add_model_text(result, wait.terms, now - wait.since);
     return result;

@@ -50,7 +50,8 @@ WaitTerms ExecService::terms_of(const protocol::ExecWriteParams& params) const {
     WaitTerms terms = shape_of(params, config);
     if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     if (params.no_timeout) return terms;
-    const bool is_poll = params.chars.empty() && !params.close_stdin;
+    const bool types = !params.chars.empty() || params.paste || !params.keys.empty();
+    const bool is_poll = !types && !params.close_stdin;
     terms.yield_ms =
         is_poll
             ? clamped(params.yield_time_ms, config.min_poll, config.min_poll, config.max_poll)
@@ -193,6 +194,7 @@ void ExecService::look_at(Process& process) {
     programs_.look_at_ports(process);
     if (programs_.is_over_for_call(process)) calls_.on_wait_over(process);
     programs_.answer_waits(process);
+    programs_.tell_input_state(process);
     programs_.tell_end(process);
 }
 

@@ -28,7 +28,8 @@ public:
           gate_(parts.gate),
           processes_(parts.processes),
           remote_(parts.remote),
-          programs_(parts.processes, parts.records, parts.outbox, parts.now),
+          programs_(parts.processes, parts.records, parts.outbox, parts.now,
+                    parts.session.wants_input_state()),
           calls_(parts, programs_) {}
 
     void handle(Reply reply, protocol::ExecCommandParams params);

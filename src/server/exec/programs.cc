@@ -6,6 +6,7 @@
 #include "server/exec/attempt.h"
 #include "server/exec/exec_results.h"
 #include "server/process/backend.h"
+#include "server/process/typed_input.h"
 
 #include <fmt/format.h>
 
@@ -159,10 +160,9 @@ Process* Programs::find_to_wait_for(const std::string& id, Reply& reply) {
 }
 
 // Writes the input if the program takes input.
-std::optional<Error> Programs::take_input(Process& process,
-                                          const protocol::ExecWriteParams& params) {
-    if (!params.chars.empty() && !process.is_tty()) {
-        if (params.chars != interrupt_key)
+std::optional<Error> Programs::take_input(Process& process, const std::string& chars) {
+    if (!chars.empty() && !process.is_tty()) {
+        if (chars != interrupt_key)
             return Error{ErrorKind::stdin_closed,
                          fmt::format("process '{}' has no terminal and takes no input",
                                      core::shortened(process.id)),
@@ -170,13 +170,12 @@ std::optional<Error> Programs::take_input(Process& process,
                          "character \\u0003 interrupts it",
                          "chars"};
         process.backend->interrupt(process);
-    } else if (!params.chars.empty() && !processes_.type(process, params.chars)) {
+    } else if (!chars.empty() && !processes_.type(process, chars)) {
         return Error{ErrorKind::limit,
                      fmt::format("{} bytes of input wait for process '{}' already",
                                  InputQueue::most_queued, core::shortened(process.id)),
                      "it does not read its terminal: wait, or end it"};
     }
-    if (params.close_stdin) processes_.end_input(process);
     return std::nullopt;
 }
 
@@ -184,23 +183,32 @@ Process* Programs::write(Reply reply, const protocol::ExecWriteParams& params,
                          const WaitTerms& terms) {
     Process* const process = find_to_wait_for(params.process_id, reply);
     if (process == nullptr) return nullptr;
-    const std::uint64_t from =
-        params.chars.empty() ? process->exec->unread.begin() : process->log.end();
+    Result<std::string> typed =
+        bytes_of({params.chars, params.paste, params.keys}, process->key_modes.modes());
+    if (!typed) {
+        reply.fail(typed.error());
+        return nullptr;
+    }
+    const std::uint64_t from = typed->empty() ? process->exec->unread.begin() : process->log.end();
     Result<Wait> wait = wait_of(*process, terms, from);
     if (!wait) {
         reply.fail(wait.error());
         return nullptr;
     }
-    const bool has_input = !params.chars.empty() || params.close_stdin;
+    // What the terminal hides may be a password, so events show its length only.
+    const std::string shown = hides_input(*process) ? std::string(typed->size(), '*') : *typed;
+    const bool has_input = !typed->empty() || params.close_stdin;
     const bool takes_input =
         !process->exit_is_logged && (!process->is_tty() || process->input.is_open());
     if (has_input && !takes_input) {
         wait->notice = "the input was not taken: the program has ended";
-    } else if (const std::optional<Error> error = take_input(*process, params)) {
+    } else if (const std::optional<Error> error = take_input(*process, *typed)) {
         reply.fail(*error);
         return nullptr;
+    } else if (params.close_stdin) {
+        processes_.end_input(*process);
     }
-    process->exec->waits.add({std::move(reply), std::move(*wait), params.chars});
+    process->exec->waits.add({std::move(reply), std::move(*wait), shown});
     return process;
 }
 
@@ -264,6 +272,7 @@ protocol::ExecProcessInfo Programs::info_of(Process& process) {
     info.started_at_ms = process.started_at_ms;
     info.unread_bytes = process.exec->unread.size(process.log);
     info.descendants = process.backend->descendants(process);
+    if (process.is_running()) info.input_state = input_state(process, now_);
     if (!process.exit_is_logged) return info;
     info.state = protocol::ExecProcessState::exited;
     const protocol::ExecEndEvent end = outcome_of(process);
@@ -322,6 +331,7 @@ std::optional<TimePoint> Programs::next_deadline() {
         // No answers are sent while the client does not read.
         if (!outbox_.is_full_of_answers() && (!process.exit_is_logged || exec.ended_at))
             next = earlier(next, exec.waits.next_deadline(progress_of(process)));
+        next = earlier(next, input_news_.next_deadline(process));
         if (exec.ended_at && !exec.is_end_sent && can_send_end(process))
             next = earlier(next, process.is_closed ? now_ : *exec.ended_at + end_grace);
     });

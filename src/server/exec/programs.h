@@ -7,6 +7,7 @@
 #include "server/approval/records.h"
 #include "server/connection/outbox.h"
 #include "server/exec/exec_process.h"
+#include "server/exec/input_news.h"
 #include "server/process/process_service.h"
 #include "server/session/environment_choice.h"
 
@@ -24,8 +25,13 @@ public:
     static constexpr Millis end_grace{100};
 
     // `now`: of the turn; the worker owns it.
-    Programs(ProcessService& processes, Records& records, Outbox& outbox, const TimePoint& now)
-        : processes_(processes), records_(records), outbox_(outbox), now_(now) {}
+    Programs(ProcessService& processes, Records& records, Outbox& outbox, const TimePoint& now,
+             bool wants_input_state)
+        : processes_(processes),
+          records_(records),
+          outbox_(outbox),
+          now_(now),
+          input_news_(wants_input_state, outbox, now) {}
 
     // The program runs now: sends exec/begin.
     void begin(Process& process);
@@ -45,6 +51,9 @@ public:
     // Note the end, answer the requests whose wait is over, send exec/end.
     void note_exit(Process& process);
     void answer_waits(Process& process);
+
+    void tell_input_state(Process& process) { input_news_.look_at(process); }
+
     void tell_end(Process& process);
 
     // Serves exec/writeStdin. Returns the process that the request waits for, or null if it is
@@ -74,7 +83,7 @@ public:
 private:
     Waits::Progress progress_of(const Process& process) const;
     protocol::ExecProcessInfo info_of(Process& process);
-    std::optional<Error> take_input(Process& process, const protocol::ExecWriteParams& params);
+    std::optional<Error> take_input(Process& process, const std::string& chars);
     void tell_interaction(const Process& process, const std::string& chars);
     void audit_end(const Process& process);
     Lane lane_of_end(const Process& process) const;
@@ -86,6 +95,7 @@ private:
     Records& records_;
     Outbox& outbox_;
     const TimePoint& now_;
+    InputNews input_news_;
 };
 
 } // namespace ew::server

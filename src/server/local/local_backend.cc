@@ -6,6 +6,7 @@
 #include "os/listeners.h"
 #include "os/pty.h"
 #include "os/stream_state.h"
+#include "server/local/input_look.h"
 #include "server/request/start_request.h"
 
 #include <fmt/format.h>
@@ -126,6 +127,10 @@ std::optional<os::LineMode> LocalBackend::line_mode(const Process& process) cons
     const UniqueFd& terminal = process.local->streams[0].fd;
     if (!process.is_tty() || !terminal) return std::nullopt;
     return os::line_mode(terminal.get());
+}
+
+std::optional<InputLook> LocalBackend::look_at_input(const Process& process) const {
+    return ew::server::look_at_input(process, trees_);
 }
 
 void LocalBackend::resume_reading(Process& process) {

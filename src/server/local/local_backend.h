@@ -41,6 +41,7 @@ public:
     void interrupt(Process& process) override;
     void resize(Process& process, Reply reply, const protocol::WindowSize& size) override;
     std::optional<os::LineMode> line_mode(const Process& process) const override;
+    std::optional<InputLook> look_at_input(const Process& process) const override;
     void resume_reading(Process& process) override;
     bool has_unread(const Process& process, core::Stream stream) const override;
     bool may_tell_exit(const Process& process) const override;

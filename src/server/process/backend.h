@@ -77,6 +77,10 @@ public:
     // Returns the current line mode of the terminal, or nullopt if the backend cannot read it.
     virtual std::optional<os::LineMode> line_mode(const Process&) const { return std::nullopt; }
 
+    // Requires a started process. Returns what it does about its input at this moment, or nullopt
+    // if the backend cannot look.
+    virtual std::optional<InputLook> look_at_input(const Process&) const { return std::nullopt; }
+
     // The log has room for more output.
     virtual void resume_reading(Process& process) = 0;
 

@@ -54,7 +54,13 @@ void OutputDelivery::commit(Process& process, core::Stream stream, std::size_t c
     Delivery& delivery = process.delivery;
     if (is_quiet(process)) delivery.burst = 0;
     delivery.last_output = now_;
+    const std::uint64_t begin = process.log.end();
     process.log.commit(stream, count, now_);
+    if (process.is_tty()) {
+        std::string output;
+        process.log.copy(begin, process.log.end(), output);
+        process.key_modes.feed(output);
+    }
     if (process.consumer != nullptr) process.consumer->look_at(process.log);
     delivery.burst += count;
     delivery.typed_burst += count;
@@ -163,6 +169,7 @@ void OutputDelivery::send(Process& process, const OutputLog::Entry& entry, Lane 
 }
 
 void OutputDelivery::note_typing(Process& process) {
+    process.delivery.last_input = now_;
     process.delivery.typed_until = now_ + interactive_time;
     process.delivery.typed_burst = 0;
 }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include "base/clock.h"
+#include "core/keys.h"
 #include "core/output/output_log.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
 #include "server/connection/reply.h"
 #include "server/process/input_queue.h"
+#include "server/process/input_state.h"
 #include "server/process/part.h"
 #include "server/process/read_queue.h"
 
@@ -87,6 +89,7 @@ struct Closing {
 struct Delivery {
     std::string header = {}; // of the notifications: ","params":{"processId":…,"seq":
     TimePoint last_output = {};
+    TimePoint last_input = {};
     std::size_t burst = 0;       // bytes since the process was last quiet
     TimePoint typed_until = {};  // until then, recent input makes the process interactive
     std::size_t typed_burst = 0; // bytes since the last input
@@ -137,8 +140,10 @@ struct Process {
     Closing closing;
 
     InputQueue input;
+    InputMemory input_memory;
     bool is_output_open = false; // more output may come
     core::OutputLog log;
+    core::KeyModeTracker key_modes; // of a terminal
     Delivery delivery;
     ReadQueue reads;
 };

@@ -2,6 +2,7 @@
 
 #include "core/output/utf8.h"
 #include "os/signals.h"
+#include "server/process/typed_input.h"
 #include "server/process/waiting.h"
 #include "server/request/start_request.h"
 
@@ -24,7 +25,7 @@ ProcessState state_of(const Process& process) {
     return process.exit_is_logged ? ProcessState::exited : ProcessState::running;
 }
 
-protocol::ProcessInfo info_of(const Process& process) {
+protocol::ProcessInfo info_of(Process& process, TimePoint now) {
     protocol::ProcessInfo info;
     info.process_id = process.id;
     info.environment = process.backend->environment(process);
@@ -39,6 +40,7 @@ protocol::ProcessInfo info_of(const Process& process) {
     }
     info.started_at_ms = process.started_at_ms;
     info.next_seq = process.log.next_seq();
+    if (process.is_running()) info.input_state = input_state(process, now);
     info.descendants = process.backend->descendants(process);
     return info;
 }
@@ -106,6 +108,11 @@ void ProcessRequests::handle(Reply reply, protocol::WriteParams params) {
     InputQueue& input = process->input;
     if (!input.takes_writes())
         return reply.send(protocol::WriteResult{WriteStatus::stdin_closed, {}});
+    Result<std::string> typed =
+        bytes_of({std::move(params.chunk.bytes), std::move(params.paste), std::move(params.keys)},
+                 process->key_modes.modes());
+    if (!typed) return reply.fail(typed.error());
+    params.chunk.bytes = std::move(*typed);
     const std::size_t size = params.chunk.bytes.size();
     if (input.has_room_for(size)) {
         processes_.take_write(*process, std::move(reply), std::move(params));
@@ -174,14 +181,14 @@ void ProcessRequests::handle(Reply reply, protocol::ResizeParams params) {
 
 void ProcessRequests::list(Reply reply) {
     protocol::ListResult result;
-    std::vector<const Process*> by_start;
+    std::vector<Process*> by_start;
     table_.refresh();
-    table_.for_each([&](const Process& process) { by_start.push_back(&process); });
+    table_.for_each([&](Process& process) { by_start.push_back(&process); });
     std::sort(by_start.begin(), by_start.end(), [](const Process* a, const Process* b) {
         return a->serial / ProcessTable::places < b->serial / ProcessTable::places;
     });
-    for (const Process* const process : by_start)
-        result.processes.push_back(info_of(*process));
+    for (Process* const process : by_start)
+        result.processes.push_back(info_of(*process, processes_.now()));
     reply.send(result);
 }
 

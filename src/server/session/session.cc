@@ -154,6 +154,7 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     if (params.resume_session_id) TRY(resume(*params.resume_session_id));
     if (params.process_id) client_process_ = static_cast<pid_t>(*params.process_id);
     wants_extensions_ = params.capabilities && params.capabilities->extensions;
+    wants_input_state_ = params.capabilities && params.capabilities->input_state;
     answers_questions_ = params.capabilities && params.capabilities->approvals;
     (void)configure(params.settings.value_or(protocol::Settings{}));
     TRY(check_settings_link(setup_.paths.config_file, settings_.workspace_roots, settings_.config));

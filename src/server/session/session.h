@@ -68,6 +68,8 @@ public:
 
     bool wants_extensions() const { return wants_extensions_; }
 
+    bool wants_input_state() const { return wants_input_state_; }
+
     // The server ends when this process ends. nullopt if the client named no process.
     std::optional<pid_t> client_process() const { return client_process_; }
 
@@ -78,6 +80,7 @@ private:
     Phase phase_ = Phase::new_connection;
     std::uint8_t test_ids_;
     bool wants_extensions_ = false;
+    bool wants_input_state_ = false;
     bool answers_questions_ = false;
     SessionSetup setup_;
     SessionSettings settings_;

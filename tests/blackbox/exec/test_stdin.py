@@ -380,7 +380,8 @@ def two_writers_see_both_echoes(scene):
     for message_id in (first, second):
         output = server.result(message_id)["output"]
         check("<one>" in output and "<two>" in output, "output %r" % output)
-    equal(server.program(process_id).interactions[-2:], ["one\n", "two\n"], "interactions")
+    # The terminal does not show what is typed.
+    equal(server.program(process_id).interactions[-2:], ["****", "****"], "interactions")
 
 
 @test
@@ -415,7 +416,7 @@ def too_many_waits_on_one_process_are_refused(scene):
 @test
 def each_write_is_an_interaction_with_the_exact_input(scene):
     server = exec_server(scene)
-    process_id = server.left_running("stty raw -echo; cat -v", tty=True, callId="start")
+    process_id = server.left_running("stty raw; cat -v", tty=True, callId="start")
     typed = ["one\n", "zwei ü\t", "\x1b[A", "\x00"]
     for chars in typed:
         server.stdin(process_id, chars)
