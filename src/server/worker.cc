@@ -74,6 +74,8 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
     lifeline_.watch(session.client_process());
     processes_.set_client_wants_extensions(session.wants_extensions());
     processes_.set_local(local_);
+    connection_.set_secrecy(
+        [this](const protocol::Message& message) { return holds_hidden_input(message); });
     if (session.answers_questions()) records_.begin_session();
 }
 
@@ -209,6 +211,14 @@ void Worker::handle_notification(const protocol::Message& message) {
 bool Worker::cancel(const json::Id& request) {
     return process_requests_.cancel(request) || exec_.cancel(request) || files_.cancel(request) ||
            patches_.cancel(request) || remote_.environments().cancel(request);
+}
+
+bool Worker::holds_hidden_input(const protocol::Message& message) {
+    if (message.method != "exec/writeStdin" && message.method != "process/write") return false;
+    auto params = protocol::decode<protocol::CloseStdinParams>(message.params);
+    if (!params) return true; // the process is not known
+    const Process* const process = processes_.find(params->process_id);
+    return process != nullptr && hides_input(*process);
 }
 
 void Worker::handle_answer(const protocol::Message& message) {

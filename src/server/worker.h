@@ -68,6 +68,7 @@ private:
     void handle_notification(const protocol::Message& message);
     void handle_answer(const protocol::Message& message);
     bool cancel(const json::Id& request);
+    bool holds_hidden_input(const protocol::Message& message);
 
     void serve_bulk();
     void serve_urgent();

@@ -46,7 +46,32 @@ std::optional<Chunk> find_chunk(std::string_view message, std::size_t from) {
     }
 }
 
+void hide(Node& node, std::string_view name) {
+    const std::optional<std::string> bytes =
+        name == "chunk" ? json::decode_base64(node.text) : std::nullopt;
+    if (node.is_text()) node.text = std::string(bytes.value_or(node.text).size(), '*');
+    if (bytes) {
+        ByteBuffer encoded;
+        json::write_base64(encoded, node.text);
+        node.text = encoded.view().substr(1, encoded.view().size() - 2); // without quotes
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        const bool is_named = i < node.names.size();
+        if (!is_named || node.names[i] != "processId")
+            hide(node.items[i], is_named ? node.names[i] : name);
+    }
+}
+
 } // namespace
+
+// A member may occur twice, so all of them are looked at.
+std::string without_input(std::string_view message) {
+    Result<Node> node = parse_node(message);
+    if (!node) return "{}"; // nested too deeply
+    for (std::size_t i = 0; i < node->names.size(); ++i)
+        if (node->names[i] == "params") hide(node->items[i], "params");
+    return to_json(*node);
+}
 
 std::string readable(std::string_view message) {
     ByteBuffer out;

@@ -36,4 +36,8 @@ private:
 // Formats a message as a line of a transcript: chunks of text are written as text ("chunk~").
 std::string readable(std::string_view message);
 
+// Returns the message with each text of its params but "processId" replaced by stars, one for each
+// byte. Requires a valid message.
+std::string without_input(std::string_view message);
+
 } // namespace ew::transcript

@@ -67,12 +67,21 @@ protocol::Message* Connection::next() {
             Reply(outbox_, {}).fail(*frame->error);
             continue;
         }
-        if (recorder_ != nullptr) recorder_->from_client(frame->text);
         message_ = reader_.read(frame->text);
+        if (recorder_ != nullptr) record(frame->text);
         if (message_.kind != protocol::Message::Kind::refused) return &message_;
         log::info("server", "refused a message: {}", message_.error.message);
         Reply(outbox_, {}).fail(message_.error);
     }
+}
+
+void Connection::record(std::string_view text) {
+    const bool has_secret = message_.kind != protocol::Message::Kind::refused && holds_secret_ &&
+                            holds_secret_(message_);
+    if (has_secret)
+        recorder_->from_client(transcript::without_input(text));
+    else
+        recorder_->from_client(text);
 }
 
 bool Connection::is_ready(bool wants_messages) const {

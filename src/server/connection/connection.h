@@ -8,6 +8,9 @@
 #include "protocol/framing.h"
 #include "server/connection/outbox.h"
 
+#include <functional>
+#include <string_view>
+
 namespace ew::transcript {
 class Recorder;
 }
@@ -21,6 +24,12 @@ public:
                transcript::Recorder* recorder);
 
     Outbox& outbox() { return outbox_; }
+
+    // Decides whether a message holds input that its terminal does not show. A recording then shows
+    // the length of that input only.
+    using Secrecy = std::function<bool(const protocol::Message&)>;
+
+    void set_secrecy(Secrecy holds_secret) { holds_secret_ = std::move(holds_secret); }
 
     // From now on this poller reports the sources client_input and client_output. It outlives the
     // connection, or the next call of watch(). After a fork, the child needs a new poller: parent
@@ -57,6 +66,7 @@ public:
 
 private:
     bool may_read() const;
+    void record(std::string_view text);
 
     os::StdioEnd in_;
     Outbox outbox_;
@@ -64,6 +74,7 @@ private:
     protocol::Deframer deframer_;
     protocol::MessageReader reader_;
     protocol::Message message_;
+    Secrecy holds_secret_;
     os::Poller* poller_ = nullptr;
     bool input_is_watchable_ = true;
     bool input_is_watched_ = false;

@@ -5,7 +5,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PYTHON, check, equal, eventually
+from support.client import PYTHON, check, encoded, equal, eventually
 from support.exec import Home, exec_server
 from support.runner import main, test
 
@@ -287,6 +287,49 @@ def a_flood_does_not_wait_though_it_did_before(scene):
     server.wait(lambda: told(server, process_id) == [("line", True)], "waiting")
     server.stdin(process_id, "x\n")
     server.wait(lambda: told(server, process_id)[1:] == [("line", False)], "the flood")
+
+
+# What is typed while the terminal does not show it
+
+
+@test
+def hidden_input_appears_nowhere(scene):
+    for mode in ("-echo", "raw -echo"):
+        home = Home(scene, "home" + mode)
+        record = os.path.join(home.path, "record")
+        server = exec_server(
+            scene, "--record", record, "--log-level", "trace", home=home
+        )
+        script = "stty %s; echo go; head -c %d | md5sum; exec sleep 600"
+        for size in (len(SECRET), len(SECRET) + 1):
+            process_id = server.left_running(script % (mode, size), shows="go", tty=True)
+            server.stdin(process_id, SECRET[:-1])
+            server.stdin(process_id, SECRET[-1] + "\n")
+            stars = ["*" * (len(SECRET) - 1), "**"]
+            equal([text for text in server.program(process_id).interactions if text], stars, mode)
+        server.start_shell("own", "stty -echo; echo go; exec cat >/dev/null", tty=True)
+        server.wait_output("own", b"go")
+        server.call("process/write", {"processId": "own", "chunk": encoded(SECRET.encode())})
+        server.answers()
+        with open(record) as file:
+            recorded = file.read()
+        check('"chars":"%s"' % ("*" * (len(SECRET) - 1)) in recorded, "no stars: %s" % recorded)
+        check('"chunk~":"%s"' % ("*" * len(SECRET)) in recorded, "no stars: %s" % recorded)
+        kept = "%s %s %s %s" % (recorded, server.events, home.audit(), server.stderr())
+        for part in (SECRET, SECRET[:-1], encoded(SECRET.encode())):
+            check(part not in kept, "%r is in %s" % (part, kept))
+
+
+@test
+def shown_input_is_recorded_as_before(scene):
+    home = Home(scene)
+    record = os.path.join(home.path, "record")
+    server = exec_server(scene, "--record", record, home=home)
+    process_id = server.left_running("cat", tty=True)
+    server.stdin(process_id, "shown\n", quietMs=20)
+    equal(server.program(process_id).interactions, ["shown\n"], "interactions")
+    with open(record) as file:
+        check("shown\\n" in file.read(), "it is not recorded")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,18 @@ TEST_CASE("a recording leaves the text of commands, questions and answers as the
         CHECK(readable(message) == message);
 }
 
+TEST_CASE("input that must not be shown is recorded as stars") {
+    using ew::transcript::without_input;
+    CHECK(without_input(R"({"id":1,"method":"exec/writeStdin","params":{"processId":"1000",)"
+                        R"("chars":"p\u00e4ss\n","keys":["a","enter"],"yieldTimeMs":5}})") ==
+          R"({"id":1,"method":"exec/writeStdin","params":{"processId":"1000",)"
+          R"("chars":"******","keys":["*","*****"],"yieldTimeMs":5}})");
+    // The bytes of "secret" in base64, and a member that occurs twice.
+    CHECK(readable(
+              without_input(R"({"params":{"chunk":"c2VjcmV0","a":{"b":"x"}},"params":["y"]})")) ==
+          R"({"params":{"chunk~":"******","a":{"b":"*"}},"params":["*"]})");
+}
+
 TEST_CASE("a recorded message is one line") {
     CHECK(readable("{\n\"id\":1\r\n}") == "{ \"id\":1  }");
 }
