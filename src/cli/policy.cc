@@ -141,6 +141,10 @@ core::JudgedCommand judged_command(const Arguments& arguments, const config::Con
     judged.workspace_roots = {directory};
     judged.workdir = directory;
     judged.stays_inside = server::stays_inside({directory});
+    // What cannot be found has no other name than its own.
+    if (Result<std::string> program =
+            os::resolve_program(judged.argv.front(), variable("PATH"), directory))
+        judged.program = *program;
     return judged;
 }
 

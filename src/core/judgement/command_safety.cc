@@ -83,12 +83,13 @@ bool is_straight_path(std::string_view word) {
 }
 
 bool is_dangerous(const Words& argv) {
-    const FoundCommands found = with_started_commands(argv);
-    return std::any_of(found.commands.begin(), found.commands.end(), destroys);
+    return danger_in({argv}) == Danger::certain;
 }
 
-bool is_too_much(const Words& argv) {
-    return !with_started_commands(argv).is_whole;
+Danger danger_in(const std::vector<Words>& commands) {
+    const FoundCommands found = with_started_commands(commands);
+    if (std::any_of(found.commands.begin(), found.commands.end(), destroys)) return Danger::certain;
+    return found.is_whole ? Danger::none : Danger::possible;
 }
 
 bool is_shell(std::string_view program) {

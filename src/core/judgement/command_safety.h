@@ -30,9 +30,14 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust);
 // a program that it starts.
 bool is_dangerous(const std::vector<std::string>& argv);
 
-// Returns true if not all of the commands that it may start were looked at, so that one may be
-// dangerous.
-bool is_too_much(const std::vector<std::string>& argv);
+enum class Danger : std::uint8_t {
+    none,
+    possible, // not all of the commands that they may start were looked at
+    certain,
+};
+
+// The same for several commands.
+Danger danger_in(const std::vector<std::vector<std::string>>& commands);
 
 struct ShellCall {
     Dialect dialect = Dialect::bash;

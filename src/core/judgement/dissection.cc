@@ -122,7 +122,9 @@ private:
             const std::size_t first = parts_.size();
             add(inner, depth + 1);
             if (is_fed || std::none_of(inner.words.begin(), inner.words.end(), is_shell)) continue;
-            parts_[first].fed = literal_commands(call.script).commands;
+            FoundCommands found = literal_commands(call.script);
+            parts_[first].fed = std::move(found.commands);
+            parts_[first].is_fed_whole = found.is_whole;
             is_fed = true;
         }
         if (depth > 0) inner_shells_.pop_back();

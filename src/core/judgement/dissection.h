@@ -19,6 +19,7 @@ struct Part {
     std::string obstacle = {};            // why it may run more than its words say; empty if not
     std::vector<Words> inner_shells = {}; // the calls of inner shells that led to this command
     std::vector<Words> fed = {}; // commands that the script may send to its stdin, if it is a shell
+    bool is_fed_whole = true;    // these are all of them
     bool is_in_shell = false;    // it can be a shell builtin
     bool has_left_workspace = false; // it runs outside, or an earlier `cd` may have left
     std::string program = {};        // the file of its first word; empty if unknown

@@ -35,17 +35,23 @@ public:
             return {matches.strict->decision, Cause::rule, matches.strict};
         if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
         if (matches.is_unsettled) return {Decision::prompt, Cause::too_much};
-        const Words by_program = words_of_program(part);
-        const bool is_dangerous_here = is_dangerous(part.command.words) ||
-                                       (!by_program.empty() && is_dangerous(by_program)) ||
-                                       std::any_of(part.fed.begin(), part.fed.end(), is_dangerous);
+        const Danger danger = danger_of(part);
         if (matches.allow && !judged_.has_own_environment &&
-            (!is_dangerous_here || covers_danger(*matches.allow)))
+            (danger == Danger::none || covers_danger(*matches.allow)))
             return {Decision::allow, Cause::rule, matches.allow, is_safe(part)};
-        return by_heuristic(part, is_dangerous_here);
+        return by_heuristic(part, danger);
     }
 
 private:
+    static Danger danger_of(const Part& part) {
+        std::vector<Words> commands = part.fed;
+        commands.push_back(part.command.words);
+        if (Words by_program = words_of_program(part); !by_program.empty())
+            commands.push_back(std::move(by_program));
+        const Danger danger = danger_in(commands);
+        return danger == Danger::none && !part.is_fed_whole ? Danger::possible : danger;
+    }
+
     // The author of a rule for more than a bare program knew the danger.
     static bool covers_danger(const PrefixRule& rule) {
         return rule.prefix.size() > 1 && !is_launcher(rule.prefix.front().front());
@@ -63,13 +69,13 @@ private:
         return judged_.permissions != SandboxPermissions::use_default && judged_.is_confined;
     }
 
-    Finding by_heuristic(const Part& part, bool is_dangerous_here) const {
+    Finding by_heuristic(const Part& part, Danger danger) const {
         const bool asks_when_unknown = judged_.policy == ApprovalPolicy::untrusted;
         const bool never_asks = judged_.policy == ApprovalPolicy::never;
         if (is_safe(part)) return {Decision::allow, Cause::known_safe};
-        if (is_dangerous_here)
+        if (danger == Danger::certain)
             return {never_asks ? Decision::forbidden : Decision::prompt, Cause::dangerous};
-        if (is_too_much(part.command.words)) return {Decision::prompt, Cause::too_much};
+        if (danger == Danger::possible) return {Decision::prompt, Cause::too_much};
         if (!rules_.gap.empty()) return {Decision::prompt, Cause::gap};
         if (asks_when_unknown) return {Decision::prompt, Cause::unknown};
         return {Decision::allow, wants_more() ? Cause::unknown : Cause::confinement};

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace ew::core {
 
@@ -263,12 +264,34 @@ private:
             ++at_;
             return substitution();
         }
-        if (text_.substr(at_).starts_with("<<") && peek(2) != '<') return here_document();
+        if (text_.substr(at_).starts_with("<<") && peek(2) != '<') {
+            if (!is_in_arithmetic()) return here_document();
+            at_ += 2;
+            return;
+        }
         is_input_ = text_.substr(at_).starts_with("<<<");
         while (at_ < text_.size() &&
                std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
             ++at_;
         skips_word_ = true;
+    }
+
+    // In (( )) and in a subscript, << is a shift.
+    bool is_in_arithmetic() const {
+        constexpr std::size_t farthest = 4096; // that is looked back
+        const std::string_view before =
+            text_.substr(at_ - std::min(at_, farthest), std::min(at_, farthest));
+        const auto is_open = [before](std::string_view open, std::string_view close) {
+            const std::size_t opened = before.rfind(open);
+            const std::size_t closed = before.rfind(close);
+            return opened != std::string_view::npos &&
+                   (closed == std::string_view::npos || closed < opened);
+        };
+        const std::size_t bracket = before.rfind('[');
+        const bool is_subscript =
+            bracket != std::string_view::npos && bracket > 0 &&
+            (is_name_character(before[bracket - 1]) || before[bracket - 1] == '$');
+        return is_open("((", "))") || (is_subscript && is_open("[", "]"));
     }
 
     void here_document() {
@@ -299,14 +322,31 @@ private:
         waiting_.clear();
     }
 
+    std::string_view next_line() {
+        const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+        const std::string_view line = text_.substr(at_, end - at_);
+        at_ = std::min(end + 1, text_.size());
+        return line;
+    }
+
+    // An even number of them stands for backslashes.
+    static bool ends_with_backslash(std::string_view line) {
+        const std::size_t last = line.find_last_not_of('\\');
+        const std::size_t count =
+            last == std::string_view::npos ? line.size() : line.size() - last - 1;
+        return count % 2 == 1;
+    }
+
     void skip_document(const HereDocument& document) {
         std::string body;
         while (at_ < text_.size()) {
-            const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-            std::string_view line = text_.substr(at_, end - at_);
-            at_ = std::min(end + 1, text_.size());
-            while (document.strips_tabs && line.starts_with('\t'))
-                line.remove_prefix(1);
+            std::string line(next_line());
+            // The shell joins lines before it looks for the end.
+            while (!document.is_literal && ends_with_backslash(line) && at_ < text_.size()) {
+                line.pop_back();
+                line += next_line();
+            }
+            if (document.strips_tabs) line.erase(0, line.find_first_not_of('\t'));
             if (line == document.end) break;
             body.append(line).append("\n");
         }
@@ -382,6 +422,10 @@ bool reads_commands(const Words& words) {
            std::any_of(words.begin(), words.end(), is_shell);
 }
 
+bool prints(const Words& words) {
+    return is_listed("echo print printf", base_name(words.front()));
+}
+
 } // namespace
 
 FoundCommands literal_commands(std::string_view script) {
@@ -391,12 +435,16 @@ FoundCommands literal_commands(std::string_view script) {
         return {std::move(all.commands), all.is_whole};
     const std::size_t count = all.commands.size();
     for (std::size_t i = 0; i < count; ++i)
-        if (is_listed("echo print printf", base_name(all.commands[i].front())))
-            all.inputs.push_back(printed_text(all.commands[i]));
+        if (prints(all.commands[i])) all.inputs.push_back(printed_text(all.commands[i]));
     const std::vector<std::string> inputs = std::move(all.inputs);
     all.inputs.clear();
+    const std::size_t own = all.commands.size();
     for (const std::string& input : inputs)
         LooseScanner(input, 1, all).scan();
+    // What these feed to others in turn is not read.
+    const std::span<const Words> inner = std::span(all.commands).subspan(own);
+    const bool has_inputs = !all.inputs.empty() || std::ranges::any_of(inner, prints);
+    if (has_inputs && std::ranges::any_of(inner, reads_commands)) all.is_whole = false;
     return {std::move(all.commands), all.is_whole};
 }
 

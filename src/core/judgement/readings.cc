@@ -99,9 +99,10 @@ public:
     Reader(const Part& part, const ProgramTrust& trust) : part_(part), trust_(trust) {}
 
     Readings read() {
-        add_started(part_.command.words);
-        if (const Words words = words_of_program(part_); !words.empty()) add_started(words);
-        append(part_.fed);
+        add_started({part_.command.words});
+        if (const Words words = words_of_program(part_); !words.empty()) add_started({words});
+        add_started(part_.fed);
+        readings_.is_whole = readings_.is_whole && part_.is_fed_whole;
         append(part_.inner_shells);
         add_other_names();
         const std::size_t count = readings_.commands.size();
@@ -116,8 +117,8 @@ public:
     }
 
 private:
-    void add_started(const Words& words) {
-        const FoundCommands found = with_started_commands(words);
+    void add_started(const std::vector<Words>& commands) {
+        const FoundCommands found = with_started_commands(commands);
         readings_.is_whole = readings_.is_whole && found.is_whole;
         append(found.commands);
     }

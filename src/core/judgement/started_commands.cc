@@ -16,10 +16,11 @@ using Words = std::vector<std::string>;
 
 constexpr int deepest = 6; // nesting of programs that start each other
 constexpr std::size_t most_found = 4096;
-constexpr std::size_t most_words = 1 << 17; // words in all commands found
-constexpr std::size_t most_text = 1 << 20;  // bytes of scripts in scripts
-constexpr int most_aliases = 16;            // aliases in one git command
-constexpr std::size_t most_arguments = 256; // arguments behind ::: of parallel
+constexpr std::size_t most_words = 1 << 17;  // words in all commands found
+constexpr std::size_t most_text = 1 << 20;   // bytes of scripts in scripts
+constexpr std::size_t most_copied = 4 << 20; // bytes of words, besides the first ones
+constexpr int most_aliases = 16;             // aliases in one git command
+constexpr std::size_t most_arguments = 256;  // arguments behind ::: of parallel
 
 // Programs that start another program, which their operands name.
 struct Launcher {
@@ -134,16 +135,20 @@ std::size_t option_width(const Launcher& launcher, std::string_view word) {
 
 class Search {
 public:
+    explicit Search(FoundCommands& found) : found_(found.commands), is_whole_(found.is_whole) {}
+
     // The script that a shell gets is always read.
-    Search(const Words& argv, FoundCommands& found)
-        : found_(found.commands), is_whole_(found.is_whole) {
-        for (const std::string& word : argv)
+    void begin(const Words& argv) {
+        for (const std::string& word : argv) {
             text_left_ = std::max(text_left_, most_text + word.size());
+            bytes_left_ += word.size();
+        }
+        add(argv, 0);
     }
 
     void add(const Words& words, int depth) {
         if (words.empty()) return;
-        if (depth > deepest || found_.size() >= most_found) {
+        if (depth > deepest || found_.size() >= most_found || bytes_left_ == 0) {
             is_whole_ = false;
             return;
         }
@@ -151,7 +156,7 @@ public:
         const std::string_view name = base_name(words.front());
         if (is_shell(name)) return add_shell(words, depth);
         if (name == "find" || name == "fd" || name == "fdfind") return add_find(words, depth);
-        if (name == "eval" || name == "trap") return add_script(joined(words, 1), depth);
+        if (name == "eval" || name == "trap") return add_joined("", words, 1, depth);
         if (name == "alias") return add_aliases(words, depth);
         if (name == "git") return add_git_alias(words, depth);
         if (is_listed("[ break continue exit kill let return shift test", name))
@@ -171,6 +176,11 @@ private:
         is_whole_ = is_whole_ && inner.is_whole;
         for (const Words& command : inner.commands)
             add(command, depth + 1);
+    }
+
+    // `head` and these words are a script.
+    void add_joined(std::string head, const Words& words, std::size_t first, int depth) {
+        if (spend(words, first, words.size())) add_script(head + joined(words, first), depth);
     }
 
     void add_aliases(const Words& words, int depth) {
@@ -219,7 +229,7 @@ private:
             const std::string_view value = setting.substr(equals + 1);
             if (value.starts_with('!')) add_script(value.substr(1), depth);
             const std::size_t rest = std::min(i + 3, words.size());
-            add_script("git " + std::string(value) + " " + joined(words, rest), depth);
+            add_joined("git " + std::string(value) + " ", words, rest, depth);
         }
     }
 
@@ -277,7 +287,7 @@ private:
             ++at;
         if (launcher.name == "parallel") add_arguments(words, at, depth);
         const bool is_script = at < words.size() && words[at].find(' ') != std::string::npos;
-        if (is_script) return add_script(joined(words, at), depth); // watch 'PROGRAM WORDS'
+        if (is_script) return add_joined("", words, at, depth); // watch 'PROGRAM WORDS'
         add(from(words, at), depth + 1);
         // One of the options may have taken a word.
         if (is_listed(with_other_options, launcher.name)) add(from(words, at + 1), depth + 1);
@@ -292,7 +302,8 @@ private:
         const std::size_t end = std::min(words.size(), at + most_arguments);
         if (end < words.size()) is_whole_ = false;
         for (; at < end; ++at)
-            if (!words[at].starts_with(":::")) add_script(head + words[at], depth);
+            if (!words[at].starts_with(":::") && spend(head.size() + words[at].size()))
+                add_script(head + words[at], depth);
     }
 
     // env -S 'WORDS OF env'
@@ -306,6 +317,7 @@ private:
             return;
         const std::string_view attached =
             end == std::string_view::npos ? std::string_view() : word.substr(end + 1);
+        if (!spend(words, at, words.size())) return;
         std::string text = "env " + std::string(attached) + " " + joined(words, at + 1);
         for (std::size_t blank = 0; (blank = text.find("\\_", blank)) != std::string::npos;)
             text.replace(blank, 2, " "); // as env reads it
@@ -320,8 +332,28 @@ private:
             return {};
         }
         words_left_ -= last - first;
+        if (!spend(words, first, last)) return {};
         return {words.begin() + static_cast<std::ptrdiff_t>(first),
                 words.begin() + static_cast<std::ptrdiff_t>(last)};
+    }
+
+    // Each copy is paid for, so that the time of a search does not grow with the square of its
+    // text. Returns false, also from then on, if there is too much.
+    bool spend(std::size_t bytes) {
+        if (bytes < bytes_left_) {
+            bytes_left_ -= bytes;
+            return true;
+        }
+        bytes_left_ = 0;
+        is_whole_ = false;
+        return false;
+    }
+
+    bool spend(const Words& words, std::size_t first, std::size_t last) {
+        std::size_t bytes = 0;
+        for (std::size_t i = first; i < last && bytes_left_ > 0; ++i)
+            bytes += words[i].size() + 1;
+        return spend(bytes);
     }
 
     Words from(const Words& words, std::size_t first) {
@@ -332,6 +364,7 @@ private:
     bool& is_whole_;
     std::size_t words_left_ = most_words;
     std::size_t text_left_ = most_text;
+    std::size_t bytes_left_ = most_copied;
 };
 
 } // namespace
@@ -347,7 +380,15 @@ bool holds_alias(std::string_view text) {
 
 FoundCommands with_started_commands(const Words& argv) {
     FoundCommands found;
-    Search(argv, found).add(argv, 0);
+    Search(found).begin(argv);
+    return found;
+}
+
+FoundCommands with_started_commands(const std::vector<Words>& commands) {
+    FoundCommands found;
+    Search search(found);
+    for (const Words& command : commands)
+        search.begin(command);
     return found;
 }
 

@@ -13,6 +13,9 @@ namespace ew::core {
 // sudo, env, xargs and similar programs, behind find's -exec, and in the script of a shell.
 FoundCommands with_started_commands(const std::vector<std::string>& argv);
 
+// The same for several commands, within the bounds of one search.
+FoundCommands with_started_commands(const std::vector<std::vector<std::string>>& commands);
+
 // Returns true if the text contains a setting that redefines git subcommands.
 bool holds_alias(std::string_view text);
 

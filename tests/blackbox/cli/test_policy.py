@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -70,6 +71,15 @@ def a_ban_is_told_with_its_rule_and_its_reason(scene):
     equal(verdict["words"], ["git", "push", "origin", "main"], "words")
     equal(verdict["rule"], path + ":1", "rule")
     equal(verdict["justification"], "the release team pushes", "justification")
+
+
+@test
+def a_ban_holds_for_a_program_with_another_name(scene):
+    user_rules(scene, BAN)
+    os.makedirs(scene.path("home"))
+    os.symlink(shutil.which("git", path=PATH), scene.path("home/gx"))
+    equal(explained(scene, "./gx", "push")["decision"], "forbidden", "decision")
+    check(explained(scene, "strange", "push")["decision"] != "forbidden", "another program")
 
 
 @test

@@ -636,6 +636,63 @@ TEST_CASE("a script with more than can be looked at is a question") {
     CHECK(decided(asked(script, ApprovalPolicy::on_request), ban) == allow);
 }
 
+TEST_CASE("what a shell is fed is looked at like a script, and too much of it is a question") {
+    const RuleSet ban = rules({rule(forbidden, {"touch"})});
+    std::string padding;
+    for (int i = 0; i < 5000; ++i)
+        padding += ":;";
+    const auto decisions = [&](const std::string& text) {
+        return std::pair(decided(asked(text, ApprovalPolicy::on_request), ban),
+                         decided(asked(text, ApprovalPolicy::on_request)));
+    };
+    CHECK(decisions("echo '" + padding + "touch made' | bash") == std::pair(prompt, prompt));
+    CHECK(decisions("bash <<'A'\n" + padding + "touch made\nA\n") == std::pair(prompt, prompt));
+    CHECK(decisions("bash <<'A'\nsh -c 'touch made'\nA\n").first == forbidden);
+    CHECK(decisions("bash <<'A'\neval touch made\nA\n").first == forbidden);
+    CHECK(decisions("bash <<'A'\nbash <<'B'\ntouch made\nB\nA\n").first != allow);
+    CHECK(decisions("bash <<'A'\necho touch made | sh\nA\n").first != allow);
+    CHECK(decisions("bash <<'A'\necho hello\nA\n").first == allow);
+}
+
+TEST_CASE("a rule for a launcher covers no danger that lies too deep to be seen") {
+    const RuleSet launchers = rules({rule(allow, {"env"}), rule(allow, {"timeout"})});
+    std::string deep = "rm -rf victim";
+    for (int i = 0; i < 8; ++i)
+        deep = (i % 2 == 0 ? "env " : "timeout 9 ") + deep;
+    CHECK(decided(asked(deep, ApprovalPolicy::on_request), launchers) == prompt);
+    CHECK(decided(asked("env timeout 9 make", ApprovalPolicy::untrusted), launchers) == allow);
+}
+
+TEST_CASE("a shift hides no command, nor does the joined end of a here-document") {
+    const RuleSet ban = rules({rule(forbidden, {"touch"})});
+    for (const char* const text :
+         {"((x=1<<2))\ntouch made\n", "a[1<<2]=3\ntouch made\n", "echo $((1<<2))\ntouch made\n",
+          "(( x = 1 <<\n2 ))\ntouch made\n2\n", "cat <<EOF $x\nE\\\nOF\ntouch made\n",
+          "cat <<-EOF $x\n\tE\\\nOF\ntouch made\n"})
+        CHECK_MESSAGE(decided(asked(text, ApprovalPolicy::on_request), ban) == forbidden, text);
+    CHECK(decided(asked("cat <<'EOF' $x\ntouch made\nEOF\n", ApprovalPolicy::on_request), ban) ==
+          allow);
+    CHECK(decided(asked("[ -f $x ] && cat <<EOF\ntouch made\nEOF\n", ApprovalPolicy::on_request),
+                  ban) == allow);
+}
+
+TEST_CASE("the work of a judgement is bounded, however its words are nested") {
+    std::string split = "echo $y; env";
+    while (split.size() < 1 << 20)
+        split += " -S";
+    std::string starters = "echo $y; find";
+    for (int i = 0; i < 500; ++i)
+        starters += " -exec";
+    starters += " " + std::string(7 << 20, 'x');
+    for (const std::string& text : {split, starters}) {
+        JudgedCommand judged = asked(text, ApprovalPolicy::on_request);
+        judged.is_script = true;
+        CHECK(judge(judged, rules({rule(forbidden, {"touch"})}), [](std::string_view) {
+                  return true;
+              }).decision == prompt);
+    }
+}
+
 TEST_CASE("the first command that needs a question is proposed as a rule") {
     CHECK(proposed(asked("ls && npm test --silent; touch a")) == "npm test --silent");
     CHECK(proposed(asked("ls | head")).empty());
