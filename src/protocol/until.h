@@ -33,6 +33,7 @@ struct Until {
     std::optional<std::uint64_t> bytes = {};
     std::optional<std::uint64_t> quiet_ms = {};
     std::optional<std::uint64_t> port = {}; // the program listens on this TCP port; 0: on any
+    bool input = false;                     // the program waits for input
     // Where the output that counts begins, as a number of bytes from its beginning. Absent: where
     // the answer begins, and for a request that types, what comes after.
     std::optional<std::uint64_t> from = {};
@@ -44,6 +45,7 @@ void fields(Visitor& visit, Until& until) {
     visit.optional("bytes", until.bytes);
     visit.optional("quietMs", until.quiet_ms);
     visit.optional("port", until.port, json::Bounds{0, highest_port});
+    visit.optional("input", until.input);
     visit.optional("from", until.from);
 }
 
@@ -60,7 +62,7 @@ void fields(Visitor& visit, UntilMatch& match) {
     visit.required("offset", match.offset);
 }
 
-enum class WaitEndReason : std::uint8_t { exit, pattern, bytes, quiet, port, time };
+enum class WaitEndReason : std::uint8_t { exit, pattern, bytes, quiet, port, input, time };
 
 struct WaitEnd {
     WaitEndReason reason = WaitEndReason::exit;
@@ -81,8 +83,8 @@ namespace ew::json {
 
 template <>
 struct Names<protocol::WaitEndReason> {
-    static constexpr std::array<std::string_view, 6> list = {"exit",  "pattern", "bytes",
-                                                             "quiet", "port",    "time"};
+    static constexpr std::array<std::string_view, 7> list = {"exit", "pattern", "bytes", "quiet",
+                                                             "port", "input",   "time"};
 };
 
 } // namespace ew::json

@@ -100,7 +100,9 @@ void ExecService::begin_here(Reply reply, ExecCommandParams params) {
 // The command depends on the server there: its shell, its directory, its abilities. The connection
 // may be lost again before this function runs.
 void ExecService::begin_there(QueuedCall call) {
-    if (call.params.until && call.params.until->port) return call.reply.fail(no_ports_there());
+    if (call.params.until)
+        if (const std::optional<Error> refusal = refusal_elsewhere(*call.params.until))
+            return call.reply.fail(*refusal);
     const peer::Peer* const peer = remote_.connect(call.environment);
     if (peer == nullptr && call.tries < EnvironmentQueue::most_tries) {
         const std::uint64_t connection = remote_.connection(call.environment);
@@ -191,7 +193,7 @@ void ExecService::look_at(Process& process) {
         calls_.on_started(process);
     }
     programs_.note_exit(process);
-    programs_.look_at_ports(process);
+    programs_.look_for_waits(process);
     if (programs_.is_over_for_call(process)) calls_.on_wait_over(process);
     programs_.answer_waits(process);
     programs_.tell_input_state(process);

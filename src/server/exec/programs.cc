@@ -31,6 +31,13 @@ std::string delta_header(const std::string& call_id, const std::string& process_
     return std::string(header.view());
 }
 
+// Returns true if the program has printed something that is not in the log yet: its question.
+bool has_unread_output(const Process& process) {
+    using enum core::Stream;
+    if (process.is_tty()) return process.backend->has_unread(process, pty);
+    return process.backend->has_unread(process, out) || process.backend->has_unread(process, err);
+}
+
 } // namespace
 
 void Programs::begin(Process& process) {
@@ -70,11 +77,16 @@ Waits::Progress Programs::progress_of(const Process& process) const {
     return progress;
 }
 
-void Programs::look_at_ports(Process& process) const {
-    Waits& waits = process.exec->waits;
-    if (process.exit_is_logged || !waits.want_ports(now_)) return;
-    waits.look_at_ports(
-        process.backend->listening_ports(process).value_or(std::vector<std::uint16_t>()), now_);
+void Programs::look_for_waits(Process& process) const {
+    const Waits::Wanted wanted = process.exec->waits.wanted(now_);
+    if (process.exit_is_logged || (!wanted.ports && !wanted.input)) return;
+    UntilWatch::Look look;
+    if (wanted.ports) look.ports = process.backend->listening_ports(process).value_or(look.ports);
+    if (wanted.input) {
+        const std::optional<protocol::InputState> state = input_state(process, now_);
+        look.waits_for_input = state && state->waiting && !has_unread_output(process);
+    }
+    process.exec->waits.take(look, now_);
 }
 
 bool Programs::is_over_for_call(Process& process) const {
@@ -231,7 +243,8 @@ Result<Wait> Programs::wait_of(const Process& process, const WaitTerms& terms,
     Wait wait = {terms, now_, {}, from, process.exec->unread};
     if (terms.yield_ms > 0) wait.deadline = deadline_after(now_, terms.yield_ms);
     if (!terms.until) return wait;
-    if (terms.until->port && process.backend->environment(process)) return no_ports_there();
+    if (process.backend->environment(process))
+        if (std::optional<Error> refusal = refusal_elsewhere(*terms.until)) return *refusal;
     wait.watch = TRY(UntilWatch::of(*terms.until, from));
     wait.watch->look_at(process.log);
     return wait;

@@ -39,8 +39,8 @@ public:
     // The call of the process waits from now on.
     void begin_wait_for_call(Process& process, const WaitTerms& terms) const;
 
-    // Looks at the ports of the program if a wait for a port wants it now.
-    void look_at_ports(Process& process) const;
+    // Looks at the program if a wait for a port or for input wants it now.
+    void look_for_waits(Process& process) const;
 
     // Returns true once, when the wait of its call is over.
     bool is_over_for_call(Process& process) const;

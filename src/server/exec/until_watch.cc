@@ -1,5 +1,7 @@
 #include "server/exec/until_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -23,6 +25,7 @@ Result<UntilWatch> UntilWatch::of(const protocol::Until& until, std::uint64_t fr
     watch.from_ = until.from.value_or(from);
     watch.bytes_ = until.bytes;
     watch.port_ = until.port;
+    watch.wants_input_ = until.input;
     if (!until.pattern) return watch;
     const auto& [text, regex] = *until.pattern;
     if (text.has_value() == regex.has_value())
@@ -44,19 +47,23 @@ void UntilWatch::look_at(const core::OutputLog& log) {
         end_ = protocol::WaitEnd{protocol::WaitEndReason::bytes};
 }
 
-Error no_ports_there() {
-    return {ErrorKind::invalid_params,
-            "until.port: the ports of programs in another environment cannot be seen",
-            "wait for a text in the output", "until.port"};
+std::optional<Error> refusal_elsewhere(const protocol::Until& until) {
+    if (!until.port && !until.input) return std::nullopt;
+    const char* const member = until.port ? "until.port" : "until.input";
+    return Error{ErrorKind::invalid_params,
+                 fmt::format("{}: programs in another environment cannot be looked at", member),
+                 "wait for a text in the output", member};
 }
 
 std::optional<TimePoint> UntilWatch::next_look() const {
-    return wants_ports() ? std::optional(next_look_) : std::nullopt;
+    return wants_ports() || wants_input() ? std::optional(next_look_) : std::nullopt;
 }
 
-void UntilWatch::look_at_ports(const std::vector<std::uint16_t>& ports, TimePoint now) {
+void UntilWatch::take(const Look& look, TimePoint now) {
     next_look_ = now + time_between_looks;
-    for (const std::uint64_t port : ports)
+    if (wants_input() && look.waits_for_input)
+        end_ = protocol::WaitEnd{protocol::WaitEndReason::input};
+    for (const std::uint64_t port : look.ports)
         if (wants_ports() && (*port_ == 0 || *port_ == port))
             end_ = protocol::WaitEnd{protocol::WaitEndReason::port, {}, port};
 }

@@ -22,14 +22,21 @@ public:
     // anything.
     void look_at(const core::OutputLog& log);
 
-    // A wait for a port looks at the machine again and again: when it is due, the caller tells the
-    // ports on which the program listens. Returns nullopt for other waits.
+    // What the caller finds out about the program.
+    struct Look {
+        std::vector<std::uint16_t> ports = {}; // that it listens on
+        bool waits_for_input = false;
+    };
+
+    // A wait for a port or for input needs a look again and again. Returns nullopt for other waits.
     std::optional<TimePoint> next_look() const;
-    void look_at_ports(const std::vector<std::uint16_t>& ports, TimePoint now);
+    void take(const Look& look, TimePoint now);
 
     bool wants_ports() const { return port_ && !end_; }
 
-    // Set when output or a port has ended the wait.
+    bool wants_input() const { return wants_input_ && !end_; }
+
+    // Set when output or a look has ended the wait.
     const std::optional<protocol::WaitEnd>& end() const { return end_; }
 
 private:
@@ -40,14 +47,16 @@ private:
     std::optional<core::Pattern> pattern_;
     std::optional<std::uint64_t> bytes_;
     std::optional<std::uint64_t> port_; // 0: any
-    TimePoint next_look_;               // at the ports
+    bool wants_input_ = false;
+    TimePoint next_look_;
     std::uint64_t from_ = 0;
     std::optional<std::uint64_t> searched_from_; // where the first piece began
     std::uint64_t searched_to_ = 0;
     std::optional<protocol::WaitEnd> end_;
 };
 
-// For a wait for a port of a program in another environment.
-Error no_ports_there();
+// A program in another environment cannot be looked at. Returns why a wait that needs it is
+// refused, or nullopt for other waits.
+std::optional<Error> refusal_elsewhere(const protocol::Until& until);
 
 } // namespace ew::server

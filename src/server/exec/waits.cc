@@ -87,14 +87,23 @@ std::optional<TimePoint> Waits::next_look() const {
     return next;
 }
 
-bool Waits::want_ports(TimePoint now) const {
-    return is_due(next_look(), now);
+Waits::Wanted Waits::wanted(TimePoint now) const {
+    Wanted wanted;
+    if (!is_due(next_look(), now)) return wanted;
+    const auto add = [&wanted](const Wait& wait) {
+        wanted.ports |= wait.watch && wait.watch->wants_ports();
+        wanted.input |= wait.watch && wait.watch->wants_input();
+    };
+    if (of_call_) add(*of_call_);
+    for (const WritersWait& writer : of_writers_)
+        add(writer.wait);
+    return wanted;
 }
 
-void Waits::look_at_ports(const std::vector<std::uint16_t>& ports, TimePoint now) {
-    if (of_call_ && of_call_->watch) of_call_->watch->look_at_ports(ports, now);
+void Waits::take(const UntilWatch::Look& look, TimePoint now) {
+    if (of_call_ && of_call_->watch) of_call_->watch->take(look, now);
     for (WritersWait& writer : of_writers_)
-        if (writer.wait.watch) writer.wait.watch->look_at_ports(ports, now);
+        if (writer.wait.watch) writer.wait.watch->take(look, now);
 }
 
 void Waits::abandon(const Error& error) {

@@ -80,9 +80,14 @@ public:
     // The caller calls this after each read, before the log drops anything.
     void look_at(const core::OutputLog& log);
 
-    // For waits for a port: is a look at the ports due? The caller tells them.
-    bool want_ports(TimePoint now) const;
-    void look_at_ports(const std::vector<std::uint16_t>& ports, TimePoint now);
+    // What a look at the program is to find out now, for waits that need one.
+    struct Wanted {
+        bool ports = false;
+        bool input = false;
+    };
+
+    Wanted wanted(TimePoint now) const;
+    void take(const UntilWatch::Look& look, TimePoint now);
 
     // Answers every waiting request with `error`. No events follow.
     void abandon(const Error& error);

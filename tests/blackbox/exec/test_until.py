@@ -183,6 +183,20 @@ def a_port_ends_the_wait(scene):
 
 
 @test
+def a_question_ends_the_wait_and_silent_work_does_not(scene):
+    server = exec_server(scene)
+    asks = "printf 'name? '; read name; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; read more"
+    result = server.exec(asks, tty=True, shell="sh", until={"input": True})
+    equal((result["waitEnd"], result["output"]), ({"reason": "input"}, "name? "), "the question")
+    result = server.stdin(
+        result["processId"], "Ada\n", until={"input": True}, yieldTimeMs=30000
+    )
+    equal(result["waitEnd"], {"reason": "input"}, "the next question")
+    result = server.exec("while :; do :; done", tty=True, until={"input": True}, yieldTimeMs=500)
+    equal(result["waitEnd"], {"reason": "time"}, "work without a question")
+
+
+@test
 def a_development_server_is_started_asked_and_stopped(scene):
     server = exec_server(scene, sandbox="workspace-write")
     with open(os.path.join(server.home.project, "index.html"), "w") as file:

@@ -199,18 +199,33 @@ TEST_CASE("a wait for a port wants looks at the ports until it is over") {
     writers.add("1", wait_until(any));
     writers.add("2", wait_until(one));
 
-    CHECK(writers.waits.want_ports(start));
-    writers.waits.look_at_ports({}, start);
-    CHECK_FALSE(writers.waits.want_ports(start));
+    CHECK(writers.waits.wanted(start).ports);
+    writers.waits.take({}, start);
+    CHECK_FALSE(writers.waits.wanted(start).ports);
     CHECK(writers.over(running(), start).empty());
     const std::optional<TimePoint> next = writers.waits.next_deadline(running());
     REQUIRE(next);
-    CHECK(writers.waits.want_ports(*next));
-    writers.waits.look_at_ports({81}, *next);
+    CHECK(writers.waits.wanted(*next).ports);
+    writers.waits.take({{81}}, *next);
     CHECK(writers.over(running(), *next) == "1");
-    writers.waits.look_at_ports({80, 81}, *next);
+    writers.waits.take({{80, 81}}, *next);
     CHECK(writers.over(running(), *next) == "2");
-    CHECK_FALSE(writers.waits.want_ports(*next + patience));
+    CHECK_FALSE(writers.waits.wanted(*next + patience).ports);
+}
+
+TEST_CASE("a wait for input ends when a look finds that the program waits") {
+    protocol::Until until;
+    until.input = true;
+    Waits waits;
+    waits.begin_for_call(wait_until(until));
+
+    CHECK(waits.wanted(start).input);
+    CHECK_FALSE(waits.wanted(start).ports);
+    waits.take({{80}, false}, start);
+    CHECK_FALSE(waits.is_over_for_call(running(), start));
+    waits.take({{}, true}, start + patience);
+    REQUIRE(waits.is_over_for_call(running(), start + patience));
+    CHECK(waits.take_for_call()->end->reason == protocol::WaitEndReason::input);
 }
 
 TEST_CASE("the reason of an end is the first that there was") {
