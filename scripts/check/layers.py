@@ -15,8 +15,8 @@ SRC = pathlib.Path(__file__).resolve().parents[2] / "src"
 # all rooms in it, "core/." for the files in the folder itself.
 MAP = {
     "main": "cli keeper protocol os base",
-    "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox protocol"
-             " files patch core json os toml base",
+    "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox mcp"
+             " protocol files patch core json os toml base",
     "cli/setup": "cli/shared config patch core json os toml base",
     "cli/run": "cli/shared server/exec server/confine server/approval server/request server/session"
                " sandbox config store core protocol json os base",
@@ -24,7 +24,7 @@ MAP = {
     "keeper": "os base",
     "server/.": "server/patch server/exec server/environment server/local server/fs server/process"
                 " server/confine server/approval server/request server/session server/connection"
-                " sandbox config store transcript core protocol json os base",
+                " sandbox config store transcript mcp core protocol json os base",
     "server/patch": "server/exec server/fs server/process server/confine server/approval"
                     " server/request server/session server/connection sandbox files patch core"
                     " protocol store json os base",
@@ -44,7 +44,7 @@ MAP = {
                        " protocol json os base",
     "server/request": "server/session sandbox config core protocol json os base",
     "server/session": "config store core protocol os base",
-    "server/connection": "protocol transcript json os base",
+    "server/connection": "mcp protocol transcript json os base",
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",
     "sandbox/run": "sandbox/supervise sandbox/launch sandbox/aftermath sandbox/policy core os base",
@@ -60,6 +60,7 @@ MAP = {
     "files/patch": "files/. patch core os base",
     "files/.": "os base",
     "patch": "core base",
+    "mcp": "protocol core json base",
     "peer": "protocol core json os base",
     "transcript": "json os core base",
     "store": "os json core base",

@@ -5,6 +5,7 @@
 #include "cli/completions.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
+#include "cli/mcp.h"
 #include "cli/patch.h"
 #include "cli/policy.h"
 #include "cli/project.h"
@@ -21,11 +22,11 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::array<const Command*, 13> all = {
-    &serve_command,       &run_command,         &doctor_command, &patch_command,
-    &policy_command,      &approvals_command,   &audit_command,  &project_command,
-    &config_command,      &config_init_command, &replay_command, &schema_command,
-    &completions_command,
+constexpr std::array<const Command*, 14> all = {
+    &serve_command,   &mcp_command,         &run_command,         &doctor_command,
+    &patch_command,   &policy_command,      &approvals_command,   &audit_command,
+    &project_command, &config_command,      &config_init_command, &replay_command,
+    &schema_command,  &completions_command,
 };
 
 } // namespace

@@ -11,7 +11,9 @@ Server::Server(ServerSettings settings, os::StdioEnd in, os::StdioEnd out,
                transcript::Recorder* recorder)
     : settings_(std::move(settings)),
       connection_(std::move(in), std::move(out), settings_.framing, recorder),
-      session_(settings_.session, settings_.test_ids) {}
+      session_(settings_.session, settings_.test_ids) {
+    if (settings_.mcp) connection_.set_dialect(dialect_.emplace(*settings_.mcp));
+}
 
 std::optional<int> Server::run_handshake() {
     return Handshake(connection_, session_, settings_.client_process).run();

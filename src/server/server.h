@@ -2,6 +2,7 @@
 // its own.
 #pragma once
 
+#include "mcp/dialect.h"
 #include "server/connection/connection.h"
 #include "server/server_settings.h"
 #include "server/session/session.h"
@@ -28,6 +29,7 @@ public:
 
 private:
     ServerSettings settings_;
+    std::optional<mcp::Dialect> dialect_;
     Connection connection_;
     Session session_;
 };

@@ -111,6 +111,7 @@ void Worker::turn() {
 }
 
 void Worker::on_time() {
+    connection_.on_time(now_);
     local_.starts().on_time();
     remote_.environments().on_time(now_);
     processes_.on_time();
@@ -317,6 +318,7 @@ bool Worker::is_over() {
 std::optional<TimePoint> Worker::next_deadline() {
     std::optional<TimePoint> next;
     if (connection_.is_ready(!ending_) || has_room_again_) next = now_;
+    next = earlier(next, connection_.next_deadline());
     next = earlier(next, processes_.next_deadline());
     next = earlier(next, local_.starts().next_deadline());
     next = earlier(next, remote_.environments().next_deadline());

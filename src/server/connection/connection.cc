@@ -1,6 +1,7 @@
 #include "server/connection/connection.h"
 
 #include "base/log.h"
+#include "mcp/dialect.h"
 #include "server/connection/reply.h"
 #include "server/connection/source.h"
 #include "transcript/recorder.h"
@@ -21,6 +22,36 @@ Connection::Connection(os::StdioEnd in, os::StdioEnd out, protocol::Framing fram
                        transcript::Recorder* recorder)
     : in_(std::move(in)), outbox_(std::move(out)), recorder_(recorder), deframer_(framing) {
     outbox_.set_recorder(recorder);
+}
+
+void Connection::set_dialect(mcp::Dialect& dialect) {
+    dialect_ = &dialect;
+    outbox_.set_dialect(&dialect);
+}
+
+void Connection::on_time(TimePoint now) {
+    if (dialect_ == nullptr) return;
+    dialect_->on_time(now);
+    outbox_.take_from_dialect();
+}
+
+std::optional<TimePoint> Connection::next_deadline() const {
+    return dialect_ == nullptr ? std::nullopt : dialect_->next_deadline();
+}
+
+bool Connection::has_translated() const {
+    return dialect_ != nullptr && dialect_->wires().has_for_server();
+}
+
+// Returns the next message that the dialect has for the server, or null.
+protocol::Message* Connection::next_translated() {
+    std::optional<std::string> text = dialect_->wires().next_for_server();
+    if (!text) return nullptr;
+    const std::size_t size = text->size();
+    translated_ = std::move(*text);
+    translated_.append(ByteBuffer::padding, ' ');
+    message_ = reader_.read(std::string_view(translated_).substr(0, size));
+    return &message_;
 }
 
 void Connection::watch(os::Poller& poller) {
@@ -53,15 +84,29 @@ void Connection::read() {
     is_drained_ = false;
 }
 
+// Hands the frame to the dialect. Returns false if there is none.
+bool Connection::translate(const protocol::Frame& frame) {
+    if (dialect_ == nullptr) return false;
+    if (frame.error)
+        dialect_->refuse(*frame.error);
+    else
+        dialect_->from_client(frame.text, clock_now());
+    outbox_.take_from_dialect();
+    return true;
+}
+
 protocol::Message* Connection::next() {
     for (;;) {
         reader_.trim();
         has_postponed_ = outbox_.is_full_of_answers();
         if (has_postponed_) return nullptr;
+        if (dialect_ != nullptr)
+            if (protocol::Message* const message = next_translated()) return message;
         std::optional<protocol::Frame> frame = deframer_.next();
         if (!frame && has_input_ended_) frame = deframer_.last();
         is_drained_ = !frame;
         if (is_drained_) return nullptr;
+        if (translate(*frame)) continue;
         outbox_.set_framing(deframer_.framing());
         if (frame->error) {
             Reply(outbox_, {}).fail(*frame->error);

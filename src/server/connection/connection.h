@@ -2,6 +2,7 @@
 // outbox. It stops reading while the client takes no answers.
 #pragma once
 
+#include "base/clock.h"
 #include "os/io.h"
 #include "os/poller.h"
 #include "protocol/envelope.h"
@@ -9,7 +10,13 @@
 #include "server/connection/outbox.h"
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
+
+namespace ew::mcp {
+class Dialect;
+}
 
 namespace ew::transcript {
 class Recorder;
@@ -30,6 +37,14 @@ public:
     using Secrecy = std::function<bool(const protocol::Message&)>;
 
     void set_secrecy(Secrecy holds_secret) { holds_secret_ = std::move(holds_secret); }
+
+    // From now on the client speaks this dialect: next() returns what it makes of the client's
+    // messages. It outlives the connection.
+    void set_dialect(mcp::Dialect& dialect);
+
+    // For the timers of the dialect.
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
 
     // From now on this poller reports the sources client_input and client_output. It outlives the
     // connection, or the next call of watch(). After a fork, the child needs a new poller: parent
@@ -58,8 +73,11 @@ public:
     // Returns true for an input that cannot be watched (epoll_ctl(2): EPERM), such as a file.
     bool is_always_readable() const { return !input_is_watchable_; }
 
-    // Messages were postponed because there was no room for their answers, and now there is.
-    bool has_postponed() const { return has_postponed_ && !outbox_.is_full_of_answers(); }
+    // Messages were postponed because there was no room for their answers, and now there is; or
+    // the dialect has some.
+    bool has_postponed() const {
+        return (has_postponed_ || has_translated()) && !outbox_.is_full_of_answers();
+    }
 
     // Tells the poller which events to report. `wants_messages`: the owner handles messages now.
     void update_interest(bool wants_messages);
@@ -67,10 +85,15 @@ public:
 private:
     bool may_read() const;
     void record(std::string_view text);
+    bool has_translated() const;
+    bool translate(const protocol::Frame& frame);
+    protocol::Message* next_translated();
 
     os::StdioEnd in_;
     Outbox outbox_;
     transcript::Recorder* recorder_;
+    mcp::Dialect* dialect_ = nullptr;
+    std::string translated_; // the text of message_, if the dialect has made it
     protocol::Deframer deframer_;
     protocol::MessageReader reader_;
     protocol::Message message_;

@@ -1,21 +1,28 @@
 #include "server/connection/outbox.h"
 
+#include "base/clock.h"
+#include "mcp/dialect.h"
 #include "transcript/recorder.h"
 
 #include <algorithm>
+#include <string>
 
 namespace ew::server {
 
 ByteBuffer& Outbox::begin(Lane lane) {
     lane_ = lane;
-    ByteBuffer& buffer = framing_ == protocol::Framing::headers ? composed_
-                         : lane == Lane::bulk                   ? bulk_
-                                                                : priority_;
+    const bool is_composed = framing_ == protocol::Framing::headers || dialect_ != nullptr;
+    ByteBuffer& buffer = is_composed ? composed_ : lane == Lane::bulk ? bulk_ : priority_;
     begun_at_ = buffer.size();
     return buffer;
 }
 
 void Outbox::end() {
+    if (dialect_ != nullptr) {
+        dialect_->from_server(composed_.view(), clock_now());
+        composed_.consume(composed_.size());
+        return take_from_dialect();
+    }
     ByteBuffer& lane = lane_ == Lane::bulk ? bulk_ : priority_;
     if (framing_ == protocol::Framing::headers) {
         if (recorder_ != nullptr) recorder_->from_server(composed_.view());
@@ -30,6 +37,15 @@ void Outbox::end() {
         bulk_ends_.push_back({bulk_queued(), queued(priority_)});
     else
         priority_ends_.push_back(queued(priority_));
+    if (client_is_gone_) note_client_gone();
+}
+
+void Outbox::take_from_dialect() {
+    for (const std::string& line : dialect_->wires().take_for_client()) {
+        priority_.append(line);
+        priority_.append('\n');
+        priority_ends_.push_back(queued(priority_));
+    }
     if (client_is_gone_) note_client_gone();
 }
 

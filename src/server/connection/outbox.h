@@ -12,6 +12,10 @@
 #include <deque>
 #include <string_view>
 
+namespace ew::mcp {
+class Dialect;
+}
+
 namespace ew::transcript {
 class Recorder;
 }
@@ -40,6 +44,13 @@ public:
     void set_framing(protocol::Framing framing) { framing_ = framing; }
 
     void set_recorder(transcript::Recorder* recorder) { recorder_ = recorder; }
+
+    // From now on messages go to this dialect, and its lines to the client. It outlives the outbox;
+    // null: none.
+    void set_dialect(mcp::Dialect* dialect) { dialect_ = dialect; }
+
+    // Queues the lines that the dialect has for the client.
+    void take_from_dialect();
 
     // Write the text of one message to what begin() returns, then call end().
     ByteBuffer& begin(Lane lane);
@@ -86,9 +97,10 @@ private:
     os::StdioEnd out_;
     protocol::Framing framing_ = protocol::Framing::lines;
     transcript::Recorder* recorder_ = nullptr;
+    mcp::Dialect* dialect_ = nullptr;
     ByteBuffer priority_;
     ByteBuffer bulk_;
-    ByteBuffer composed_; // with headers: a message whose length is not known yet
+    ByteBuffer composed_; // a message whose length is not known yet, or one for the dialect
     std::deque<BulkEnd> bulk_ends_;
     std::uint64_t bulk_boundary_ = 0; // the last end that was sent
     Lane lane_ = Lane::priority;      // the lane of the message that is being written

@@ -1,0 +1,282 @@
+#include "mcp/calls.h"
+
+#include "mcp/excerpt.h"
+#include "mcp/messages.h"
+#include "mcp/server_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ew::mcp {
+
+namespace {
+
+constexpr Millis progress_time{1000};
+constexpr Millis heartbeat_time{10'000}; // progress without new output
+constexpr std::uint64_t last_output_ms = 3'000;
+
+// What the server sends always fits; a member that does not keeps its default.
+template <class Struct>
+Struct decoded(const json::Value* value) {
+    Struct result;
+    (void)read(value, result);
+    return result;
+}
+
+ToolResult error_result(const ServerError& error) {
+    std::optional<std::string> hint = error.data ? error.data->hint : std::nullopt;
+    if (error.data && error.data->kind == "unknownProcess")
+        hint = "list_processes shows the processes there are";
+    return {hint ? fmt::format("{}\n{}", error.message, *hint) : error.message, "", true};
+}
+
+} // namespace
+
+Calls::Call* Calls::call_of_request(std::uint64_t request) {
+    const auto at = std::ranges::find(calls_, request, &Call::request);
+    return at == calls_.end() ? nullptr : &*at;
+}
+
+Calls::Call* Calls::call_named(std::string_view call_id) {
+    const auto at = std::ranges::find(calls_, call_id, &Call::call_id);
+    return at == calls_.end() ? nullptr : &*at;
+}
+
+void Calls::begin(ToolCall call, TimePoint now) {
+    if (calls_.size() >= most_open)
+        return answers_.tool_result(
+            call.asked,
+            {fmt::format("{} calls are open already: wait for some of them", most_open), "", true});
+    Call& begun = calls_.emplace_back();
+    begun.asked = std::move(call.asked);
+    begun.order = std::move(call.order);
+    begun.digest = std::move(call.digest);
+    begun.progress.told_at = now;
+    const bool is_chain =
+        begun.order.tool == Tool::stop_process ||
+        (begun.order.tool == Tool::read_output && begun.order.wait_ms > 0 && !begun.order.page);
+    step(begun, !is_chain, begun.order.method, begun.order.params);
+    begun.call_id = fmt::format("{}", begun.request);
+}
+
+void Calls::step(Call& call, bool is_last, std::string_view method, std::string_view params) {
+    call.is_last_step = is_last;
+    call.request = wires_.request_text(method, params);
+}
+
+bool Calls::cancel(const json::Id& request) {
+    const auto at = std::ranges::find_if(
+        calls_, [&](const Call& call) { return call.asked && call.asked->id == request; });
+    if (at == calls_.end()) return false;
+    at->asked.reset();
+    protocol::CancelParams params;
+    params.id.json = fmt::format("{}", at->request);
+    wires_.notify("$/cancelRequest", params);
+    return true;
+}
+
+void Calls::on_begin(std::string_view call_id, const std::string& process, const std::string& cwd) {
+    Call* const call = call_named(call_id);
+    if (call == nullptr) return;
+    call->order.process = process;
+    call->cwd = cwd;
+}
+
+bool Calls::wants_output() const {
+    return std::ranges::any_of(
+        calls_, [](const Call& call) { return call.asked && call.asked->progress_token; });
+}
+
+void Calls::on_output(std::string_view call_id, std::string_view process, std::string_view text) {
+    for (Call& call : calls_)
+        if (call.call_id == call_id || call.order.process == process)
+            if (std::string line = last_line(text); !line.empty())
+                call.progress.line = std::move(line);
+}
+
+void Calls::on_time(TimePoint now) {
+    for (Call& call : calls_) {
+        if (!call.asked || !call.asked->progress_token) continue;
+        Progress& progress = call.progress;
+        const Millis pause = progress.line.empty() ? heartbeat_time : progress_time;
+        if (now < progress.told_at + pause) continue;
+        answers_.progress(*call.asked->progress_token, ++progress.count,
+                          std::exchange(progress.line, {}));
+        progress.told_at = now;
+    }
+    for (std::size_t i = questions_.size(); i-- > 0;)
+        if (!questions_[i].token.empty() && questions_[i].until <= now)
+            answer(*take_question(i), answer_of_nobody());
+}
+
+std::optional<TimePoint> Calls::next_deadline() const {
+    std::optional<TimePoint> next;
+    for (const Call& call : calls_)
+        if (call.asked && call.asked->progress_token)
+            next = earlier(next, call.progress.told_at +
+                                     (call.progress.line.empty() ? heartbeat_time : progress_time));
+    for (const Question& question : questions_)
+        if (!question.token.empty()) next = earlier(next, question.until);
+    return next;
+}
+
+// ---------------------------------------------------------------- questions
+
+void Calls::on_question(const json::Id& id, protocol::ApprovalRequest request, TimePoint now) {
+    Question question{id, std::move(request)};
+    Call* const call = call_named(question.request.call_id);
+    if (call != nullptr && call->asked && call->asked->can_ask)
+        return ask(*call, std::move(question), now);
+    if (call != nullptr) {
+        call->was_not_asked = true;
+        call->human_command = human_command(question.request);
+    }
+    answer(question, answer_of_nobody());
+}
+
+void Calls::ask(Call& call, Question question, TimePoint now) {
+    const Asked& asked = *call.asked;
+    const std::string form = form_of(question.request, asked.takes_titles);
+    const std::string token = fmt::format("execward-{}", ++asked_);
+    if (asked.era == Era::legacy) {
+        question.form.json = json_string(token);
+        answers_.request(token, "elicitation/create", form);
+    } else {
+        question.token = token;
+        question.until = now + held_time;
+        answers_.input_required(asked, form, seal_.seal(token, call.digest, question.until));
+        call.asked.reset();
+    }
+    questions_.push_back(std::move(question));
+}
+
+void Calls::answer(const Question& question, std::string_view result) {
+    wires_.answer(question.id, result);
+}
+
+std::optional<Calls::Question> Calls::take_question(std::size_t index) {
+    if (index >= questions_.size()) return std::nullopt;
+    Question taken = std::move(questions_[index]);
+    questions_.erase(questions_.begin() + static_cast<std::ptrdiff_t>(index));
+    return taken;
+}
+
+void Calls::resume(ToolCall call, std::string_view state, const FormAnswer& form, TimePoint now) {
+    const std::optional<std::string> token = seal_.open(state, call.digest, now);
+    const auto at = std::ranges::find_if(
+        questions_, [&](const Question& question) { return token && question.token == *token; });
+    Call* const held = at == questions_.end() ? nullptr : call_named(at->request.call_id);
+    if (held == nullptr)
+        return answers_.fail(call.asked.id, invalid_params_code,
+                             "requestState: it was used already, is too old, or is not of this "
+                             "call; call the tool again without it");
+    held->asked = std::move(call.asked);
+    held->progress = {0, {}, now};
+    const auto index = static_cast<std::size_t>(at - questions_.begin());
+    const std::optional<Question> question = take_question(index);
+    answer(*question, answer_of(question->request, form));
+}
+
+bool Calls::on_form_answer(const json::Id& form, const FormAnswer& form_answer) {
+    if (form.json.empty()) return false;
+    const auto at = std::ranges::find(questions_, form, &Question::form);
+    const std::optional<Question> question =
+        take_question(static_cast<std::size_t>(at - questions_.begin()));
+    if (!question) return false;
+    answer(*question, answer_of(question->request, form_answer));
+    return true;
+}
+
+void Calls::on_withdrawn(const json::Id& id) {
+    const auto at = std::ranges::find(questions_, id, &Question::id);
+    const std::optional<Question> question =
+        take_question(static_cast<std::size_t>(at - questions_.begin()));
+    if (question && !question->form.json.empty())
+        answers_.notify("notifications/cancelled",
+                        fmt::format(R"({{"requestId":{},"reason":"the question was withdrawn"}})",
+                                    question->form.json));
+}
+
+// ---------------------------------------------------------------- results
+
+bool Calls::on_answer(std::uint64_t request, const protocol::Message& answer) {
+    Call* const call = call_of_request(request);
+    if (call == nullptr) return false;
+    const auto index = static_cast<std::size_t>(call - calls_.data());
+    if (answer.is_error) {
+        fail(index, answer);
+    } else if (const std::optional<ToolResult> result = result_for(*call, answer)) {
+        finish(index, *result);
+    }
+    return true;
+}
+
+void Calls::finish(std::size_t index, const ToolResult& result) {
+    if (calls_[index].asked) answers_.tool_result(*calls_[index].asked, result);
+    calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+std::optional<ToolResult> Calls::result_for(Call& call, const protocol::Message& answer) {
+    switch (call.order.tool) {
+    case Tool::run_command:
+    case Tool::send_input:
+        return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));
+    case Tool::read_output: {
+        if (!call.order.page)
+            return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));
+        Outcome outcome = page_of(decoded<protocol::ReadResult>(answer.params), *call.order.page);
+        outcome.id = call.order.process;
+        return result_of(std::move(outcome));
+    }
+    case Tool::stop_process:
+        if (call.is_last_step)
+            return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));
+        step(call, true, "exec/writeStdin", wait_params(call.order.process, last_output_ms));
+        return std::nullopt;
+    case Tool::list_processes: return result_of(decoded<protocol::ExecListResult>(answer.params));
+    case Tool::apply_patch:
+        return result_of(outcome_of(decoded<protocol::PatchApplyResult>(answer.params)));
+    case Tool::check_command:
+        return result_of(decoded<protocol::PolicyExplainResult>(answer.params));
+    }
+    return std::nullopt;
+}
+
+// read_output looks first for what was printed before, and waits only if there is nothing.
+std::optional<ToolResult> Calls::result_of_wait(Call& call, const protocol::ExecResult& result) {
+    const bool waits =
+        !call.is_last_step && result.output.empty() && result.state == protocol::ExecState::running;
+    if (waits && call.asked) {
+        step(call, true, "exec/writeStdin", wait_params(call.order.process, call.order.wait_ms));
+        return std::nullopt;
+    }
+    Outcome outcome = outcome_of(result, mode_);
+    if (!outcome.id && !call.order.process.empty()) outcome.id = call.order.process;
+    if (!call.cwd.empty()) outcome.cwd = call.cwd;
+    return result_of(std::move(outcome));
+}
+
+void Calls::fail(std::size_t index, const protocol::Message& answer) {
+    const Call& call = calls_[index];
+    const ServerError error = decoded<ServerError>(answer.params);
+    const std::string kind = error.data ? error.data->kind : "";
+    if (kind != "denied") return finish(index, error_result(error));
+    Outcome outcome;
+    outcome.state = State::not_run;
+    outcome.reason = shorten(error.message, most_output / 4, 0).text;
+    if (!call.human_command.empty()) {
+        outcome.human_command = call.human_command;
+        outcome.next = "Ask the person to type human_command in a terminal of their own; then call "
+                       "this tool again with the same arguments.";
+    } else if (call.was_not_asked) {
+        outcome.next = "Tell the person that it needs their approval, which this client cannot "
+                       "ask for: they can allow it by a rule (execward policy), or run it.";
+    } else {
+        outcome.next = "Do not try the same in another way. Ask the person what to do instead.";
+    }
+    finish(index, result_of(std::move(outcome)));
+}
+
+} // namespace ew::mcp

@@ -1,0 +1,130 @@
+#include "mcp/consent.h"
+
+#include "core/text/display.h"
+#include "mcp/answers.h"
+
+#include <fmt/format.h>
+
+namespace ew::mcp {
+
+namespace {
+
+using protocol::ApprovalChoice;
+using protocol::ApprovalDecision;
+using protocol::ApprovalKind;
+using protocol::ApprovalRequest;
+
+// A form cannot offer another command, and a host has a way of its own to stop everything.
+bool is_offered(const ApprovalChoice& choice) {
+    return choice.decision != ApprovalDecision::edited &&
+           choice.decision != ApprovalDecision::abort;
+}
+
+// Returns the value that stands for the choice in the form.
+std::string value_of(const ApprovalChoice& choice) {
+    std::string value(json::name_of(choice.decision));
+    if (choice.scope) value += fmt::format("_{}", json::name_of(*choice.scope));
+    return value;
+}
+
+std::string_view heading_of(ApprovalKind kind) {
+    switch (kind) {
+    case ApprovalKind::command: return "An agent wants to run a command.";
+    case ApprovalKind::escalation: return "An agent wants to run a command OUTSIDE the sandbox.";
+    case ApprovalKind::permissions:
+        return "An agent wants to run a command with more permissions than usual.";
+    case ApprovalKind::retry:
+        return "The sandbox refused a command something, and it failed. Run it again?";
+    case ApprovalKind::patch: return "An agent wants to change files.";
+    }
+    return "";
+}
+
+void add(std::string& text, std::string_view name, std::string_view value) {
+    if (!value.empty()) text += fmt::format("\n{}: {}", name, value);
+}
+
+// All parts are texts that the server has made safe to show.
+std::string message_of(const ApprovalRequest& question) {
+    const protocol::ApprovalDisplay& display = question.display;
+    std::string text = fmt::format("{}\n\n{}\n", heading_of(question.kind), display.command);
+    if (display.has_invisible_characters)
+        text += "\nWARNING: it has characters that cannot be seen; they are spelled out here.";
+    if (display.has_mixed_scripts) text += "\nWARNING: it has letters that look like others.";
+    add(text, "Program", display.program);
+    add(text, "Directory", display.workdir);
+    add(text, "Why you are asked", display.reason);
+    add(text, "What the agent says (not checked)", display.justification.value_or(""));
+    add(text, "Input", display.stdin_text.value_or(""));
+    for (const std::string& variable : display.environment)
+        add(text, "Variable", variable);
+    add(text, "Rule that is offered", display.prefix_rule.value_or(""));
+    for (const std::string& note : display.notes)
+        text += fmt::format("\n- {}", note);
+    if (question.files)
+        for (const protocol::PatchedFile& file : *question.files)
+            text += fmt::format("\n\n{}", file.diff);
+    return text;
+}
+
+std::string schema_of(const ApprovalRequest& question, bool with_titles) {
+    std::string values;
+    std::string titles;
+    for (const ApprovalChoice& choice : question.available_decisions) {
+        if (!is_offered(choice)) continue;
+        const std::string value = json_string(value_of(choice));
+        const std::string title = json_string(choice.description);
+        const std::string_view comma = values.empty() ? "" : ",";
+        values += with_titles ? fmt::format(R"({}{{"const":{},"title":{}}})", comma, value, title)
+                              : fmt::format("{}{}", comma, value);
+        titles += fmt::format("{}{}", comma, title);
+    }
+    const std::string choices =
+        with_titles ? fmt::format(R"("oneOf":[{}])", values)
+                    : fmt::format(R"("enum":[{}],"enumNames":[{}])", values, titles);
+    return fmt::format(
+        R"({{"type":"object","properties":{{"decision":{{"type":"string","title":"Decision",{}}}}},"required":["decision"]}})",
+        choices);
+}
+
+std::string denial(std::string_view reason) {
+    return fmt::format(R"({{"decision":"denied","reason":{}}})", json_string(reason));
+}
+
+} // namespace
+
+std::string form_of(const ApprovalRequest& question, bool with_titles) {
+    return fmt::format(R"({{{}"message":{},"requestedSchema":{}}})",
+                       with_titles ? R"("mode":"form",)" : "", json_string(message_of(question)),
+                       schema_of(question, with_titles));
+}
+
+std::string answer_of(const ApprovalRequest& question, const FormAnswer& answer) {
+    switch (answer.kind) {
+    case FormAnswer::Kind::declined: return denial("the person declined");
+    case FormAnswer::Kind::dismissed: return denial("the question was dismissed without an answer");
+    case FormAnswer::Kind::failed: return denial("the client could not ask the person");
+    case FormAnswer::Kind::chosen: break;
+    }
+    for (const ApprovalChoice& choice : question.available_decisions) {
+        if (!is_offered(choice) || value_of(choice) != answer.choice) continue;
+        protocol::ApprovalAnswer chosen;
+        chosen.decision = choice.decision;
+        chosen.scope = choice.scope;
+        return json_of(chosen);
+    }
+    return denial("the answer was not among those that were offered");
+}
+
+std::string answer_of_nobody() {
+    return denial("this client cannot ask a person");
+}
+
+std::string human_command(const ApprovalRequest& question) {
+    if (question.kind != ApprovalKind::command || !question.proposed_prefix_rule) return {};
+    return fmt::format("execward approvals grant --scope=project --project={} -- {}",
+                       core::shell_quoted({question.workdir}),
+                       core::shell_quoted(*question.proposed_prefix_rule));
+}
+
+} // namespace ew::mcp

@@ -1,0 +1,36 @@
+// From a call of a tool to the request of execward's own protocol that does it. Pure.
+#pragma once
+
+#include "base/result.h"
+#include "mcp/outcome.h"
+#include "mcp/tools.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ew::json {
+struct Value;
+}
+
+namespace ew::mcp {
+
+// What a call wants, and what later steps of it need.
+struct Order {
+    Tool tool = Tool::list_processes;
+    std::string_view method = {};
+    std::string params = {};             // JSON text
+    std::string process = {};            // of the tools that have an id
+    std::uint64_t wait_ms = 0;           // of read_output
+    std::optional<PageCursor> page = {}; // of read_output with after
+    bool stops_on_cancel = false;
+};
+
+// Errors: invalid_params, which names the argument.
+Result<Order> order_of(Tool tool, const json::Value* arguments);
+
+// The params of a request for new output of this process. A time of 0 is over at once.
+std::string wait_params(const std::string& process, std::uint64_t wait_ms);
+
+} // namespace ew::mcp
