@@ -3,6 +3,7 @@
 #include "cli/approvals.h"
 
 #include "base/byte_buffer.h"
+#include "cli/shared/confirmation.h"
 #include "cli/shared/printing.h"
 #include "cli/shared/store_access.h"
 #include "config/paths.h"
@@ -34,11 +35,13 @@ constexpr std::string_view about =
     R"(Usage: execward approvals list [--session ID] [--project DIR] [--json]
        execward approvals revoke ID… | --session ID | --project DIR | --all
        execward approvals grant --scope project|always [OPTION…] -- WORD…
+       execward approvals grant --question ID [OPTION…]
 
 list shows what may run without a question because somebody allowed it, and what is refused without
 one because somebody denied it. revoke withdraws some of it, at once and for every running server.
 grant allows these words, also with further words that are known to do no harm; it does not take the
-command out of its sandbox.
+command out of its sandbox. With --question it allows exactly the command that a client could ask
+nobody about, after showing it.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -58,6 +61,11 @@ constexpr auto options = std::to_array<Option>({
      .usual = "for ever",
      .actions = "grant"},
     {.name = "reason", .argument = "TEXT", .meaning = "why; shown by list", .actions = "grant"},
+    {.name = "question",
+     .argument = "ID",
+     .meaning = "the question that could not be asked; list shows it",
+     .actions = "grant"},
+    {.name = "yes", .meaning = "with --question: do not ask", .actions = "grant"},
     database_option,
     {"json", "", "for programs: what approvals/list, approvals/revoke and approvals/grant answer"},
 });
@@ -66,10 +74,10 @@ constexpr std::string_view notes =
     R"(Exit status: 0, 1 it could not be done or there is no such approval, 2 usage.
 )";
 
-constexpr auto actions = std::to_array<Action>(
-    {{"list"},
-     {"revoke", {.name = "ID", .most = Operands::any}},
-     {"grant", {.name = "WORD", .least = 1, .most = Operands::any, .is_command = true}}});
+constexpr auto actions =
+    std::to_array<Action>({{"list"},
+                           {"revoke", {.name = "ID", .most = Operands::any}},
+                           {"grant", {.name = "WORD", .most = Operands::any, .is_command = true}}});
 
 // The open store and the approval book over it.
 struct Opened {
@@ -113,6 +121,7 @@ std::string what(const ApprovalInfo& info) {
     std::string text =
         info.prefix ? core::shell_quoted(*info.prefix) + " …" : core::visible(info.command);
     if (info.kind == protocol::GrantKindName::denial) text.insert(0, "refused: ");
+    if (info.kind == protocol::GrantKindName::question) text.insert(0, "could not be asked: ");
     if (info.reason) text += fmt::format(" ({})", core::visible(*info.reason));
     return text;
 }
@@ -209,17 +218,82 @@ std::optional<store::UnixMs> duration_of(std::string_view text) {
     return *number * millis[unit];
 }
 
+void set_expiry(const Arguments& arguments, store::Grant& grant) {
+    const std::optional<store::UnixMs> duration =
+        duration_of(arguments.value("expires-in").value_or(""));
+    if (duration) grant.expires_at = grant.created_at + *duration;
+}
+
+Result<std::int64_t> record(Opened& opened, const store::Grant& grant) {
+    store::AuditRow row = author(opened.now, "grant");
+    row.argv = grant.key;
+    row.directory = grant.project;
+    row.decision = store::name_of(grant.scope);
+    row.detail = grant.reason;
+    return opened.book.record(row, grant);
+}
+
+// Returns the question that nobody could be asked.
+Result<store::Grant> question_of(Opened& opened, std::int64_t id) {
+    for (store::Grant& one : TRY(opened.store->list({}, opened.now)))
+        if (one.id == id && one.kind == store::GrantKind::question) return std::move(one);
+    return Error{ErrorKind::unknown_approval, fmt::format("no question {} waits for an answer", id),
+                 "execward approvals list shows them; they are kept for a day"};
+}
+
+// Approves exactly the command of a question, after showing it.
+int grant_question(const Arguments& arguments) {
+    const std::optional<std::int64_t> id = whole_number(*arguments.value("question"), 1);
+    if (!id) return arguments.refuse("--question takes the number of a question");
+    if (!arguments.operands().empty()) return arguments.refuse("--question takes no words");
+    Result<Opened> opened = open(arguments);
+    if (!opened) return fail(opened.error());
+    Result<store::Grant> question = question_of(*opened, *id);
+    if (!question) return fail(question.error());
+    store::Grant grant = *question;
+    grant.kind = store::GrantKind::command;
+    grant.origin = "command line";
+    grant.created_at = opened->now;
+    grant.expires_at.reset();
+    if (const auto scope = store::scope_of(arguments.value("scope").value_or("")))
+        grant.scope = *scope;
+    if (grant.scope == store::GrantScope::project && grant.project.empty())
+        return arguments.refuse("the command is of no project: --scope=always");
+    set_expiry(arguments, grant);
+    fmt::print(stderr, "{}\n  {}\n",
+               grant.reason.empty() ? "Allow exactly this command?" : core::visible(grant.reason),
+               core::visible(grant.command));
+    fmt::print(stderr, "  {}\n",
+               grant.scope == store::GrantScope::project
+                   ? "in the project " + core::visible(grant.project)
+                   : std::string("everywhere"));
+    const std::optional<bool> is_wanted = arguments.has("yes") ? true : confirm("Allow it? [y/N] ");
+    if (!is_wanted)
+        return fail(Error{ErrorKind::denied, "there is no terminal to ask on",
+                          "say --yes after looking at the command"});
+    if (!*is_wanted) return status_failure;
+    Result<std::int64_t> granted = record(*opened, grant);
+    if (!granted) return fail(granted.error());
+    (void)opened->store->revoke(store::OneGrant{*id}, author(opened->now, "")); // else it expires
+    if (arguments.has("json"))
+        print_json(protocol::ApprovalsGrantResult{fmt::format("{}", *granted)});
+    else
+        print_line(fmt::format("{} granted: {}", *granted, core::visible(grant.command)));
+    return finish(status_ok);
+}
+
 int grant(const Arguments& arguments) {
     const std::vector<std::string>& words = arguments.operands();
+    const std::optional<std::string> expiry = arguments.value("expires-in");
+    if (expiry && !duration_of(*expiry))
+        return arguments.refuse("--expires-in takes a number and s, m, h, d or w, such as 7d");
+    if (arguments.has("question")) return grant_question(arguments);
+    if (words.empty()) return arguments.refuse("grant needs WORDs, or --question");
     const std::optional<store::GrantScope> scope =
         store::scope_of(arguments.value("scope").value_or(""));
     if (!scope) return arguments.refuse("grant needs --scope=project or --scope=always");
     if (arguments.has("project") && scope == store::GrantScope::always)
         return arguments.refuse("--project goes with --scope=project");
-    const std::optional<std::string> expiry = arguments.value("expires-in");
-    const std::optional<store::UnixMs> duration = duration_of(expiry.value_or(""));
-    if (expiry && !duration)
-        return arguments.refuse("--expires-in takes a number and s, m, h, d or w, such as 7d");
     if (!core::can_be_approved(words))
         return fail(Error{ErrorKind::denied,
                           fmt::format("it is not known what {} does with further words or with "
@@ -240,13 +314,8 @@ int grant(const Arguments& arguments) {
     grant.origin = "command line";
     grant.reason = arguments.value("reason").value_or("");
     grant.created_at = opened->now;
-    if (duration) grant.expires_at = opened->now + *duration;
-    store::AuditRow row = author(opened->now, "grant");
-    row.argv = grant.key;
-    row.directory = grant.project;
-    row.decision = store::name_of(grant.scope);
-    row.detail = grant.reason;
-    Result<std::int64_t> id = opened->book.record(row, grant);
+    set_expiry(arguments, grant);
+    Result<std::int64_t> id = record(*opened, grant);
     if (!id) return fail(id.error());
     if (arguments.has("json"))
         print_json(protocol::ApprovalsGrantResult{fmt::format("{}", *id)});

@@ -129,10 +129,7 @@ void Calls::on_question(const json::Id& id, protocol::ApprovalRequest request, T
     Call* const call = call_named(question.request.call_id);
     if (call != nullptr && call->asked && call->asked->can_ask)
         return ask(*call, std::move(question), now);
-    if (call != nullptr) {
-        call->was_not_asked = true;
-        call->human_command = human_command(question.request);
-    }
+    if (call != nullptr) call->was_not_asked = true;
     answer(question, answer_of_nobody());
 }
 
@@ -266,8 +263,10 @@ void Calls::fail(std::size_t index, const protocol::Message& answer) {
     Outcome outcome;
     outcome.state = State::not_run;
     outcome.reason = shorten(error.message, most_output / 4, 0).text;
-    if (!call.human_command.empty()) {
-        outcome.human_command = call.human_command;
+    const std::string command =
+        call.was_not_asked ? human_command(error.data->hint.value_or("")) : "";
+    if (!command.empty()) {
+        outcome.human_command = command;
         outcome.next = "Ask the person to type human_command in a terminal of their own; then call "
                        "this tool again with the same arguments.";
     } else if (call.was_not_asked) {

@@ -82,8 +82,7 @@ private:
         std::string call_id = {};  // what the server calls it: the id of its first request
         bool is_last_step = true;  // the answer to `request` is the result
         std::string cwd = {};
-        std::string human_command = {}; // nobody could be asked
-        bool was_not_asked = false;
+        bool was_not_asked = false; // there was a question, and nobody to answer it
         Progress progress = {};
     };
 

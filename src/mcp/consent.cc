@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ew::mcp {
 
 namespace {
@@ -44,6 +46,16 @@ void add(std::string& text, std::string_view name, std::string_view value) {
     if (!value.empty()) text += fmt::format("\n{}: {}", name, value);
 }
 
+// Adds lines that cannot be taken for our own.
+void add_quoted(std::string& text, std::string_view lines) {
+    text += '\n';
+    while (!lines.empty()) {
+        const std::size_t end = std::min(lines.find('\n'), lines.size());
+        text += fmt::format("\n    {}", lines.substr(0, end));
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+}
+
 // All parts are texts that the server has made safe to show.
 std::string message_of(const ApprovalRequest& question) {
     const protocol::ApprovalDisplay& display = question.display;
@@ -63,7 +75,7 @@ std::string message_of(const ApprovalRequest& question) {
         text += fmt::format("\n- {}", note);
     if (question.files)
         for (const protocol::PatchedFile& file : *question.files)
-            text += fmt::format("\n\n{}", file.diff);
+            add_quoted(text, file.diff);
     return text;
 }
 
@@ -117,14 +129,12 @@ std::string answer_of(const ApprovalRequest& question, const FormAnswer& answer)
 }
 
 std::string answer_of_nobody() {
-    return denial("this client cannot ask a person");
+    return R"({"decision":"unasked"})";
 }
 
-std::string human_command(const ApprovalRequest& question) {
-    if (question.kind != ApprovalKind::command || !question.proposed_prefix_rule) return {};
-    return fmt::format("execward approvals grant --scope=project --project={} -- {}",
-                       core::shell_quoted({question.workdir}),
-                       core::shell_quoted(*question.proposed_prefix_rule));
+std::string human_command(std::string_view hint) {
+    const std::size_t at = hint.find(protocol::grant_question_command);
+    return at == std::string_view::npos ? "" : std::string(hint.substr(at));
 }
 
 } // namespace ew::mcp

@@ -30,8 +30,8 @@ std::string answer_of(const protocol::ApprovalRequest& question, const FormAnswe
 // Returns the answer for a client that cannot ask a person.
 std::string answer_of_nobody();
 
-// Returns what a person can type to allow what the question asks, or an empty text if no command
-// does that.
-std::string human_command(const protocol::ApprovalRequest& question);
+// Returns what a person can type to allow what nobody could be asked about: it is in the hint of
+// the error. Returns an empty text if nothing is.
+std::string human_command(std::string_view hint);
 
 } // namespace ew::mcp

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "core/output/utf8.h"
 #include "core/sha256.h"
-#include "json/file_uri.h"
 #include "mcp/instructions.h"
 #include "mcp/messages.h"
 #include "mcp/server_error.h"
@@ -125,7 +124,7 @@ std::optional<Asked> Dialect::asked_by(const Message& message) {
 bool Dialect::must_wait(const Message& message) const {
     if (message.kind == Message::Kind::response) return false;
     if (phase_ != Phase::open || !waiting_.empty()) return true;
-    return roots_until_ && message.method == "tools/call";
+    return roots_.awaited_until() && message.method == "tools/call";
 }
 
 void Dialect::take_request(const Message& message, TimePoint now) {
@@ -136,7 +135,7 @@ void Dialect::take_request(const Message& message, TimePoint now) {
     if (method == "ping" && is_legacy) return answers_.complete(*asked, "");
     if (method == "initialize" && !note_client(message)) return;
     if (must_wait(message)) {
-        if (waiting_.size() >= most_waiting)
+        if (!may_wait())
             return answers_.fail(message.id, invalid_request_code,
                                  "too many requests wait for the session to begin");
         keep_waiting();
@@ -152,6 +151,13 @@ void Dialect::take_request(const Message& message, TimePoint now) {
                   fmt::format("no method {}", json_string(core::shortened(method))));
 }
 
+bool Dialect::may_wait() const {
+    std::size_t bytes = text_.size();
+    for (const std::string& line : waiting_)
+        bytes += line.size();
+    return waiting_.size() < most_waiting && bytes <= most_waiting_bytes;
+}
+
 void Dialect::keep_waiting() {
     std::string& kept = waiting_.emplace_back(text_);
     kept.append(ByteBuffer::padding, ' ');
@@ -160,7 +166,7 @@ void Dialect::keep_waiting() {
 void Dialect::take_notification(const Message& message, TimePoint now) {
     if (phase_ == Phase::closed) return;
     if (must_wait(message)) {
-        if (waiting_.size() < most_waiting) keep_waiting();
+        if (may_wait()) keep_waiting();
         return;
     }
     if (message.method == "notifications/cancelled") {
@@ -175,7 +181,7 @@ void Dialect::take_notification(const Message& message, TimePoint now) {
 }
 
 void Dialect::take_response(const Message& message, TimePoint now) {
-    if (message.id.json == roots_id()) return take_roots(message, now);
+    if (roots_.is_answer(message.id)) return take_roots(message, now);
     FormAnswer answer;
     Elicited elicited;
     if (!message.is_error && !read(message.params, elicited)) answer = form_answer(elicited);
@@ -276,33 +282,17 @@ void Dialect::listen(const Asked& asked, const Message& message) {
                                 asked.id.json));
 }
 
-std::string Dialect::roots_id() const {
-    return fmt::format(R"("execward-roots-{}")", roots_asked_);
-}
-
 void Dialect::ask_for_roots(TimePoint now) {
-    if (setup_.workspace || !legacy_ || !legacy_->has_roots) return;
-    roots_until_ = now + roots_time;
-    ++roots_asked_;
-    const std::string id = roots_id();
-    answers_.request(std::string_view(id).substr(1, id.size() - 2), "roots/list", "{}");
+    if (!setup_.workspace && legacy_ && legacy_->has_roots) roots_.ask(answers_, now);
 }
 
-// The roots of the client become the workspace. A root that cannot be one is left out.
+// The roots of the client become the workspace.
 void Dialect::take_roots(const Message& message, TimePoint now) {
-    RootsResult result;
-    if (!message.is_error) (void)read(message.params, result);
+    const bool is_awaited = roots_.awaited_until().has_value();
     protocol::Settings changes;
-    std::vector<protocol::Path> roots;
-    for (const Root& root : result.roots) {
-        const std::optional<std::string> path = json::path_from_text(root.uri);
-        if (path && *path != "/") roots.push_back({*path});
-    }
-    if (!roots.empty()) {
-        changes.workspace_roots = std::move(roots);
-        (void)wires_.request("session/configure", changes);
-    }
-    if (std::exchange(roots_until_, std::nullopt)) go_on(now);
+    changes.workspace_roots = roots_.take(message);
+    if (!changes.workspace_roots->empty()) (void)wires_.request("session/configure", changes);
+    if (is_awaited) go_on(now);
 }
 
 // ---------------------------------------------------------------- tools
@@ -384,14 +374,14 @@ void Dialect::on_server_notification(const Message& message) {
 
 void Dialect::on_time(TimePoint now) {
     calls_.on_time(now);
-    if (is_due(roots_until_, now)) {
-        roots_until_.reset();
+    if (is_due(roots_.awaited_until(), now)) {
+        roots_.give_up();
         go_on(now);
     }
 }
 
 std::optional<TimePoint> Dialect::next_deadline() const {
-    return earlier(roots_until_, calls_.next_deadline());
+    return earlier(roots_.awaited_until(), calls_.next_deadline());
 }
 
 } // namespace ew::mcp

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "mcp/answers.h"
 #include "mcp/calls.h"
+#include "mcp/roots.h"
 #include "mcp/wires.h"
 #include "protocol/envelope.h"
 
@@ -26,10 +27,9 @@ struct DialectSetup {
 
 class Dialect {
 public:
-    // How long the calls of a legacy client wait for its roots.
-    static constexpr Millis roots_time{2'000};
-    // How many requests may wait for the session to begin.
+    // How many messages may wait for the session to begin, and their size.
     static constexpr std::size_t most_waiting = 1'024;
+    static constexpr std::size_t most_waiting_bytes = 64 << 20;
 
     explicit Dialect(DialectSetup setup);
 
@@ -71,6 +71,7 @@ private:
     void open_session(const protocol::Message& message);
     void on_session_answer(const protocol::Message& answer, TimePoint now);
     void go_on(TimePoint now);
+    bool may_wait() const;
     void keep_waiting();
     void refuse_waiting(std::string_view why);
 
@@ -79,7 +80,6 @@ private:
     void discover(const Asked& asked);
     void call_tool(Asked asked, const protocol::Message& message, TimePoint now);
     void listen(const Asked& asked, const protocol::Message& message);
-    std::string roots_id() const;
     void ask_for_roots(TimePoint now);
     void take_roots(const protocol::Message& message, TimePoint now);
     void on_server_notification(const protocol::Message& message);
@@ -98,8 +98,7 @@ private:
     std::vector<std::string> waiting_; // messages, until the session or the roots are there
     std::string_view text_;            // the message that is being read
     std::vector<json::Id> listening_;  // modern: requests that stay open
-    std::optional<TimePoint> roots_until_;
-    std::uint64_t roots_asked_ = 0;
+    Roots roots_;
 };
 
 } // namespace ew::mcp

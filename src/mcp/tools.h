@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ew::mcp {
@@ -20,7 +21,7 @@ enum class Tool : std::uint8_t {
 std::optional<Tool> tool_named(std::string_view name);
 
 // The members of the result of tools/list, always the same.
-std::string_view tool_list();
+std::string tool_list();
 
 // The names of all tools, for errors.
 std::string_view tool_names();

@@ -108,6 +108,7 @@ enum class ApprovalDecision : std::uint8_t {
     edited,           // the command of the answer takes its place, and is judged anew
     denied,
     abort,
+    unasked, // the client can ask nobody; needs no offer
 };
 
 enum class ApprovalScope : std::uint8_t { directory, workspace, session, project, always };
@@ -235,7 +236,10 @@ void fields(Visitor& visit, ApprovalAnswer& answer) {
     visit.optional("argv", answer.argv, Bounds{1});
 }
 
-enum class GrantKindName : std::uint8_t { command, prefix, denial };
+// How a person allows what a client could ask nobody about; the id of the question follows.
+constexpr std::string_view grant_question_command = "execward approvals grant --question=";
+
+enum class GrantKindName : std::uint8_t { command, prefix, denial, question };
 
 struct ApprovalInfo {
     std::string id = {};
@@ -439,13 +443,14 @@ struct Names<protocol::ApprovalKind> {
 
 template <>
 struct Names<protocol::ApprovalDecision> {
-    static constexpr std::array<std::string_view, 7> list = {"approved",
+    static constexpr std::array<std::string_view, 8> list = {"approved",
                                                              "approvedForSession",
                                                              "approvedWithPrefixRule",
                                                              "approvedWidened",
                                                              "edited",
                                                              "denied",
-                                                             "abort"};
+                                                             "abort",
+                                                             "unasked"};
 };
 
 template <>
@@ -456,7 +461,8 @@ struct Names<protocol::ApprovalScope> {
 
 template <>
 struct Names<protocol::GrantKindName> {
-    static constexpr std::array<std::string_view, 3> list = {"command", "prefix", "denial"};
+    static constexpr std::array<std::string_view, 4> list = {"command", "prefix", "denial",
+                                                             "question"};
 };
 
 } // namespace ew::json

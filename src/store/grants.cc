@@ -38,6 +38,11 @@ constexpr std::string_view insert_grant =
     " reason = excluded.reason, expires_at = excluded.expires_at"
     " returning id";
 
+// A model can cause questions without end.
+constexpr std::string_view delete_old_questions =
+    "delete from grants where kind = 'question' and id not in"
+    " (select id from grants where kind = 'question' order by id desc limit ?1)";
+
 constexpr std::string_view delete_expired = "delete from grants where expires_at <= ?1";
 constexpr std::string_view update_uses =
     "update grants set uses = uses + ?2, last_used_at = max(coalesce(last_used_at, ?3), ?3)"
@@ -171,6 +176,10 @@ Result<std::int64_t> put_grant(Database& database, const Grant& grant) {
     const bool has_row = TRY(statement.step());
     const std::int64_t id = has_row ? statement.integer(0) : 0;
     TRY(statement.run()); // runs to the end, else the insert is not carried out
+    if (grant.kind == GrantKind::question) {
+        Statement old = TRY(database.prepare(delete_old_questions));
+        TRY(old.bind(most_questions).run());
+    }
     return id;
 }
 

@@ -28,6 +28,9 @@ struct Asker {
     GrantKind kind = GrantKind::command; // or denial
 };
 
+// How many questions are kept. The oldest go first.
+constexpr std::int64_t most_questions = 100;
+
 // Returns true if `directory` is `root` or is below it. Both are absolute and without "." and "..".
 bool is_at_or_below(std::string_view directory, std::string_view root);
 

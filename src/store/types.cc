@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> scopes = {"directory", "workspace", "session", "project",
                                                     "always"};
-constexpr std::array<std::string_view, 3> kinds = {"command", "prefix", "denial"};
+constexpr std::array<std::string_view, 4> kinds = {"command", "prefix", "denial", "question"};
 
 template <class Enum, std::size_t size>
 std::optional<Enum> find(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -44,7 +44,8 @@ std::optional<GrantKind> kind_of(std::string_view name) {
 }
 
 std::string name_of(GrantKind kind, std::int64_t id) {
-    return fmt::format("{} {}", kind == GrantKind::denial ? "denial" : "grant", id);
+    const bool is_grant = kind == GrantKind::command || kind == GrantKind::prefix;
+    return fmt::format("{} {}", is_grant ? "grant" : name_of(kind), id);
 }
 
 } // namespace ew::store

@@ -32,9 +32,10 @@ enum class GrantScope : std::uint8_t {
 };
 
 enum class GrantKind : std::uint8_t {
-    command, // one command: its key must be equal
-    prefix,  // every command that begins with these words
-    denial,  // one command is refused: its key must be equal
+    command,  // one command: its key must be equal
+    prefix,   // every command that begins with these words
+    denial,   // one command is refused: its key must be equal
+    question, // allows nothing: nobody could be asked about this command so far
 };
 
 std::string_view name_of(GrantScope scope);
@@ -67,7 +68,7 @@ struct Grant {
     std::int64_t uses = 0;
 };
 
-// The name of a grant in the audit and in messages: "grant 12" or "denial 12".
+// The name of a grant in the audit and in messages: "grant 12", "denial 12" or "question 12".
 std::string name_of(GrantKind kind, std::int64_t id);
 
 // Selects the grants to list. With both members: the grants of the session and of the project.

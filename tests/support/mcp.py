@@ -95,8 +95,9 @@ class McpClient:
         equal(message.get("jsonrpc"), "2.0", "jsonrpc in %s" % brief(message, 300))
         self.messages.append(message)
         if "method" not in message:
-            check(message.get("id") not in self.answers, "a second answer to %r" % message)
-            self.answers[message.get("id")] = message
+            if message["id"] is not None:
+                check(message["id"] not in self.answers, "a second answer: %s" % brief(message, 300))
+                self.answers[message["id"]] = message
         elif "id" in message:
             self._answer(message)
         return message

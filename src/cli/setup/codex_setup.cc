@@ -1,6 +1,7 @@
 #include "cli/setup/codex_setup.h"
 
 #include "base/unique_fd.h"
+#include "cli/shared/confirmation.h"
 #include "cli/shared/printing.h"
 #include "config/owned_file.h"
 #include "core/text/display.h"
@@ -10,7 +11,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,39 +150,6 @@ Result<std::string> Home::back_up(const Existing& old) const {
     return refusal(path_, fmt::format("has {} backups beside it", most_backups), "remove some");
 }
 
-bool is_yes(std::string_view answer) {
-    while (!answer.empty() && (answer.back() == '\n' || answer.back() == '\r'))
-        answer.remove_suffix(1);
-    return answer == "y" || answer == "Y" || answer == "yes";
-}
-
-// Another program may share stdin and have made it non-blocking.
-void wait_for(int fd) {
-    pollfd waited = {fd, POLLIN, 0};
-    (void)::poll(&waited, 1, -1); // read_some() reports a failure
-}
-
-// Asks on the terminal, or on stdin if that is a terminal. Returns nullopt if there is none.
-std::optional<bool> ask() {
-    constexpr std::string_view question = "Write this? [y/N] ";
-    const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
-    if (!terminal && ::isatty(STDIN_FILENO) != 1) return std::nullopt;
-    const int in = terminal ? terminal.get() : STDIN_FILENO;
-    const int out = terminal ? terminal.get() : STDERR_FILENO;
-    if (!os::write_all(out, question)) return false;
-    std::string answer;
-    char byte = 0;
-    while (!answer.ends_with('\n')) {
-        const os::IoResult read = os::read_some(in, &byte, 1);
-        if (read.state == os::IoState::end) break;
-        if (read.state == os::IoState::progress) answer += byte;
-        if (read.state == os::IoState::would_block) wait_for(in);
-    }
-    if (!answer.ends_with('\n'))
-        (void)os::write_all(out, "\n"); // the cursor stands after the question
-    return is_yes(answer);
-}
-
 // Reports the error, and prints the text for the person to add by hand.
 int fail_with_snippet(const Error& error, const CodexEnvironment& environment) {
     (void)fail(error);
@@ -247,7 +214,8 @@ int write_codex_setup(const std::string& directory, const CodexEnvironment& envi
     const std::string diff = patch::unified_diff(old->text, *text, old_name, home->path());
     print_line(std::string_view(diff).substr(0, diff.size() - 1)); // without the newline
     if (const int status = finish(status_ok); status != status_ok) return status;
-    const std::optional<bool> is_wanted = consent == Consent::given ? true : ask();
+    const std::optional<bool> is_wanted =
+        consent == Consent::given ? true : confirm("Write this? [y/N] ");
     if (!is_wanted)
         return fail(Error{ErrorKind::denied, "there is no terminal to ask on; nothing was written",
                           "--yes writes what is shown above without asking"});

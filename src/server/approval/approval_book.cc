@@ -121,6 +121,7 @@ protocol::GrantKindName to_wire(GrantKind kind) {
     case GrantKind::command: return protocol::GrantKindName::command;
     case GrantKind::prefix: return protocol::GrantKindName::prefix;
     case GrantKind::denial: return protocol::GrantKindName::denial;
+    case GrantKind::question: return protocol::GrantKindName::question;
     }
     return protocol::GrantKindName::command;
 }

@@ -20,6 +20,8 @@ using protocol::ApprovalScope;
 
 namespace {
 
+constexpr Millis question_keep_time{24 * 3600 * 1000};
+
 // Returns text for the list of approvals: the environment, if it is not this machine, and the
 // permissions beyond the session's sandbox.
 std::string extent_of(const Question& question, bool is_widened) {
@@ -55,6 +57,12 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
     if (answer.decision == ApprovalDecision::denied) grant.kind = store::GrantKind::denial;
     grant.scope = to_store(
         answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
+    const bool is_unasked = answer.decision == ApprovalDecision::unasked;
+    if (is_unasked) {
+        grant.kind = store::GrantKind::question;
+        grant.scope =
+            question.project.empty() ? store::GrantScope::always : store::GrantScope::project;
+    }
     grant.key = is_widened ? question.widened_key : question.grant_key;
     name_command(grant, question);
     grant.directory = question.request.workdir;
@@ -67,6 +75,7 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
         grant.reason =
             fmt::format("{}{}{}", extent, grant.reason.empty() ? "" : ": ", grant.reason);
     grant.created_at = store::Moment::now().wall;
+    if (is_unasked) grant.expires_at = grant.created_at + question_keep_time.count();
     if (answer.expires_in_ms)
         grant.expires_at =
             grant.created_at +

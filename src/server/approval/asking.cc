@@ -69,6 +69,10 @@ ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
     if (int{decoded->command.has_value()} + int{decoded->argv.has_value()} != int{is_edited})
         return denial(is_edited ? "the client's answer has no command to run instead"
                                 : "the client's answer has a command, and is not \"edited\"");
+    if (decoded->decision == ApprovalDecision::unasked) {
+        decoded->scope.reset();
+        return std::move(*decoded);
+    }
     if (!was_offered(request, *decoded))
         return denial("the client's answer was not among those that were offered");
     return std::move(*decoded);
@@ -76,7 +80,7 @@ ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
 
 bool approves(ApprovalDecision decision) {
     return decision != ApprovalDecision::denied && decision != ApprovalDecision::abort &&
-           decision != ApprovalDecision::edited;
+           decision != ApprovalDecision::edited && decision != ApprovalDecision::unasked;
 }
 
 } // namespace ew::server

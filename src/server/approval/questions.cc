@@ -84,7 +84,11 @@ bool Questions::on_answer(const protocol::Message& message) {
     const std::optional<Open> open = id ? take(*id) : std::nullopt;
     if (!open) return false;
     const ApprovalAnswer answer = read_answer(open->question.request, message);
-    open->asker->keep(open->question, answer);
+    const std::int64_t kept = open->asker->keep(open->question, answer);
+    if (answer.decision == ApprovalDecision::unasked) {
+        refuse_unasked(*open, kept);
+        return true;
+    }
     if (approves(answer.decision)) {
         open->asker->approve(open->question, answer);
         return true;
@@ -102,6 +106,13 @@ bool Questions::on_answer(const protocol::Message& message) {
 
 void Questions::refuse(const Open& open, ErrorKind kind, std::string_view why, std::string hint) {
     open.asker->refuse(open.question, refusal(*open.asker, kind, why, std::move(hint)));
+}
+
+void Questions::refuse_unasked(const Open& open, std::int64_t kept) {
+    refuse(open, ErrorKind::denied, "the client can ask nobody",
+           kept == 0 ? "a person can allow it by a rule"
+                     : fmt::format("a person can allow it with: {}{}",
+                                   protocol::grant_question_command, kept));
 }
 
 void Questions::abort_all() {

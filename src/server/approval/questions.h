@@ -48,8 +48,9 @@ public:
 
     std::string_view refusal() const { return refusal_; }
 
-    // Stores an answer of any kind. approve(), edit() or refuse() follows.
-    virtual void keep(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
+    // Stores an answer of any kind. Returns the id of what is remembered, or 0. approve(), edit()
+    // or refuse() follows.
+    virtual std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
 
     // The calls of this question may go on.
     virtual void approve(const Question& question, const protocol::ApprovalAnswer& answer) = 0;
@@ -106,6 +107,7 @@ private:
     std::optional<Open> take_due(TimePoint now);
     static void refuse(const Open& open, ErrorKind kind, std::string_view why,
                        std::string hint = {});
+    static void refuse_unasked(const Open& open, std::int64_t kept);
     void abort_all();
 
     const Session& session_;

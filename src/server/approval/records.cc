@@ -36,7 +36,20 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
     return row;
 }
 
-bool is_to_be_remembered(const ApprovalAnswer& answer) {
+// What a person can approve later by the same key.
+bool is_to_be_kept(const protocol::ApprovalKind kind) {
+    switch (kind) {
+    case protocol::ApprovalKind::command:
+    case protocol::ApprovalKind::escalation:
+    case protocol::ApprovalKind::permissions: return true;
+    case protocol::ApprovalKind::retry:
+    case protocol::ApprovalKind::patch: return false;
+    }
+    return false;
+}
+
+bool is_to_be_remembered(const Question& question, const ApprovalAnswer& answer) {
+    if (answer.decision == ApprovalDecision::unasked) return is_to_be_kept(question.request.kind);
     return answer.decision == ApprovalDecision::approved_for_session ||
            answer.decision == ApprovalDecision::approved_with_prefix_rule ||
            ((answer.decision == ApprovalDecision::approved_widened ||
@@ -80,18 +93,19 @@ void Records::audit(store::AuditRow row) {
     store_->audit(stamped(std::move(row)), now_);
 }
 
-void Records::keep(const Question& question, const ApprovalAnswer& answer) {
+std::int64_t Records::keep(const Question& question, const ApprovalAnswer& answer) {
     const store::AuditRow row = stamped(decision_row(question, answer));
     Result<std::int64_t> kept =
-        is_to_be_remembered(answer)
+        is_to_be_remembered(question, answer)
             ? book().record(row, approval_grant(question, answer, session_.id()))
             : store_->record(row, std::nullopt);
-    if (kept) return;
+    if (kept) return *kept;
     store_->audit(row, now_); // it is written later
     Error error = kept.error();
     error.message = fmt::format("the answer to {} counts this once and is not remembered: {}",
                                 question.id, error.message);
     warn_(error);
+    return 0;
 }
 
 std::optional<std::int64_t> Records::find_grant(const std::string& key,

@@ -32,8 +32,9 @@ public:
     // Adds a row to the audit. A batch writes it later. This fills in its time and session.
     void audit(store::AuditRow row);
 
-    // Stores an answer before its program starts. Warns if that fails.
-    void keep(const Question& question, const protocol::ApprovalAnswer& answer);
+    // Stores an answer before its program starts. Returns the id of what is remembered, or 0. Warns
+    // if that fails.
+    std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer);
 
     // Returns the approval for this key that counts now. Returns nullopt if there is none.
     // Approvals of a project do not count if `project` is empty.

@@ -261,8 +261,8 @@ void Calls::carry_out(Turn turn, const effect::WithdrawQuestion&) {
     parts_.questions.leave(*this, turn.serial);
 }
 
-void Calls::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
-    parts_.records.keep(question, answer);
+std::int64_t Calls::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+    return parts_.records.keep(question, answer);
 }
 
 void Calls::approve(const Question& question, const protocol::ApprovalAnswer& answer) {

@@ -78,7 +78,7 @@ public:
     void abandon(const Error& error);
 
     // Implements Asker.
-    void keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void edit(const Question& question, const protocol::ApprovalAnswer& answer) override;
     void refuse(const Question& question, const Error& error) override;

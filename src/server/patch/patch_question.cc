@@ -73,8 +73,10 @@ protocol::ApprovalRequest question_about(const PendingPatch& patch) {
 
 void keep_answer(const PendingPatch& patch, const Question& question,
                  protocol::ApprovalAnswer answer, Records& records) {
-    if (answer.decision != protocol::ApprovalDecision::approved_for_session)
-        return records.keep(question, answer);
+    if (answer.decision != protocol::ApprovalDecision::approved_for_session) {
+        records.keep(question, answer);
+        return;
+    }
     answer.scope = protocol::ApprovalScope::session;
     Question one = question;
     one.request.files.reset(); // they are not stored, and may be long

@@ -193,10 +193,11 @@ bool PatchService::cancel(const json::Id& id) {
     return true;
 }
 
-void PatchService::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
+std::int64_t PatchService::keep(const Question& question, const protocol::ApprovalAnswer& answer) {
     const PendingPatch* const patch = find(question.calls.front());
     CHECK(patch != nullptr); // a patch leaves its question before it ends
     keep_answer(*patch, question, answer, parts_.records);
+    return 0;
 }
 
 void PatchService::approve(const Question& question, const protocol::ApprovalAnswer&) {

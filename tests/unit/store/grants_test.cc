@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <cstdint>
+#include <string>
 
 using namespace ew::test;
 using ew::store::Grant;
@@ -68,6 +70,27 @@ TEST_CASE("a denial refuses its command and allows nothing") {
     CHECK(good(store->find_denial("make", "/x", "other", "/q", noon))->id == id);
     CHECK_FALSE(good(store->find_denial("make test", "/x", "other", "/q", noon)));
     CHECK(good(store->prefixes("s", "/p", noon)).empty());
+}
+
+TEST_CASE("a question allows and refuses nothing, and only the newest are kept") {
+    const auto store = open_store(":memory:");
+    Grant question = grant(GrantScope::always, "make");
+    question.kind = GrantKind::question;
+    keep(*store, question);
+    CHECK(allowed_by(*store, "make", "/p/src") == 0);
+    CHECK_FALSE(good(store->find_denial("make", "/x", "s", "/p", noon)));
+    CHECK(good(store->prefixes("s", "/p", noon)).empty());
+
+    const auto grant_id = keep(*store, grant(GrantScope::always, "date"));
+    for (std::int64_t i = 0; i < ew::store::most_questions; ++i) {
+        question.key = "make " + std::to_string(i);
+        keep(*store, question);
+    }
+    const auto kept = good(store->list({}, noon));
+    CHECK(kept.size() == static_cast<std::size_t>(ew::store::most_questions) + 1);
+    for (const Grant& one : kept)
+        CHECK(one.key != "make");
+    CHECK(allowed_by(*store, "date", "/p/src") == grant_id);
 }
 
 TEST_CASE("a denial for a session ends with it, and an approval is no denial") {

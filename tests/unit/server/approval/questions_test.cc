@@ -23,8 +23,9 @@ class Calls final : public Asker {
 public:
     Calls(std::string_view ids, std::string_view refusal) : Asker(ids, refusal) {}
 
-    void keep(const Question& question, const protocol::ApprovalAnswer&) override {
+    std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) override {
         told.push_back("keep " + question.id);
+        return answer.decision == ApprovalDecision::unasked ? 12 : 0;
     }
 
     void approve(const Question& question, const protocol::ApprovalAnswer&) override {
@@ -117,6 +118,16 @@ TEST_CASE("an answer closes its question, and a second one finds nothing") {
 
     CHECK(commands.told ==
           std::vector<std::string>{"keep approval-1", "refuse 1: not run: it was denied"});
+}
+
+TEST_CASE("a client that can ask nobody says so without an offer") {
+    Client client;
+    Calls commands("approval", "not run");
+    REQUIRE(client.questions.ask(commands, 1, about("rm x"), clock_now()));
+
+    CHECK(client.answers("approval-1", "unasked"));
+    CHECK(commands.told == std::vector<std::string>{
+                               "keep approval-1", "refuse 1: not run: the client can ask nobody"});
 }
 
 TEST_CASE("a question is withdrawn when the last call leaves it") {

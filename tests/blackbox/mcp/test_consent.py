@@ -1,0 +1,264 @@
+"""Consent in execward mcp: each kind of client, and what a person's answer does."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import check, equal
+from support.exec import Home
+from support.mcp import ACCEPT, ASKS, LEGACY, MODERN, NO_TOUCH, McpClient
+from support.runner import main, test
+
+DECLINE = {"action": "decline"}
+DISMISS = {"action": "cancel"}
+COMMAND = "touch made"
+
+
+def asking(scene, **options):
+    """A client whose `touch` is a question."""
+    home = options.pop("home", None) or Home(scene)
+    home.rules(NO_TOUCH)
+    return McpClient(scene, home=home, capabilities=options.pop("capabilities", ASKS), **options)
+
+
+def made(client):
+    return os.path.exists(client.home.project + "/made")
+
+
+def question_of(client, **arguments):
+    """Makes a modern call that ends in a question. Returns its result."""
+    arguments = {"command": COMMAND, **arguments}
+    result = client.wait(client.call_later("run_command", **arguments))["result"]
+    equal(result.get("resultType"), "input_required", "resultType of %s" % result)
+    check("structuredContent" not in result, "a question with a result")
+    return result
+
+
+def retry(client, question, answer, state=None, **arguments):
+    """Calls again with the answer of a person. Returns the message."""
+    params = {
+        "name": "run_command",
+        "arguments": {"command": COMMAND, **arguments},
+        "inputResponses": {"consent": answer},
+        "requestState": state or question["requestState"],
+    }
+    return client.wait(client.request("tools/call", params))
+
+
+@test
+def an_accepted_command_runs_and_the_audit_has_the_answer(scene):
+    for era in ("2025-06-18", LEGACY):
+        client = asking(scene, era=era, answer=ACCEPT)
+        told = client.call("run_command", command=COMMAND, reason="for the test")
+        equal((told["state"], told["exit_code"]), ("completed", 0), "the result")
+        check(made(client), "it did not run")
+        params = client.elicited[0]["params"]
+        for part in (COMMAND, client.home.project, "for the test"):
+            check(part in params["message"], "%r is not in %r" % (part, params["message"]))
+        decision = params["requestedSchema"]["properties"]["decision"]
+        if era == LEGACY:
+            values = [entry["const"] for entry in decision["oneOf"]]
+            titles = [entry["title"] for entry in decision["oneOf"]]
+        else:
+            values, titles = decision["enum"], decision["enumNames"]
+        check({"approved", "denied"} <= set(values), "choices %s" % values)
+        check(all(titles) and len(titles) == len(values), "titles %s" % titles)
+        client.end()
+        rows = [row for row in client.home.audit() if row["event"] == "decision"]
+        equal(rows[-1]["decision"], "approved", "the decision in the audit")
+        os.unlink(client.home.project + "/made")
+
+
+@test
+def declined_and_dismissed_commands_do_not_run_and_say_which(scene):
+    for answer, reason in (
+        (DECLINE, "declined"),
+        (DISMISS, "dismissed"),
+        ({"action": "accept", "content": {"decision": "no such"}}, "not among"),
+        ({"action": "accept"}, "not among"),
+        ({"strange": 1}, "could not ask"),
+    ):
+        client = asking(scene, answer=answer)
+        told = client.call("run_command", command=COMMAND)
+        equal(told["state"], "not_run", "state after %s" % answer)
+        check(reason in told["reason"], "reason %r after %s" % (told["reason"], answer))
+        check("human_command" not in told, "a way around the person")
+        check(not made(client), "it ran")
+        equal(client.call("run_command", command="echo on")["output"], "on\n", "the next command")
+        client.end()
+
+
+@test
+def an_approval_is_remembered_for_all_clients_of_the_user(scene):
+    home = Home(scene)
+    answer = {"action": "accept", "content": {"decision": "approvedForSession_project"}}
+    asking(scene, home=home, answer=answer).call("run_command", command=COMMAND)
+    other = asking(scene, home=home, answer=DECLINE)
+    equal(other.call("run_command", command=COMMAND)["state"], "completed", "the second time")
+    equal(other.elicited, [], "questions of the second client")
+    modern = asking(scene, home=home, era=MODERN, capabilities={})
+    equal(modern.call("run_command", command=COMMAND)["state"], "completed", "the third time")
+
+
+def human(home, command, *more):
+    words = command.split()
+    equal(words[0], "execward", "the program to type")
+    return home.cli(*words[1:], *more)
+
+
+@test
+def a_client_that_cannot_ask_tells_what_the_person_can_type(scene):
+    for era, capabilities in ((LEGACY, {}), (MODERN, {}), (LEGACY, {"elicitation": {"url": {}}})):
+        client = asking(scene, era=era, capabilities=capabilities)
+        script = "touch made; echo 'done now'"
+        told = client.call("run_command", command=script)
+        equal(told["state"], "not_run", "state")
+        check(not made(client), "it ran")
+        equal(client.elicited, [], "questions")
+        listed = client.home.good_cli("approvals", "list")
+        check("could not be asked: " in listed and "touch made" in listed, listed)
+        done = human(client.home, told["human_command"])
+        check(done.returncode == 1 and "--yes" in done.stderr, "without a terminal: %s" % done)
+        done = human(client.home, told["human_command"], "--yes")
+        equal(done.returncode, 0, "granting: %s" % done.stderr)
+        check("touch made" in done.stderr, "the command is not shown: %r" % done.stderr)
+        told = client.call("run_command", command=script)
+        equal((told["state"], told["output"]), ("completed", "done now\n"), "the second time")
+        told = client.call("run_command", command=script + " ")
+        equal(told["state"], "not_run", "another command")
+        client.home.good_cli("approvals", "revoke", "--all")
+        os.unlink(client.home.project + "/made")
+        client.end()
+
+
+@test
+def a_confined_command_cannot_grant_itself_anything(scene):
+    home = Home(scene)
+    client = asking(scene, home=home, capabilities={})
+    client.end()
+    client = McpClient(scene, "--workspace", home.path, home=home)
+    told = client.call("run_command", command=COMMAND)
+    words = told["human_command"].replace("execward", client.child.args[0], 1)
+    tried = client.call("run_command", command=words + " --yes")
+    check(tried.get("exit_code") != 0, "it granted itself: %s" % tried)
+    tried = client.call("run_command", command="echo x >> config/execward/rules.d/own.toml")
+    check(tried.get("exit_code") != 0, "it changed the rules: %s" % tried)
+    equal(client.call("run_command", command=COMMAND)["state"], "not_run", "state")
+
+
+@test
+def more_permissions_are_a_question_and_never_a_right(scene):
+    client = McpClient(scene, capabilities=ASKS, answer=DECLINE)
+    told = client.call("run_command", command="echo x", network=True, write_paths=["/usr/share"])
+    equal(told["state"], "not_run", "state")
+    message = client.elicited[0]["params"]["message"]
+    check("network" in message and "/usr/share" in message, message)
+    unable = McpClient(scene)
+    told = unable.call("run_command", command="echo x", network=True)
+    equal(told["state"], "not_run", "state at a client that cannot ask")
+    equal(human(unable.home, told["human_command"], "--yes").returncode, 0, "granting")
+    equal(unable.call("run_command", command="echo x", network=True)["output"], "x\n", "then")
+    told = unable.call("run_command", command="echo x", write_paths=["/usr/share"])
+    equal(told["state"], "not_run", "other permissions")
+
+
+@test
+def a_question_shows_what_cannot_be_seen(scene):
+    client = asking(scene, answer=DECLINE)
+    client.call("run_command", command="touch a\u200b\u202eb \x1b[2K", reason="line\nDecision: ok")
+    message = client.elicited[0]["params"]["message"]
+    check("\\u{200b}" in message and "\\u{202e}" in message and "\\x1b" in message, message)
+    check("WARNING" in message, message)
+    check("line\\nDecision: ok" in message, message)
+
+
+@test
+def a_patch_outside_the_workspace_asks_with_its_lines(scene):
+    os.makedirs(scene.path("outside"))
+    path = os.path.realpath(scene.path("outside")) + "/new.txt"
+    patch = "*** Begin Patch\n*** Add File: %s\n+a line of it\n*** End Patch\n" % path
+    client = McpClient(scene, capabilities=ASKS, answer=DECLINE)
+    told = client.call("apply_patch", patch=patch)
+    if client.elicited:
+        check("a line of it" in client.elicited[0]["params"]["message"], "no lines in the question")
+    equal(told["state"], "not_run", "state")
+    check(not os.path.exists(path), "it was written")
+
+
+# The modern era
+
+
+@test
+def a_modern_client_comes_back_with_the_answer(scene):
+    client = asking(scene, era=MODERN)
+    question = question_of(client)
+    request = question["inputRequests"]["consent"]
+    equal(request["method"], "elicitation/create", "method")
+    check(COMMAND in request["params"]["message"], "no command in the question")
+    check(not made(client), "it ran before the answer")
+    told = client.told(retry(client, question, ACCEPT), "run_command")
+    equal(told["state"], "completed", "state")
+    check(made(client), "it did not run")
+    check(not any("id" in m and "method" in m for m in client.messages), "a request to the client")
+
+
+@test
+def a_state_counts_once_and_only_for_its_call(scene):
+    client = asking(scene, era=MODERN)
+    question = question_of(client)
+    state = question["requestState"]
+    forged = state[:-1] + ("0" if state[-1] != "0" else "1")
+    for answer in (
+        retry(client, question, ACCEPT, state=forged),
+        retry(client, question, ACCEPT, state="x"),
+        retry(client, question, ACCEPT, state="0" * 64 + ".99999999999999.execward-1"),
+        retry(client, question, ACCEPT, command="touch made; echo more"),
+        retry(client, question, ACCEPT, timeout_ms=1),
+    ):
+        equal(answer["error"]["code"], -32602, "code of %s" % answer)
+    check(not made(client), "it ran")
+    equal(client.told(retry(client, question, DECLINE), "run_command")["state"], "not_run", "state")
+    equal(retry(client, question, ACCEPT)["error"]["code"], -32602, "the second use")
+    check(not made(client), "it ran after a denial")
+    other = asking(scene, era=MODERN, home=Home(scene, "other"))
+    question_of(other)
+    equal(retry(other, question, ACCEPT)["error"]["code"], -32602, "the state of another process")
+
+
+@test
+def answers_without_a_state_or_a_question_are_wrong(scene):
+    client = asking(scene, era=MODERN)
+    question_of(client)
+    base = {"name": "run_command", "arguments": {"command": COMMAND}}
+    equal(client.error("tools/call", {**base, "inputResponses": {"consent": ACCEPT}})["code"],
+          -32602, "no state")
+    equal(client.error("tools/call", {**base, "requestState": "x"})["code"], -32602, "no answer")
+
+
+@test
+def each_request_says_whether_its_client_can_ask(scene):
+    client = asking(scene, era=MODERN)
+    question_of(client)
+    client.capabilities = {}
+    told = client.call("run_command", command="touch other")
+    equal(told["state"], "not_run", "state")
+    check(re.fullmatch(r"execward approvals grant --question=\d+", told["human_command"]), told)
+
+
+@test
+def a_cancelled_call_takes_its_question_away(scene):
+    client = asking(scene)
+    call = client.call_later("run_command", command=COMMAND)
+    client.until(lambda: client.elicited, "a question")
+    client.notify("notifications/cancelled", {"requestId": call})
+    withdrawn = lambda: [m for m in client.messages if m.get("method") == "notifications/cancelled"]
+    client.until(withdrawn, "the withdrawal")
+    equal(withdrawn()[0]["params"]["requestId"], client.elicited[0]["id"], "which question")
+    client.send({"id": client.elicited[0]["id"], "result": ACCEPT})
+    equal(client.call("run_command", command="echo on")["output"], "on\n", "the next command")
+    check(not made(client), "it ran")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+#include "base/byte_buffer.h"
+#include "mcp/dialect.h"
+#include "support/testing.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using ew::Millis;
+using ew::TimePoint;
+using ew::mcp::Dialect;
+using ew::mcp::DialectSetup;
+
+namespace {
+
+constexpr std::string_view greeting =
+    R"("id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}})";
+constexpr std::string_view meta =
+    R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}})";
+constexpr std::string_view question =
+    R"("id":"approval-1","method":"approval/request","params":{"approvalId":"approval-1","callId":"3","kind":"command","argv":["x"],"program":"/x","display":{"command":"x","program":"/x","workdir":"/w","reason":"r","environment":[],"notes":[],"hasInvisibleCharacters":false,"hasMixedScripts":false},"workdir":"/w","reason":"r","sandbox":{"type":"none","missing":[]},"denials":[],"availableDecisions":[{"decision":"approved","description":"once"},{"decision":"edited","description":"e"}]})";
+
+// The two sides of a dialect: what they send, and what they get.
+struct Talk {
+    Dialect dialect{DialectSetup{"1", "/w", "secret"}};
+    TimePoint now{Millis{1'000'000}};
+
+    static std::string padded(std::string_view members) {
+        return fmt::format(R"({{"jsonrpc":"2.0",{}}})", members) +
+               std::string(ew::ByteBuffer::padding, ' ');
+    }
+
+    void client(std::string_view members) {
+        const std::string text = padded(members);
+        dialect.from_client(std::string_view(text).substr(0, text.size() - 64), now);
+    }
+
+    void server(std::string_view members) {
+        const std::string text = padded(members);
+        dialect.from_server(std::string_view(text).substr(0, text.size() - 64), now);
+    }
+
+    std::string for_client() {
+        std::string all;
+        for (const std::string& line : dialect.wires().take_for_client())
+            all += line + "\n";
+        return all;
+    }
+
+    std::string for_server() {
+        std::string all;
+        while (const auto text = dialect.wires().next_for_server())
+            all += *text + "\n";
+        return all;
+    }
+
+    // Opens the session as the server does.
+    void open() {
+        server(R"("id":1,"result":{})");
+        server(R"("id":2,"result":{"sandbox":"workspace-write"})");
+        (void)for_server();
+    }
+
+    // A modern call that has ended in a question. Returns the state.
+    std::string ask() {
+        client(fmt::format(
+            R"("id":7,"method":"tools/call","params":{{"name":"run_command","arguments":{{"command":"x"}},{}}})",
+            meta));
+        open();
+        server(question);
+        const std::string told = for_client();
+        const std::string_view key = R"("requestState":")";
+        const std::size_t at = told.find(key) + key.size();
+        return told.substr(at, told.find('"', at) - at);
+    }
+
+    void come_back(int id, std::string_view state, std::string_view answer) {
+        client(fmt::format(
+            R"("id":{},"method":"tools/call","params":{{"name":"run_command","arguments":{{"command":"x"}},"requestState":"{}","inputResponses":{{"consent":{}}},{}}})",
+            id, state, answer, meta));
+    }
+};
+
+constexpr std::string_view accept = R"({"action":"accept","content":{"decision":"approved"}})";
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("mcp/dialect");
+
+TEST_CASE("the first request begins the session, and is answered when it is there") {
+    Talk talk;
+    talk.client(greeting);
+    CHECK(has(talk.for_server(), R"("method":"initialize")"));
+    CHECK(talk.for_client().empty());
+
+    talk.server(R"("id":1,"result":{})");
+    const std::string next = talk.for_server();
+    CHECK(has(next, R"("method":"initialized")"));
+    CHECK(has(next, R"("method":"session/configure")"));
+
+    talk.server(R"("id":2,"result":{"sandbox":"read-only"})");
+    const std::string told = talk.for_client();
+    CHECK(has(told, R"("id":1,"result":{"protocolVersion":"2025-11-25")"));
+    CHECK(has(told, "write nothing but temporary files"));
+}
+
+TEST_CASE("a session that cannot begin is an error for all that waited") {
+    Talk talk;
+    talk.client(greeting);
+    talk.client(R"("id":2,"method":"tools/list")");
+    talk.server(R"("id":1,"error":{"code":-32603,"message":"no session"})");
+    const std::string told = talk.for_client();
+    CHECK(has(told, R"("id":1,"error":{"code":-32603,"message":"no session")"));
+    CHECK(has(told, R"("id":2,"error")"));
+
+    (void)talk.for_server();
+    talk.client(R"("id":3,"method":"tools/list")");
+    CHECK(has(talk.for_server(), R"("method":"initialize")"));
+}
+
+TEST_CASE("a call becomes a request, and its result an answer") {
+    Talk talk;
+    talk.client(greeting);
+    talk.open();
+    (void)talk.for_client();
+    talk.client(
+        R"("id":"c","method":"tools/call","params":{"name":"run_command","arguments":{"command":"ls","timeout_ms":5}})");
+    const std::string request = talk.for_server();
+    CHECK(has(request, R"("id":3,"method":"exec/command")"));
+    CHECK(has(request, R"("command":"ls")"));
+    CHECK(has(request, R"("yieldTimeMs":5)"));
+
+    talk.server(
+        R"("method":"exec/begin","params":{"callId":"3","processId":"1000","mode":"shell","argv":["sh"],"program":"/sh","workdir":"/w","commands":[],"decidedBy":"policy","sandbox":{"type":"none","missing":[]},"droppedEnv":[]})");
+    talk.server(
+        R"("id":3,"result":{"callId":"3","chunkId":"a","state":"completed","wallTimeMs":1,"yieldTimeMs":5,"timings":{"approvalMs":0,"spawnMs":0,"runMs":1},"output":"out","originalTokenCount":1,"omittedBytes":0,"exitCode":0,"timedOut":false,"sandbox":{"type":"linuxSeccomp","missing":[]},"denials":[]})");
+    const std::string told = talk.for_client();
+    CHECK(has(told, R"("id":"c","result":{"content")"));
+    CHECK(has(told, R"("structuredContent":{"state":"completed","id":"1000","exit_code":0)"));
+    CHECK(has(told, R"("cwd":"/w","sandbox":"workspace-write")"));
+}
+
+TEST_CASE("output is read only while somebody wants progress") {
+    Talk talk;
+    talk.client(greeting);
+    talk.open();
+    (void)talk.for_client();
+    talk.client(
+        R"("id":5,"method":"tools/call","params":{"name":"run_command","arguments":{"command":"ls"},"_meta":{"progressToken":"t"}})");
+    talk.server(
+        R"("method":"exec/outputDelta","params":{"callId":"3","processId":"1000","seq":1,"stream":"stdout","delta":"half\nline two\n"})");
+    talk.dialect.on_time(talk.now + Millis(999));
+    CHECK(talk.for_client().empty());
+    talk.dialect.on_time(talk.now + Millis(1000));
+    CHECK(has(talk.for_client(), R"({"progressToken":"t","progress":1,"message":"line two"})"));
+}
+
+TEST_CASE("a legacy client is asked by a request") {
+    Talk talk;
+    talk.client(greeting);
+    talk.open();
+    (void)talk.for_client();
+    talk.client(
+        R"("id":5,"method":"tools/call","params":{"name":"run_command","arguments":{"command":"x"}})");
+    talk.server(question);
+    const std::string asked = talk.for_client();
+    CHECK(has(asked, R"("id":"execward-1","method":"elicitation/create")"));
+    CHECK_FALSE(has(asked, "edited"));
+    (void)talk.for_server();
+
+    talk.client(fmt::format(R"("id":"execward-2","result":{})", accept));
+    CHECK(talk.for_server().empty());
+    talk.client(fmt::format(R"("id":"execward-1","result":{})", accept));
+    CHECK(has(talk.for_server(), R"("id":"approval-1","result":{"decision":"approved"})"));
+    talk.client(fmt::format(R"("id":"execward-1","result":{})", accept));
+    CHECK(talk.for_server().empty());
+}
+
+TEST_CASE("a modern client comes back once, with the state of its call") {
+    Talk talk;
+    const std::string state = talk.ask();
+
+    talk.come_back(8, state + "0", accept);
+    CHECK(has(talk.for_client(), R"("id":8,"error":{"code":-32602)"));
+    CHECK(talk.for_server().empty());
+
+    talk.come_back(9, state, accept);
+    CHECK(has(talk.for_server(), R"("id":"approval-1","result":{"decision":"approved"})"));
+    talk.come_back(10, state, accept);
+    CHECK(has(talk.for_client(), R"("id":10,"error":{"code":-32602)"));
+    CHECK(talk.for_server().empty());
+}
+
+TEST_CASE("a question that a modern client leaves open ends by its time") {
+    Talk talk;
+    const std::string state = talk.ask();
+    talk.now += ew::mcp::Calls::held_time;
+    CHECK(talk.dialect.next_deadline() == talk.now);
+
+    talk.dialect.on_time(talk.now);
+    CHECK(has(talk.for_server(), R"("id":"approval-1","result":{"decision":"unasked"})"));
+    talk.come_back(8, state, accept);
+    CHECK(has(talk.for_client(), R"("id":8,"error":{"code":-32602)"));
+}
+
+TEST_CASE("an answer that arrives after a cancellation goes nowhere") {
+    Talk talk;
+    talk.client(greeting);
+    talk.open();
+    (void)talk.for_client();
+    talk.client(
+        R"("id":5,"method":"tools/call","params":{"name":"run_command","arguments":{"command":"x"}})");
+    (void)talk.for_server();
+    talk.client(R"("method":"notifications/cancelled","params":{"requestId":5})");
+    CHECK(has(talk.for_server(), R"("method":"$/cancelRequest","params":{"id":3})"));
+    talk.server(R"("id":3,"error":{"code":-32800,"message":"cancelled"})");
+    CHECK(talk.for_client().empty());
+}
+
+TEST_CASE("what is no message gets an error without an id") {
+    Talk talk;
+    talk.dialect.refuse({ew::ErrorKind::parse, "no"});
+    CHECK(has(talk.for_client(), R"("id":null,"error":{"code":-32700,"message":"no")"));
+}
+
+TEST_SUITE_END();
