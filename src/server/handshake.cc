@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "core/output/utf8.h"
+#include "json/reader.h"
 #include "os/forked.h"
 #include "protocol/decode.h"
 #include "protocol/methods.h"
@@ -11,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace ew::server {
@@ -19,6 +22,25 @@ namespace ew::server {
 namespace {
 
 constexpr Millis ending_time{1000};
+
+struct McpGreeting {
+    std::optional<std::string> protocol_version = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, McpGreeting& greeting) {
+    visit.optional("protocolVersion", greeting.protocol_version);
+}
+
+// Returns true for the initialize of the Model Context Protocol, whose versions are dates. Most of
+// it would be taken for our own.
+bool is_mcp(const protocol::Message& initialize) {
+    McpGreeting greeting;
+    if (initialize.params == nullptr || json::read_value(initialize.params->element, greeting, {}))
+        return false;
+    const std::string version = greeting.protocol_version.value_or("");
+    return version.size() == 10 && version[4] == '-' && version[7] == '-';
+}
 
 } // namespace
 
@@ -97,6 +119,11 @@ void Handshake::handle(const protocol::Message& message) {
 }
 
 void Handshake::initialize(Reply reply, const protocol::Message& message) {
+    if (is_mcp(message))
+        return reply.fail({ErrorKind::invalid_request,
+                           "this is the initialize of the Model Context Protocol, which execward "
+                           "serve does not speak",
+                           "start execward mcp instead", "protocolVersion"});
     Result<protocol::InitializeParams> params =
         protocol::decode<protocol::InitializeParams>(message.params);
     if (!params) return reply.fail(params.error());
