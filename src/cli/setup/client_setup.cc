@@ -28,14 +28,15 @@ constexpr std::string_view about =
 
 Prints what makes a client start execward. For codex it is $CODEX_HOME/environments.toml (~/.codex
 without that variable): an environment that starts execward, as the default one. With it Codex runs
-every command through execward.
+every command through execward. claude, codex-mcp, gemini, vscode, cursor and zed are hosts that
+start `execward mcp`; codex-mcp is Codex as such a host.
 
 The server is this program, here, unless it is to run elsewhere. There it must be in PATH.
 )";
 
 constexpr auto options = std::to_array<Option>({
     {"client", "CLIENT", "which client is to start execward", "",
-     "codex|vscode-jsonrpc|emacs|neovim"},
+     "codex|vscode-jsonrpc|emacs|neovim|claude|codex-mcp|gemini|vscode|cursor|zed"},
     {.name = "write",
      .meaning = "for codex: change that file: show the difference, ask, and write it. An "
                 "environment of that name gets this program and these arguments, default is set, "
@@ -68,6 +69,8 @@ Exit status: 0 printed, written or already so, 1 not written, 2 usage.
 constexpr std::array<Action, 1> actions = {};
 
 constexpr std::string_view command_mark = "COMMAND";
+constexpr std::string_view program_mark = "PROGRAM";
+constexpr std::string_view arguments_mark = "ARGUMENTS";
 
 // The beginnings of the pages in docs/integrations.
 constexpr std::string_view vscode_snippet =
@@ -120,19 +123,54 @@ execward.request("initialize", { clientName = "neovim" }, function(failure, resu
   execward.notify("initialized", vim.empty_dict())
 end))";
 
+// Claude Code, Gemini CLI and Cursor.
+constexpr std::string_view servers_snippet =
+    R"({
+  "mcpServers": {
+    "execward": { "command": PROGRAM, "args": [ARGUMENTS] }
+  }
+})";
+
+constexpr std::string_view vscode_mcp_snippet =
+    R"({
+  "servers": {
+    "execward": { "type": "stdio", "command": PROGRAM, "args": [ARGUMENTS] }
+  }
+})";
+
+constexpr std::string_view zed_snippet =
+    R"({
+  "context_servers": {
+    "execward": { "command": PROGRAM, "args": [ARGUMENTS] }
+  }
+})";
+
+constexpr std::string_view codex_mcp_snippet =
+    R"([mcp_servers.execward]
+command = PROGRAM
+args = [ARGUMENTS]
+tool_timeout_sec = 660)";
+
 struct Client {
     std::string_view name;
     std::string_view snippet;   // empty for codex
     std::string_view separator; // between the words of the command
     std::string_view comment;
     std::string_view page;
+    bool speaks_mcp = false;
 };
 
-constexpr std::array<Client, 4> clients = {{
+constexpr std::array<Client, 10> clients = {{
     {"codex", "", "", "#", "codex"},
     {"vscode-jsonrpc", vscode_snippet, ", ", "//", "vscode-jsonrpc"},
     {"emacs", emacs_snippet, " ", ";;", "emacs"},
     {"neovim", neovim_snippet, ", ", "--", "neovim"},
+    {"claude", servers_snippet, ", ", "//", "claude", true},
+    {"codex-mcp", codex_mcp_snippet, ", ", "#", "codex-mcp", true},
+    {"gemini", servers_snippet, ", ", "//", "gemini", true},
+    {"vscode", vscode_mcp_snippet, ", ", "//", "vscode", true},
+    {"cursor", servers_snippet, ", ", "//", "cursor", true},
+    {"zed", zed_snippet, ", ", "//", "zed", true},
 }};
 
 constexpr std::string_view usual_id = "execward";
@@ -221,12 +259,25 @@ int set_up_codex(const Arguments& arguments, const Words& command) {
     return finish(status_ok);
 }
 
+void put(std::string& snippet, std::string_view mark, std::string_view words) {
+    const std::size_t at = snippet.find(mark);
+    if (at != std::string::npos) snippet.replace(at, mark.size(), words);
+}
+
+// A host has a place for the program and one for its arguments, others for all of the command.
 int print_snippet(const Client& client, const Words& command) {
-    std::string words;
-    for (const std::string& word : command)
-        words.append(words.empty() ? "" : client.separator).append(toml::quoted(word));
+    std::string all;
+    std::string rest;
+    for (const std::string& word : command) {
+        const std::string quoted = toml::quoted(word);
+        all.append(all.empty() ? "" : client.separator).append(quoted);
+        if (&word != command.data())
+            rest.append(rest.empty() ? "" : client.separator).append(quoted);
+    }
     std::string snippet(client.snippet);
-    snippet.replace(snippet.find(command_mark), command_mark.size(), words);
+    put(snippet, command_mark, all);
+    put(snippet, arguments_mark, rest);
+    put(snippet, program_mark, toml::quoted(command.front()));
     print_line(
         fmt::format("{} More: docs/integrations/{}.md\n{}", client.comment, client.page, snippet));
     return finish(status_ok);
@@ -238,6 +289,7 @@ int config_init(const Arguments& arguments) {
     const auto client = std::ranges::find(clients, *arguments.value("client"), &Client::name);
     Result<Words> command = command_of(arguments);
     if (!command) return fail(command.error());
+    if (client->speaks_mcp) command->back() = "mcp";
     return client->snippet.empty() ? set_up_codex(arguments, *command)
                                    : print_snippet(*client, *command);
 }

@@ -20,7 +20,17 @@ from support.client import PATIENCE, REPOSITORY, Failure, check, equal, within
 from support.runner import main, test
 
 PAGES = os.path.join(REPOSITORY, "docs", "integrations")
-CLIENTS = {"vscode-jsonrpc": "js", "emacs": "elisp", "neovim": "lua"}
+CLIENTS = {
+    "vscode-jsonrpc": "js",
+    "emacs": "elisp",
+    "neovim": "lua",
+    "claude": "json",
+    "codex-mcp": "toml",
+    "gemini": "json",
+    "vscode": "json",
+    "cursor": "json",
+    "zed": "json",
+}
 FILE = "codex/environments.toml"
 QUESTION = b"Write this? [y/N] "
 OTHERS = (
