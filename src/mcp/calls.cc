@@ -29,7 +29,8 @@ ToolResult error_result(const ServerError& error) {
     std::optional<std::string> hint = error.data ? error.data->hint : std::nullopt;
     if (error.data && error.data->kind == "unknownProcess")
         hint = "list_processes shows the processes there are";
-    return {hint ? fmt::format("{}\n{}", error.message, *hint) : error.message, "", true};
+    const std::string text = hint ? fmt::format("{}\n{}", error.message, *hint) : error.message;
+    return {shorten(text, most_output, 0).text, "", true};
 }
 
 } // namespace

@@ -19,10 +19,8 @@ constexpr std::array<std::string_view, 4> legacy_versions = {"2025-11-25", "2025
                                                              "2025-03-26", "2024-11-05"};
 constexpr std::string_view modern_version = "2026-07-28";
 
-// The codes of errors that are not those of JSON-RPC 2.0.
-constexpr int missing_capability_code = -32021;
+// The code of an error that JSON-RPC 2.0 does not know.
 constexpr int unsupported_version_code = -32022;
-constexpr int unknown_resource_code = -32002; // legacy only
 
 // An object whose members do not matter.
 struct Anything {};

@@ -71,12 +71,9 @@ Result<Order> run_order(const json::Value* value) {
     if (arguments.background) params.quiet_ms = quiet_ms;
     params.max_output_tokens = most_tokens;
     params.justification = unless_empty(std::move(arguments.reason));
-    const bool stops = arguments.on_cancel == OnCancel::stop;
-    if (stops) params.on_cancel = protocol::OnCancel::terminate;
+    if (arguments.on_cancel == OnCancel::stop) params.on_cancel = protocol::OnCancel::terminate;
     ask_for_more(params, arguments);
-    Order order{Tool::run_command, "exec/command", json_of(params)};
-    order.stops_on_cancel = stops;
-    return order;
+    return Order{Tool::run_command, "exec/command", json_of(params)};
 }
 
 Result<Order> read_order(const json::Value* value) {

@@ -24,7 +24,6 @@ struct Order {
     std::string process = {};            // of the tools that have an id
     std::uint64_t wait_ms = 0;           // of read_output
     std::optional<PageCursor> page = {}; // of read_output with after
-    bool stops_on_cancel = false;
 };
 
 // Errors: invalid_params, which names the argument.

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using ew::Millis;
@@ -24,7 +26,10 @@ constexpr std::string_view question =
 
 // The two sides of a dialect: what they send, and what they get.
 struct Talk {
-    Dialect dialect{DialectSetup{"1", "/w", "secret"}};
+    explicit Talk(std::optional<std::string> workspace = "/w")
+        : dialect(DialectSetup{"1", std::move(workspace), "secret"}) {}
+
+    Dialect dialect;
     TimePoint now{Millis{1'000'000}};
 
     static std::string padded(std::string_view members) {
@@ -221,6 +226,41 @@ TEST_CASE("an answer that arrives after a cancellation goes nowhere") {
     CHECK(has(talk.for_server(), R"("method":"$/cancelRequest","params":{"id":3})"));
     talk.server(R"("id":3,"error":{"code":-32800,"message":"cancelled"})");
     CHECK(talk.for_client().empty());
+}
+
+TEST_CASE("calls wait for the roots of a client, and not for ever") {
+    for (const bool answers : {true, false}) {
+        Talk talk{std::nullopt};
+        talk.client(
+            R"("id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}}})");
+        talk.open();
+        talk.client(R"("method":"notifications/initialized")");
+        CHECK(has(talk.for_client(), R"("id":"execward-roots-1","method":"roots/list")"));
+        talk.client(R"("id":5,"method":"tools/call","params":{"name":"list_processes"})");
+        talk.client(R"("id":6,"method":"tools/list")");
+        CHECK(talk.for_server().empty());
+        CHECK(talk.for_client().empty());
+
+        if (answers) {
+            talk.client(
+                R"("id":"execward-roots-1","result":{"roots":[{"uri":"file:///"},{"uri":"file:///a%20b"}]})");
+            const std::string sent = talk.for_server();
+            const std::size_t configure = sent.find(R"({"workspaceRoots":["file:///a%20b"]})");
+            CHECK(configure < sent.find("exec/list"));
+        } else {
+            talk.dialect.on_time(talk.now + ew::mcp::Roots::patience);
+            CHECK(has(talk.for_server(), "exec/list"));
+        }
+        CHECK(has(talk.for_client(), R"("id":6)"));
+    }
+}
+
+TEST_CASE("what waits for the session has a bound") {
+    Talk talk;
+    talk.client(greeting);
+    for (std::size_t i = 0; i < Dialect::most_waiting; ++i)
+        talk.client(R"("id":2,"method":"tools/list")");
+    CHECK(has(talk.for_client(), R"("id":2,"error":{"code":-32600)"));
 }
 
 TEST_CASE("what is no message gets an error without an id") {
