@@ -56,6 +56,7 @@ constexpr std::size_t most_files = 40;
 constexpr std::size_t most_processes = 40;
 constexpr std::size_t most_commands = 20;
 constexpr std::size_t longest_text = 1'000; // of a path, a command or a reason in an answer
+constexpr std::size_t longest_place = 200;  // the same for a path of many
 constexpr int offset_bits = 20;             // a process keeps 1 MiB of its output
 
 State state_of(protocol::ExecState state) {
@@ -72,14 +73,19 @@ std::string cut(std::string_view text) {
     return shorten(text, longest_text, 0).text;
 }
 
+// A program chooses such names: they are spelled out.
+std::string place(std::string_view text) {
+    return core::visible(shorten(text, longest_place, 0).text);
+}
+
 RefusedAccess access_of(const protocol::Denial& denial) {
     RefusedAccess access;
-    access.what = cut(
+    access.what = place(
         fmt::format("{} {}", denial.operation.value_or(denial.kind), denial.target.value_or("")));
-    if (denial.moved_to) access.what += fmt::format(", moved to {}", cut(*denial.moved_to));
-    if (denial.program) access.program = cut(*denial.program);
+    if (denial.moved_to) access.what += fmt::format(", moved to {}", place(*denial.moved_to));
+    if (denial.program) access.program = place(*denial.program);
     access.count = denial.count;
-    if (denial.allow) access.allow = cut(*denial.allow);
+    if (denial.allow) access.allow = place(*denial.allow);
     return access;
 }
 
@@ -101,7 +107,7 @@ std::string advice_for(const Outcome& outcome) {
         advice = fmt::format("It is still running. read_output with id {0} and wait_ms waits for "
                              "more; stop_process ends it. ",
                              id);
-    if (outcome.next_after && !outcome.output.empty())
+    if (outcome.next_after && (!outcome.output.empty() || outcome.omitted_bytes > 0))
         advice +=
             fmt::format("read_output with after {} reads the next page. ", *outcome.next_after);
     else if (outcome.omitted_bytes > 0 && outcome.id)
@@ -112,17 +118,22 @@ std::string advice_for(const Outcome& outcome) {
     return advice;
 }
 
+// A byte that is not UTF-8 becomes a character of three.
+std::size_t size_of_one(char byte) {
+    return static_cast<unsigned char>(byte) < 0x80 ? escaped_size(std::string_view(&byte, 1)) : 3;
+}
+
 // Returns how many bytes of the chunk fit into the room that is left, and takes that room.
 std::size_t fitting(std::string_view chunk, std::size_t& room) {
     constexpr std::size_t most_of_one = 6; // a control character in JSON
     std::size_t taken = 0;
     while (taken < chunk.size() && room >= most_of_one)
-        room -= escaped_size(chunk.substr(taken++, 1));
+        room -= size_of_one(chunk[taken++]);
     return taken < chunk.size() ? taken - core::unfinished_tail(chunk.substr(0, taken)) : taken;
 }
 
 void add_line(std::string& text, std::string_view name, std::string_view value) {
-    text += fmt::format("{}: {}\n", name, value);
+    text += fmt::format("{}: {}\n", name, core::visible(value)); // one line, whatever it holds
 }
 
 // The same as the structured part, as lines.
@@ -198,8 +209,8 @@ Outcome outcome_of(const protocol::PatchApplyResult& result) {
             break;
         }
         outcome.changed_files.push_back(
-            {cut(file.path), file.change,
-             file.destination ? std::optional(cut(*file.destination)) : std::nullopt,
+            {place(file.path), file.change,
+             file.destination ? std::optional(place(*file.destination)) : std::nullopt,
              file.added_lines, file.removed_lines});
     }
     outcome.output = fmt::format("{} files changed", result.files.size());
@@ -324,7 +335,8 @@ ToolResult result_of(const protocol::ExecListResult& list) {
             info.state,
             info.exit_code,
             info.unread_bytes};
-        text += fmt::format("id: {}  {}  {}\n", row.id, json::name_of(row.state), row.command);
+        text += fmt::format("id: {}  {}  {}\n", row.id, json::name_of(row.state),
+                            core::visible(row.command));
         rows.processes.push_back(std::move(row));
     }
     rows.omitted = list.processes.size() - rows.processes.size();
