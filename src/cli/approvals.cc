@@ -260,9 +260,8 @@ int grant_question(const Arguments& arguments) {
     if (grant.scope == store::GrantScope::project && grant.project.empty())
         return arguments.refuse("the command is of no project: --scope=always");
     set_expiry(arguments, grant);
-    fmt::print(stderr, "{}\n  {}\n",
-               grant.reason.empty() ? "Allow exactly this command?" : core::visible(grant.reason),
-               core::visible(grant.command));
+    fmt::print(stderr, "Allow exactly this command?\n  {}\n", core::visible(grant.command));
+    if (!grant.reason.empty()) fmt::print(stderr, "  {}\n", core::visible(grant.reason));
     fmt::print(stderr, "  {}\n",
                grant.scope == store::GrantScope::project
                    ? "in the project " + core::visible(grant.project)

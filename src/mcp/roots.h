@@ -21,7 +21,8 @@ public:
 
     void ask(Answers& answers, TimePoint now);
 
-    bool is_answer(const json::Id& id) const { return asked_ > 0 && id.json == id_of_question(); }
+    // Each question has one answer.
+    bool is_answer(const json::Id& id) const { return is_open_ && id.json == id_of_question(); }
 
     // Returns the roots that can be a workspace, and ends the wait.
     std::vector<protocol::Path> take(const protocol::Message& answer);
@@ -34,6 +35,7 @@ private:
     std::string id_of_question() const;
 
     std::uint64_t asked_ = 0;
+    bool is_open_ = false; // the last question has no answer yet
     std::optional<TimePoint> until_;
 };
 

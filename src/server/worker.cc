@@ -60,7 +60,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       records_(session, warnings_to(outbox_), now_),
       gate_(session, records_, warnings_to(outbox_)),
       approvals_(session, gate_, records_),
-      questions_(session, outbox_),
+      questions_(session, outbox_, !settings.mcp),
       remote_(session, processes_, poller_, outbox_, open_files_),
       exec_(Calls::Parts{session, gate_, records_, questions_, processes_, local_.starts().host(),
                          remote_, outbox_, now_}),

@@ -1,6 +1,7 @@
 #include "server/approval/approval_grant.h"
 
 #include "core/judgement/judgement.h"
+#include "core/text/display.h"
 #include "server/approval/approval_book.h"
 #include "server/request/extra_permissions.h"
 
@@ -71,6 +72,10 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
     grant.project = question.project;
     grant.origin = "approval";
     grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
+    if (is_unasked) { // the person reads this before deciding: nothing of it is the agent's
+        grant.command = core::shell_quoted(question.request.argv);
+        grant.reason.clear();
+    }
     if (const std::string extent = extent_of(question, is_widened); !extent.empty())
         grant.reason =
             fmt::format("{}{}{}", extent, grant.reason.empty() ? "" : ": ", grant.reason);

@@ -23,7 +23,7 @@ Error refusal(const Asker& asker, ErrorKind kind, std::string_view why, std::str
 } // namespace
 
 Questions::Open* Questions::find(const Asker& asker, std::string_view key) {
-    if (key.empty()) return nullptr;
+    if (key.empty() || !shares_) return nullptr;
     const auto at = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
         return open.asker == &asker && open.question.key == key;
     });

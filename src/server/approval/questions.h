@@ -74,7 +74,9 @@ class Questions {
 public:
     static constexpr std::size_t most_open = 64;
 
-    Questions(const Session& session, Outbox& outbox) : session_(session), outbox_(outbox) {}
+    // Without `shares`, each call has a question of its own: each client answers for its own call.
+    Questions(const Session& session, Outbox& outbox, bool shares = true)
+        : session_(session), outbox_(outbox), shares_(shares) {}
 
     // Makes `call` wait for the open question with the same key. If there is none, sends this one
     // and fills in its id and calls. A question without a key is never shared. Errors: limit;
@@ -112,6 +114,7 @@ private:
 
     const Session& session_;
     Outbox& outbox_;
+    const bool shares_;
     std::vector<Open> open_;
     std::uint64_t asked_ = 0;
     bool is_closed_ = false;

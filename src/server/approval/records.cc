@@ -36,9 +36,10 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
     return row;
 }
 
-// What a person can approve later by the same key.
-bool is_to_be_kept(const protocol::ApprovalKind kind) {
-    switch (kind) {
+// What a person can approve later by the same key: only what its command shows whole.
+bool is_to_be_kept(const protocol::ApprovalRequest& request) {
+    if (request.stdin_text || request.tty || !request.display.environment.empty()) return false;
+    switch (request.kind) {
     case protocol::ApprovalKind::command:
     case protocol::ApprovalKind::escalation:
     case protocol::ApprovalKind::permissions: return true;
@@ -49,7 +50,7 @@ bool is_to_be_kept(const protocol::ApprovalKind kind) {
 }
 
 bool is_to_be_remembered(const Question& question, const ApprovalAnswer& answer) {
-    if (answer.decision == ApprovalDecision::unasked) return is_to_be_kept(question.request.kind);
+    if (answer.decision == ApprovalDecision::unasked) return is_to_be_kept(question.request);
     return answer.decision == ApprovalDecision::approved_for_session ||
            answer.decision == ApprovalDecision::approved_with_prefix_rule ||
            ((answer.decision == ApprovalDecision::approved_widened ||

@@ -133,6 +133,18 @@ def a_client_that_cannot_ask_tells_what_the_person_can_type(scene):
 
 
 @test
+def what_a_kept_question_would_not_show_is_not_kept(scene):
+    client = asking(scene, capabilities={})
+    told = client.call("run_command", argv=["touch", "made"], stdin="text")
+    equal(told["state"], "not_run", "state")
+    check("human_command" not in told, "its input would not be shown: %s" % told)
+    told = client.call("run_command", argv=["touch", "a b"], reason="Only: ls")
+    done = human(client.home, told["human_command"])
+    check("touch 'a b'" in done.stderr, "the words are not quoted: %r" % done.stderr)
+    check("Only: ls" not in done.stderr, "the reason of the agent is shown: %r" % done.stderr)
+
+
+@test
 def a_confined_command_cannot_grant_itself_anything(scene):
     home = Home(scene)
     client = asking(scene, home=home, capabilities={})
@@ -201,6 +213,14 @@ def a_modern_client_comes_back_with_the_answer(scene):
     equal(told["state"], "completed", "state")
     check(made(client), "it did not run")
     check(not any("id" in m and "method" in m for m in client.messages), "a request to the client")
+
+
+@test
+def each_call_has_an_answer_of_its_own(scene):
+    client = asking(scene, era=MODERN)
+    first, second = question_of(client), question_of(client)
+    equal(client.told(retry(client, first, ACCEPT), "run_command")["state"], "completed", "first")
+    equal(client.told(retry(client, second, DECLINE), "run_command")["state"], "not_run", "second")
 
 
 @test

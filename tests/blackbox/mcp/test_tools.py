@@ -249,7 +249,7 @@ def nothing_is_left_after_a_signal(scene):
 def the_workspace_is_the_option_or_the_roots_or_the_directory(scene):
     os.makedirs(scene.path("other"))
     other = os.path.realpath(scene.path("other"))
-    roots = {"roots": {"uris": ["file:///", "http://x/", "file://" + other]}}
+    roots = {"roots": {"uris": ["file:///", "file:////", "file:///./..", "//", "http://x/", "file://" + other]}}
     for flags, capabilities, expected in (
         ((), {}, None),
         ((), roots, other),
