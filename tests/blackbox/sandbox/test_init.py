@@ -23,7 +23,7 @@ from support.client import PATH, PATIENCE, check, equal
 from support.runner import main, test
 
 HEADER = struct.Struct("=QIIQIIIIIIIIII")  # src/sandbox/init/order_format.h
-MAGIC, VERSION = 0x726564726F2D7765, 3
+MAGIC, VERSION = 0x726564726F2D7765, 4
 TERMINAL, FIRST, SCOPES, LISTENER, MOUNTS, MAY_LACK_PROC = 1, 2, 4, 8, 16, 32
 PLACE, WRITABLE, READ_ONLY, HIDDEN, OWN = range(5)
 
@@ -52,14 +52,15 @@ def order(argv, **wish):
         fixed += struct.pack("=QQQII", device, inode, 0, kind, 0)
     fixed += b"".join(struct.pack("=HBBI", *rule) for rule in rules)
     slots, texts = [], b""
-    for number, list_ in enumerate([*lists, [wish.get("directory", "/")]]):
+    alone = [wish.get("directory", "/"), wish.get("script", "")]  # in no list
+    for number, list_ in enumerate([*lists, alone]):
         if number == 1:
             slots.append(None)  # for a shell
         for text in list_:
             slots.append(len(texts))
             texts += os.fsencode(text) + b"\0"
         slots.append(None)
-    slots.pop()  # the directory is no list
+    slots.pop()  # nothing ends these
     begin = HEADER.size + len(fixed) + 8 * len(slots)
     places = b"".join(struct.pack("=Q", 0 if s is None else begin + s) for s in slots)
     flags = wish.get("flags", FIRST | SCOPES)
