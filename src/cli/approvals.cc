@@ -261,6 +261,8 @@ int grant_question(const Arguments& arguments) {
         return arguments.refuse("the command is of no project: --scope=always");
     set_expiry(arguments, grant);
     fmt::print(stderr, "Allow exactly this command?\n  {}\n", core::visible(grant.command));
+    if (core::has_mixed_scripts(grant.command))
+        fmt::print(stderr, "  WARNING: it has letters that look like others.\n");
     if (!grant.reason.empty()) fmt::print(stderr, "  {}\n", core::visible(grant.reason));
     fmt::print(stderr, "  {}\n",
                grant.scope == store::GrantScope::project

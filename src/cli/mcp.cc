@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "cli/serving.h"
 #include "config/config.h"
+#include "os/io.h"
 #include "version.h"
 
 #include <sys/random.h>
@@ -32,7 +33,7 @@ constexpr auto options = std::to_array<Option>({
      .argument = "DIR",
      .meaning = "where commands run, and may write",
      .usual = "the first roots that the host names, or else the working directory",
-     .details = "With this option the roots of the host do not count."},
+     .details = "A directory, but not /. With this option the roots of the host do not count."},
     {"config", "FILE", "settings, from a file that must exist",
      "$XDG_CONFIG_HOME/execward/config.toml"},
     {"database", "FILE", "approvals and audit; :memory: keeps nothing beyond the server",
@@ -68,7 +69,11 @@ int run_mcp(const Arguments& arguments) {
     wishes.server.framing = protocol::Framing::lines;
     mcp::DialectSetup& setup = wishes.server.mcp.emplace();
     setup.version = program_version;
-    if (!wishes.workspace.empty()) setup.workspace = wishes.workspace;
+    if (!wishes.workspace.empty())
+        setup.workspace = wishes.workspace;
+    else if (os::real_path(".").value_or("/") == "/")
+        return arguments.refuse("/ is nobody's workspace: start it in another directory, or give "
+                                "--workspace=DIR");
     setup.secret = random_key();
     return serve_client(std::move(wishes));
 }

@@ -25,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -106,7 +107,7 @@ bool take(Wishes& wishes, const Option& option, std::string_view value) {
     }
     if (name == "workspace") {
         wishes.workspace = os::real_path(std::string(value)).value_or("");
-        return !wishes.workspace.empty();
+        return wishes.workspace.size() > 1 && std::filesystem::is_directory(wishes.workspace);
     }
     const bool is_process = name == "client-process-id";
     if (!is_process && name != "utf8-hold" && name != "close-grace") return true;

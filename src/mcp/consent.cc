@@ -1,11 +1,14 @@
 #include "mcp/consent.h"
 
 #include "core/text/display.h"
+#include "core/text/long_words.h"
 #include "mcp/answers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace ew::mcp {
 
@@ -56,6 +59,12 @@ void add_quoted(std::string& text, std::string_view lines) {
     }
 }
 
+std::string shortened(std::string text) {
+    constexpr std::size_t longest_begin = 2'000;
+    constexpr std::size_t longest_end = 500;
+    return core::without_middle(std::move(text), longest_begin, longest_end);
+}
+
 // All parts are texts that the server has made safe to show.
 std::string message_of(const ApprovalRequest& question) {
     const protocol::ApprovalDisplay& display = question.display;
@@ -63,16 +72,17 @@ std::string message_of(const ApprovalRequest& question) {
     if (display.has_invisible_characters)
         text += "\nWARNING: it has characters that cannot be seen; they are spelled out here.";
     if (display.has_mixed_scripts) text += "\nWARNING: it has letters that look like others.";
+    // What it may do comes before all that the agent writes.
+    for (const std::string& note : display.notes)
+        text += fmt::format("\n- {}", note);
     add(text, "Program", display.program);
     add(text, "Directory", display.workdir);
     add(text, "Why you are asked", display.reason);
-    add(text, "What the agent says (not checked)", display.justification.value_or(""));
-    add(text, "Input", display.stdin_text.value_or(""));
-    for (const std::string& variable : display.environment)
-        add(text, "Variable", variable);
     add(text, "Rule that is offered", display.prefix_rule.value_or(""));
-    for (const std::string& note : display.notes)
-        text += fmt::format("\n- {}", note);
+    add(text, "Input", shortened(display.stdin_text.value_or("")));
+    for (const std::string& variable : display.environment)
+        add(text, "Variable", shortened(variable));
+    add(text, "What the agent says (not checked)", shortened(display.justification.value_or("")));
     if (question.files)
         for (const protocol::PatchedFile& file : *question.files)
             add_quoted(text, file.diff);

@@ -1,5 +1,6 @@
 #include "server/approval/questions.h"
 
+#include "core/text/display.h"
 #include "server/approval/asking.h"
 
 #include <fmt/format.h>
@@ -108,11 +109,16 @@ void Questions::refuse(const Open& open, ErrorKind kind, std::string_view why, s
     open.asker->refuse(open.question, refusal(*open.asker, kind, why, std::move(hint)));
 }
 
-void Questions::refuse_unasked(const Open& open, std::int64_t kept) {
-    refuse(open, ErrorKind::denied, "the client can ask nobody",
-           kept == 0 ? "a person can allow it by a rule"
-                     : fmt::format("a person can allow it with: {}{}",
-                                   protocol::grant_question_command, kept));
+void Questions::refuse_unasked(const Open& open, std::int64_t kept) const {
+    const std::string& database = session_.database();
+    std::string hint = "a person can allow it by a rule";
+    if (kept != 0 && database != ":memory:") {
+        hint =
+            fmt::format("a person can allow it with: {}{}", protocol::grant_question_command, kept);
+        if (database != session_.setup().paths.state_database)
+            hint += fmt::format(" --database={}", core::shell_quoted({database}));
+    }
+    refuse(open, ErrorKind::denied, "the client can ask nobody", std::move(hint));
 }
 
 void Questions::abort_all() {

@@ -109,7 +109,7 @@ private:
     std::optional<Open> take_due(TimePoint now);
     static void refuse(const Open& open, ErrorKind kind, std::string_view why,
                        std::string hint = {});
-    static void refuse_unasked(const Open& open, std::int64_t kept);
+    void refuse_unasked(const Open& open, std::int64_t kept) const;
     void abort_all();
 
     const Session& session_;

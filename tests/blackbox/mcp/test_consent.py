@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -15,11 +16,12 @@ DISMISS = {"action": "cancel"}
 COMMAND = "touch made"
 
 
-def asking(scene, **options):
+def asking(scene, *flags, **options):
     """A client whose `touch` is a question."""
     home = options.pop("home", None) or Home(scene)
     home.rules(NO_TOUCH)
-    return McpClient(scene, home=home, capabilities=options.pop("capabilities", ASKS), **options)
+    capabilities = options.pop("capabilities", ASKS)
+    return McpClient(scene, *flags, home=home, capabilities=capabilities, **options)
 
 
 def made(client):
@@ -173,6 +175,31 @@ def more_permissions_are_a_question_and_never_a_right(scene):
     equal(unable.call("run_command", command="echo x", network=True)["output"], "x\n", "then")
     told = unable.call("run_command", command="echo x", write_paths=["/usr/share"])
     equal(told["state"], "not_run", "other permissions")
+
+
+@test
+def what_is_asked_for_comes_before_the_words_of_the_agent(scene):
+    client = McpClient(scene, capabilities=ASKS, answer=DECLINE)
+    reason = "harmless " * 7000
+    client.call("run_command", argv=["cat"], network=True, reason=reason, stdin="x" * 100000)
+    message = client.elicited[0]["params"]["message"]
+    check(0 < message.index("network") < message.index("harmless"), message[:400])
+    check("are not shown here" in message and len(message) < 8000, "%d characters" % len(message))
+
+
+@test
+def the_command_for_a_person_names_the_database(scene):
+    home = Home(scene)
+    for name, expected in (("other dir/own.db", True), (":memory:", False)):
+        path = name if name.startswith(":") else scene.path(name)
+        client = asking(scene, "--database", path, home=home, capabilities={})
+        told = client.call("run_command", command=COMMAND)
+        equal("human_command" in told, expected, "a command for %s" % name)
+        if expected:
+            words = shlex.split(told["human_command"])
+            equal(home.cli(*words[1:], "--yes").returncode, 0, "granting")
+            equal(client.call("run_command", command=COMMAND)["state"], "completed", "then")
+        client.end()
 
 
 @test

@@ -3,10 +3,12 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import check, equal, eventually
+from support.client import PATIENCE, check, equal, eventually
+from support.exec import Home
 from support.mcp import MODERN, McpClient
 from support.runner import main, test
 
@@ -262,6 +264,27 @@ def the_workspace_is_the_option_or_the_roots_or_the_directory(scene):
         equal(told["output"], expected + "\n", "directory for %s %s" % (flags, capabilities))
         equal(told["exit_code"], 0, "writing there")
         client.end()
+
+
+@test
+def what_is_no_workspace_is_refused_at_the_start(scene):
+    home = Home(scene)
+    for flags, cwd in (
+        (["--workspace", "//"], home.project),
+        (["--workspace", "/etc/passwd"], home.project),
+        (["--workspace", scene.path("missing")], home.project),
+        ([], "/"),
+    ):
+        done = subprocess.run(
+            [scene.command[0], "mcp", *flags],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=cwd,
+            env=home.environment(),
+            timeout=PATIENCE,
+        )
+        equal((done.returncode, done.stdout), (2, b""), "end with %s in %s" % (flags, cwd))
+        check(b"workspace" in done.stderr, done.stderr)
 
 
 @test
