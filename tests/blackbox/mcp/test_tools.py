@@ -204,6 +204,8 @@ def a_cancelled_call_ends_its_wait_and_not_its_program(scene):
         )
         path = client.home.project + "/pid"
         eventually(lambda: os.path.exists(path) and os.path.getsize(path), "the start")
+        # Until the server knows of the start, a cancel calls it off.
+        eventually(lambda: client.call("list_processes")["processes"], "a process")
         client.notify("notifications/cancelled", {"requestId": call, "reason": "enough"})
         rows = client.call("list_processes")["processes"]
         if left:
