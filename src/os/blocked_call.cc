@@ -1,11 +1,12 @@
 #include "os/blocked_call.h"
 
+#include "os/proc_text.h"
+
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <cstring>
 
@@ -42,23 +43,6 @@ constexpr KnownCall known_calls[] = {
     {SYS_epoll_pwait2, {InputWait::epoll, TimeLimit::timespec, 3}},
 #endif
 };
-
-std::string_view next_word(std::string_view& rest) {
-    constexpr std::string_view blanks = " \t\n";
-    rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
-    const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
-    rest.remove_prefix(word.size());
-    return word;
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view word, int base) {
-    if (base == 16 && word.starts_with("0x")) word.remove_prefix(2);
-    Number value = 0;
-    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), value, base);
-    if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size()) return std::nullopt;
-    return value;
-}
 
 // Returns the word behind this label.
 std::string_view word_after(std::string_view line, std::string_view label) {

@@ -2,6 +2,7 @@
 
 #include "base/unique_fd.h"
 #include "os/proc.h"
+#include "os/proc_text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 
@@ -21,34 +21,18 @@ namespace {
 // At most so many bytes of a table are read: about 3000 listeners.
 constexpr std::size_t most_read = 512 << 10;
 
-// Returns the next field of the line, and removes it.
-std::string_view next_field(std::string_view& line) {
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    const std::string_view field = line.substr(0, line.find(' '));
-    line.remove_prefix(field.size());
-    return field;
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text, int base) {
-    Number number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
 // Returns nullopt if the line is of no listener.
 std::optional<Listener> listener_in(std::string_view line) {
     constexpr std::string_view listens = "0A"; // TCP_LISTEN
-    (void)next_field(line);
-    const std::string_view local = next_field(line);
-    (void)next_field(line);
-    if (next_field(line) != listens || local.find(':') == std::string_view::npos)
+    (void)next_word(line);
+    const std::string_view local = next_word(line);
+    (void)next_word(line);
+    if (next_word(line) != listens || local.find(':') == std::string_view::npos)
         return std::nullopt;
     for (int skipped = 0; skipped < 5; ++skipped)
-        (void)next_field(line);
+        (void)next_word(line);
     const auto port = number_in<std::uint16_t>(local.substr(local.find(':') + 1), 16);
-    const auto inode = number_in<std::uint64_t>(next_field(line), 10);
+    const auto inode = number_in<std::uint64_t>(next_word(line), 10);
     if (!port || !inode) return std::nullopt;
     return Listener{*inode, *port};
 }
