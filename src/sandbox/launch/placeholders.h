@@ -4,8 +4,8 @@
 // that we made, so that the next start finds the placeholders of a killed server.
 //
 // A file or directory that another program made is never removed, nor is a directory that is no
-// longer empty or a file whose content has changed. A placeholder that is held carries a second lock
-// (fcntl_locking(2)), by which a server with another journal knows it and records it too.
+// longer empty or a file whose content has changed. A placeholder that is held carries a second
+// lock (fcntl_locking(2)), by which a server with another journal knows it and records it too.
 //
 // No path is followed through a link: if a directory was exchanged for a link, no placeholder is
 // made. A placeholder that was moved, with its directory or alone, is removed at its new path.
