@@ -53,7 +53,11 @@ def a_client_may_name_itself_either_way(scene):
 @test
 def a_server_that_cannot_be_split_in_two_says_so_instead_of_success(scene):
     refused = [(machines.CLONE, None, errno.EAGAIN), (machines.CLONE3, None, errno.ENOSYS)]
-    server = scene.server(handshake=False, prepare=lambda: machines.install_filter(refused))
+    server = scene.server(
+        handshake=False,
+        prepare=lambda: machines.install_filter(refused),
+        env={"ASAN_OPTIONS": "detect_leaks=0"},  # that check needs a process of its own
+    )
     error = server.refused("initialize", {"clientName": "x"}, -32603, "internal")
     check("fork: Resource temporarily unavailable" in error["message"], "message %s" % error)
     check("ulimit -u" in error["data"]["hint"], "hint %s" % error)
