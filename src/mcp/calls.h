@@ -43,7 +43,7 @@ public:
     void begin(ToolCall call, TimePoint now);
 
     // The client comes back with a person's answer to the question in `state`.
-    void resume(ToolCall call, std::string_view state, const FormAnswer& answer, TimePoint now);
+    void resume(ToolCall call, std::string_view state, const FormAnswer& form, TimePoint now);
 
     // The client no longer waits for this request. Returns false if no call has it.
     bool cancel(const json::Id& request);
@@ -58,8 +58,8 @@ public:
     // Returns true if on_output() is worth its price.
     bool wants_output() const;
 
-    void on_question(const json::Id& id, protocol::ApprovalRequest question, TimePoint now);
-    void on_withdrawn(const json::Id& question);
+    void on_question(const json::Id& id, protocol::ApprovalRequest request, TimePoint now);
+    void on_withdrawn(const json::Id& id); // of the question
 
     // A legacy client answers a request of ours. Returns false if none of ours has this id.
     bool on_form_answer(const json::Id& form, const FormAnswer& answer);

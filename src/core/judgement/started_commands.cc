@@ -179,7 +179,7 @@ private:
     }
 
     // `head` and these words are a script.
-    void add_joined(std::string head, const Words& words, std::size_t first, int depth) {
+    void add_joined(const std::string& head, const Words& words, std::size_t first, int depth) {
         if (spend(words, first, words.size())) add_script(head + joined(words, first), depth);
     }
 
