@@ -184,7 +184,7 @@ void ProcessTrees::finish_ending(Process& process,
     processes_.finish_ending(process, pids);
 }
 
-void ProcessTrees::kill_everything(std::vector<pid_t> spared) {
+void ProcessTrees::kill_everything(std::vector<pid_t> spared) const {
     const std::vector<pid_t> clearing = clearing_processes();
     spared.insert(spared.end(), clearing.begin(), clearing.end());
     for (const os::ProcessIdentity& process : os::descendants_of(::getpid()))

@@ -48,7 +48,7 @@ public:
 
     // Kills every process below this one, except `spared` and the processes that clear up after the
     // sandboxes of programs.
-    void kill_everything(std::vector<pid_t> spared);
+    void kill_everything(std::vector<pid_t> spared) const;
 
     std::vector<pid_t> clearing_processes() const;
 
