@@ -1,6 +1,7 @@
 #include "mcp/excerpt.h"
 
 #include "core/output/utf8.h"
+#include "core/text/continuation.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@
 namespace ew::mcp {
 
 namespace {
+
+using core::continues_character;
 
 constexpr char escape = '\x1b';
 constexpr char bell = '\x07';
@@ -41,10 +44,6 @@ std::size_t escaped_size(char c) {
     if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f')
         return 2;
     return static_cast<unsigned char>(c) < ' ' ? 6 : 1;
-}
-
-bool continues_character(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
 // Returns how many bytes at the beginning take at most `most` bytes, without a part of a character.

@@ -1,20 +1,11 @@
 #include "core/output/output_view.h"
 
 #include "core/output/utf8.h"
+#include "core/text/continuation.h"
 
 #include <algorithm>
 
 namespace ew::core {
-
-namespace {
-
-bool continues_character(char byte) {
-    constexpr unsigned mask = 0xc0;
-    constexpr unsigned continuation = 0x80;
-    return (static_cast<unsigned char>(byte) & mask) == continuation;
-}
-
-} // namespace
 
 void OutputView::look_at(const OutputLog& log) {
     if (!head_.empty() || size(log) < head_bytes) return;

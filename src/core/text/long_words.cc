@@ -1,5 +1,7 @@
 #include "core/text/long_words.h"
 
+#include "core/text/continuation.h"
+
 #include <fmt/format.h>
 
 #include <string_view>
@@ -11,7 +13,7 @@ std::string without_middle(std::string text, std::size_t begin, std::size_t end)
     constexpr std::size_t about = 100; // bytes of the words about it
     if (text.size() <= begin + end + about) return text;
     const auto continues = [&text](std::size_t at) {
-        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+        return at < text.size() && continues_character(text[at]);
     };
     std::size_t to = text.size() - end;
     while (begin > 0 && continues(begin))
