@@ -48,14 +48,6 @@ private:
     std::size_t count_ = 0;
 };
 
-// The leader first, and then all below it.
-std::vector<pid_t> members_of(const Process& process, const ProcessTrees& trees) {
-    std::vector<pid_t> members = {process.local->leader()};
-    for (const std::int64_t pid : trees.descendants(process))
-        members.push_back(static_cast<pid_t>(pid));
-    return members;
-}
-
 // Only the process group in the foreground may read the terminal. All numbers are those of this
 // process's namespace, in a sandbox too. The first process of the group is found without a walk.
 os::ReaderLook look_at_group(const Process& process, const ProcessTrees& trees, int master) {
@@ -65,7 +57,7 @@ os::ReaderLook look_at_group(const Process& process, const ProcessTrees& trees, 
     Search search(*terminal);
     const bool has_first = ::getpgid(group) == group;
     if (has_first && search.look_at(group)) return search.found();
-    for (const pid_t member : members_of(process, trees))
+    for (const pid_t member : trees.leader_and_descendants(process))
         if (member != group && ::getpgid(member) == group && search.look_at(member)) break;
     const bool has_group = ::kill(-group, 0) == 0 || errno == EPERM;
     if (search.count() == 0 && has_group) search.found().is_hidden = true;
@@ -76,7 +68,7 @@ os::ReaderLook look_at_pipe(const Process& process, const ProcessTrees& trees, i
     const std::optional<os::InputFile> pipe = os::pipe_of_end(end);
     if (!pipe) return {};
     Search search(*pipe);
-    for (const pid_t member : members_of(process, trees))
+    for (const pid_t member : trees.leader_and_descendants(process))
         if (search.look_at(member)) break;
     return search.found();
 }

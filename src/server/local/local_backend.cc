@@ -185,10 +185,7 @@ std::vector<std::int64_t> LocalBackend::descendants(const Process& process) {
 
 std::optional<std::vector<std::uint16_t>> LocalBackend::listening_ports(const Process& process) {
     trees_.refresh();
-    std::vector<pid_t> members = {process.local->leader()};
-    for (const std::int64_t descendant : trees_.descendants(process))
-        members.push_back(static_cast<pid_t>(descendant));
-    return os::listening_ports(members);
+    return os::listening_ports(trees_.leader_and_descendants(process));
 }
 
 void LocalBackend::on_supervisor(std::uint64_t serial) {

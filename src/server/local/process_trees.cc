@@ -78,6 +78,13 @@ std::vector<std::int64_t> ProcessTrees::descendants(const Process& process) cons
     return pids_of(members(process));
 }
 
+std::vector<pid_t> ProcessTrees::leader_and_descendants(const Process& process) const {
+    std::vector<pid_t> pids = {process.local->leader()};
+    for (const std::int64_t pid : descendants(process))
+        pids.push_back(static_cast<pid_t>(pid));
+    return pids;
+}
+
 bool ProcessTrees::has_descendants_now(const Process& process) {
     return !members_now(process).empty();
 }

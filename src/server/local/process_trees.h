@@ -30,6 +30,9 @@ public:
     void refresh();
 
     std::vector<std::int64_t> descendants(const Process& process) const;
+
+    // The leader, and then all below it, as they were at the last refresh().
+    std::vector<pid_t> leader_and_descendants(const Process& process) const;
     bool has_descendants_now(const Process& process);
 
     // A child of ours has been reaped.
