@@ -28,6 +28,8 @@ WaitTerms shape_of(const Params& params, const config::Config& config) {
     WaitTerms terms;
     terms.until = params.until;
     if (params.until) terms.quiet_ms = params.until->quiet_ms;
+    if constexpr (requires { params.quiet_ms; })
+        if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     terms.max_tokens = std::min(params.max_output_tokens.value_or(config.max_output_tokens),
                                 config.max_output_tokens);
     terms.format = params.format;
@@ -39,7 +41,6 @@ WaitTerms shape_of(const Params& params, const config::Config& config) {
 WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
     const config::Config& config = session_.settings().config;
     WaitTerms terms = shape_of(params, config);
-    if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     terms.yield_ms =
         clamped(params.yield_time_ms, config.default_yield, config.min_yield, config.max_yield);
     return terms;
@@ -48,7 +49,6 @@ WaitTerms ExecService::terms_of(const ExecCommandParams& params) const {
 WaitTerms ExecService::terms_of(const protocol::ExecWriteParams& params) const {
     const config::Config& config = session_.settings().config;
     WaitTerms terms = shape_of(params, config);
-    if (params.quiet_ms) terms.quiet_ms = params.quiet_ms;
     if (params.no_timeout) return terms;
     const bool types = !params.chars.empty() || params.paste || !params.keys.empty();
     const bool is_poll = !types && !params.close_stdin;
