@@ -41,13 +41,13 @@ def compare(program, shell, scripts):
         if understood is None:
             continue
         accepted += 1
-        if not shell.can_try(understood[0]):
+        if not shell.can_try(understood.commands):
             continue
         compared += 1
         problem = difference(shell, script, understood)
         if problem:
             failed += 1
-            print(f"FAIL {script!r}: {problem}; ours: {understood[0]}", flush=True)
+            print(f"FAIL {script!r}: {problem}; ours: {understood}", flush=True)
     print(f"{shell.name}: {len(scripts)} scripts, {accepted} accepted, {compared} compared", flush=True)
     return accepted, compared, failed
 

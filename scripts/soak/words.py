@@ -4,7 +4,8 @@
     scripts/soak/words.py [--minutes N | --count N] [--seed N] [--shell NAME…] PROGRAM
 
 PROGRAM is the test program words_cli. Each script is a few commands with quotes, redirections,
-here-documents and separators; some lose, gain or exchange a character. What execward takes apart, each shell
+here-documents and separators, or loops, conditions, variables and substitutions around them; some lose, gain
+or exchange a character. What execward takes apart, each shell
 that is installed must read the same way: the same words, the same files written. The last line is 'N passed,
 N failed'; the exit status is 1 on failure.
 """
@@ -104,6 +105,84 @@ class Maker:
             text = self.damaged(text)
         return text
 
+    def value(self, depth):
+        """A word that is computed, or a plain one."""
+        name = self.pick("xyz")
+        kind = self.random.randrange(13)
+        if kind < 5:
+            return self.pick((f"${name}", f'"${name}"', f"${{{name}}}", f'"a${name}b"', f"a${name}", f"-${name}"))
+        if kind < 7 and depth:
+            end = self.pick(("", "", "\n", " # )\n"))
+            return self.pick(("$(%s%s)", '"$(%s%s)"', "a$( %s%s)b")) % (self.listed(depth - 1), end)
+        if kind == 7:
+            return self.pick(("~", "~/a", "$HOME", '"$PWD"/a', "$A", "'~'", '"$A"', "~a", "b~"))
+        if kind == 8:
+            return self.pick(("{a,b}", "x{1,2}y", "{,a}b", "'{a,b}'", "{a,b}{c,d}", '{a,"b c"}', "{a}", "a={b,c}"))
+        return self.word() if kind == 9 else self.pick(PLAIN)
+
+    def simple(self, depth):
+        kind = self.random.randrange(12)
+        if kind < 2:
+            value = self.value(depth) if self.chance(3) else self.pick(("a", "'b c'", "-n", '""', "*", "a=b", "git"))
+            return f"{self.pick('xyz')}={value}"
+        if kind == 2:
+            return self.pick(("LC_ALL=C ", "TZ=UTC ", "IFS= ", "x=1 ", "IFS=a ")) + self.pick(("a b", "read x", "ls"))
+        if kind == 3:
+            condition = self.pick(("-f %s", "%s = b", "! -n %s", "%s == a*", "%s", "%s -eq 1", "-n %s && -f a"))
+            return "[[ " + condition % self.value(0) + " ]]"
+        if kind == 4:
+            return self.pick(("[ -f %s ]", "[ %s = b ]", "test ! -d %s", "[ %s ]")) % self.value(0)
+        if kind == 5:
+            return self.pick(("read x", "read -r x y", "IFS= read -r z", "read", "break", "continue"))
+        program = self.pick(("$x", "\"$y\"", "{a,b}")) if kind == 6 else self.pick("a b ab ls cat git echo".split())
+        words = [self.value(depth) for _ in range(self.random.randrange(4))]
+        if self.chance(6):
+            words.append(self.pick(REDIRECTIONS))
+        if self.chance(8):
+            words.append(self.pick(("<in", "< in", "<'in'", "< $x", "<\"in\"")))
+        return " ".join([program, *words])
+
+    def listed(self, depth):
+        text = self.part(depth)
+        for _ in range(self.random.randrange(3)):
+            text += self.pick((" && ", " || ", "; ", " | ", "\n", "; ", " |\n", " &&\n", "\n\n", " # c\n"))
+            text += self.part(depth)
+        return text
+
+    def part(self, depth):
+        if depth == 0 or self.chance(2):
+            return self.simple(depth)
+        kind, inner = self.random.randrange(9), self.listed(depth - 1)
+        end = self.pick(("; ", "\n", ";\n"))
+        if kind < 2:
+            values = " ".join(self.value(depth - 1) for _ in range(self.random.randrange(1, 4)))
+            text = f"for {self.pick('xyz')} in {values}{end}do {inner}{end}done"
+        elif kind == 2:
+            condition = self.pick(("while read x", "while IFS= read -r y z", "while a", "until a", "while read"))
+            text = f"{condition}{end}do {inner}{end}break{end}done"
+        elif kind == 3:
+            text = f"if {self.listed(0)}{end}then {inner}{end}"
+            text += f"elif {self.simple(0)}; then {self.listed(0)}{end}" if self.chance(3) else ""
+            text += (f"else {self.listed(depth - 1)}{end}" if self.chance(2) else "") + "fi"
+        elif kind == 4:
+            text = f"{{ {inner}{end}}}"
+        elif kind == 5:
+            text = f"({inner})"
+        elif kind == 6:
+            return self.pick(("! ", "time ", "time -p ", "! time ", "time ! ")) + self.part(depth - 1)
+        elif kind == 7:
+            return f"a | while read -r {self.pick('xyz')}; do {inner}{end}break{end}done"
+        else:
+            return f"a \"$(b <<'E'\n:) \" ' (\nE\n)\" {self.value(0)}"
+        return text + self.pick(("", "", "", " >/dev/null", " 2>&1", " > out", " < in", " <<<a"))
+
+    def shape(self):
+        known = self.pick(("", "x=a y='b c' z=-n; ", "x='*'; y=; z='a\nb'\n", "x=a/b; for y in c 'd e' *; do "))
+        text = known + self.listed(self.pick((1, 2, 2, 3))) + ("; done" if known.endswith("do ") else "")
+        while self.chance(4):
+            text = self.damaged(text)
+        return text
+
     def damaged(self, text):
         at = self.random.randrange(len(text) + 1)
         kind = self.random.randrange(3)
@@ -127,13 +206,13 @@ def main():
     maker, count, end = Maker(options.seed), 0, time.monotonic() + options.minutes * 60
     compared, failed = dict.fromkeys([shell.name for shell in shells], 0), 0
     while goes_on(options, count, end):
-        made = [maker.script() for _ in range(BATCH)]
+        made = [maker.shape() if number % 2 else maker.script() for number in range(BATCH)]
         scripts = [text for text in made if "$?" not in text]
         count += BATCH
-        read = {dialect: taken_apart(options.program, dialect, scripts) for dialect in ("bash", "zsh")}
+        read = {dialect: taken_apart(options.program, dialect, scripts) for dialect in ("sh", "bash", "zsh")}
         for shell in shells:
             for script, understood in zip(scripts, read[shell.dialect]):
-                if understood is None or not shell.can_try(understood[0]):
+                if understood is None or not shell.can_try(understood.commands):
                     continue
                 compared[shell.name] += 1
                 if problem := difference(shell, script, understood):

@@ -8,6 +8,7 @@ writes its words to descriptor 9. A script is run twice, so that both sides of &
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -16,9 +17,15 @@ import tempfile
 BASH = r"""
 exec 9>&1 >/dev/null 2>&1 </dev/null
 set -f
-command_not_found_handle() { printf '%s\0' "${@//$'\n'/$'\003'}" $'\001' >&9; return STATUS; }
+command_not_found_handle() {
+    printf '%s\0' "${@//$'\n'/$'\003'}" $'\001' >&9
+    printf -- '-v "w' 2>/dev/null
+    return STATUS
+}
 PATH=/nonexistent
-for name in $(compgen -b); do case $name in printf|return|enable) ;; *) enable -n "$name";; esac; done
+for name in $(compgen -b); do
+    case $name in printf|return|enable|read|break|continue) ;; *) enable -n "$name";; esac
+done
 enable -n enable
 """
 # A precommand modifier stays what it is: with one, the words behind it are the command.
@@ -39,7 +46,7 @@ FUNCTIONS
 PATH=$PWD/../bin
 """
 DASH_FUNCTIONS = (
-    "alias bg cd chdir command echo false fc fg getopts hash jobs kill pwd read test true type ulimit "
+    "alias bg cd chdir command echo false fc fg getopts hash jobs kill pwd test true type ulimit "
     "umask unalias wait"
 ).split()
 DASH_SPECIAL = (
@@ -47,6 +54,7 @@ DASH_SPECIAL = (
 ).split()
 RECORDER = """#!/bin/dash
 printf '%s\\0' "${0##*/}" "$@" "$(printf '\\001')" >&9
+printf '%s' '-v "w' 2>/dev/null
 exit $STATUS
 """
 
@@ -63,7 +71,8 @@ class Shell:
         first = [words[0] for words in commands]
         if self.name == "dash" and any(word in DASH_SPECIAL for word in first):
             return False
-        return all(b"/" not in word and word not in (b"printf", b"return", b"..") for word in first)
+        kept = (b"printf", b"return", b"..", b"read", b"break", b"continue")
+        return all(b"/" not in word and word not in kept for word in first)
 
     def accepts(self, script):
         """Is its syntax right to this shell?"""
@@ -77,19 +86,20 @@ class Shell:
         return done.returncode == 0
 
     def run(self, script, status, directory):
-        """Returns the commands that it runs."""
-        run = subprocess.run(
-            [*self.argv, "-c", self.setup.replace("STATUS", str(status)) + script],
-            env={"LC_ALL": "C.UTF-8", "STATUS": str(status)},
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=20,
-            check=False,
-        )
+        """Returns the commands that it runs; of a loop without an end, those of some time."""
+        argv = [*self.argv, "-c", self.setup.replace("STATUS", str(status)) + script]
+        environment = {"LC_ALL": "C.UTF-8", "STATUS": str(status)}
+        null = subprocess.DEVNULL
+        with subprocess.Popen(
+            argv, env=environment, cwd=directory, stdin=null, stdout=subprocess.PIPE, stderr=null, process_group=0
+        ) as process:
+            try:
+                output = process.communicate(timeout=5)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output = process.communicate()[0]
         commands, words = [], []
-        for word in run.stdout.split(b"\0")[:-1]:
+        for word in output.split(b"\0")[:-1]:
             if word == b"\1":
                 commands.append(words)
                 words = []
@@ -99,45 +109,66 @@ class Shell:
 
 
 def dash_setup():
-    record = "%s() { printf '%%s\\0' %s \"$@\" \"$MARK\" >&9; return STATUS; }"
+    record = "%s() { printf '%%s\\0' %s \"$@\" \"$MARK\" >&9; printf '%%s' '-v \"w'; return STATUS; }"
     return DASH.replace("FUNCTIONS", "\n".join(record % (name, name) for name in DASH_FUNCTIONS))
 
 
 SHELLS = (
     Shell("bash", "bash", ["/bin/bash", "--norc", "--noprofile"], BASH),
-    Shell("bash --posix", "bash", ["/bin/bash", "--norc", "--noprofile", "--posix"], BASH),
-    Shell("dash", "bash", ["/bin/dash"], dash_setup()),
+    Shell("bash --posix", "sh", ["/bin/bash", "--norc", "--noprofile", "--posix"], BASH),
+    Shell("dash", "sh", ["/bin/dash"], dash_setup()),
     Shell("zsh", "zsh", ["/bin/zsh", "-f"], ZSH),
 )
 
 
+class Unknown(bytes):
+    """A word in which a * stands for what is not known. The word * may also be several words, or none."""
+
+    def matches(self, word):
+        return re.fullmatch(b".*".join(map(re.escape, self.split(b"*"))), word, re.DOTALL)
+
+
+class Understood:
+    """How execward takes a script apart: its commands, as lists of bytes, and the files that the shell writes."""
+
+    def __init__(self, line):
+        self.is_plain, self.commands, self.written = line.startswith("="), [], set()
+        for command in line[2:].split("; "):
+            tokens = [(token[0], bytes.fromhex(token[1:])) for token in command.split()]
+            self.commands.append([Unknown(text) if kind == "?" else text for kind, text in tokens if kind != ">"])
+            self.written |= {text for kind, text in tokens if kind == ">"}
+
+    def __repr__(self):
+        return repr(self.commands)
+
+
 def taken_apart(program, dialect, scripts):
-    """Returns None for each script that is not understood, else its commands, as lists of bytes, and the
-    files that the shell writes.
-    """
+    """Returns None for each script that is not understood, else what is understood."""
     data = b"".join(script.encode() + b"\0" for script in scripts)
     done = subprocess.run([program, dialect], input=data, stdout=subprocess.PIPE, check=True)
-    results = []
-    for line in done.stdout.decode().splitlines():
-        if line == "!":
-            results.append(None)
-            continue
-        commands, written = [], set()
-        for command in line.split("; "):
-            tokens = [(token[0], bytes.fromhex(token[1:])) for token in command.split()]
-            commands.append([text for kind, text in tokens if kind == "x"])
-            written |= {text for kind, text in tokens if kind == ">"}
-        results.append((commands, written))
-    return results
+    return [None if line == "!" else Understood(line) for line in done.stdout.decode().splitlines()]
 
 
-def differing(words_of, ours, theirs):
+def covers(ours, theirs):
+    """Can the words with what is not known be these?"""
+    if not ours:
+        return not theirs
+    first = ours[0]
+    if not isinstance(first, Unknown):
+        return bool(theirs) and first == theirs[0] and covers(ours[1:], theirs[1:])
+    if first == b"*" and (covers(ours[1:], theirs) or (theirs and covers(ours, theirs[1:]))):
+        return True
+    return bool(theirs and first.matches(theirs[0]) and covers(ours[1:], theirs[1:]))
+
+
+def differing(words_of, understood, theirs):
     """Returns how the commands of two runs differ from ours, or None."""
-    for side in theirs:
-        for words in side:
-            if words not in ours:
-                return f"{words_of} has a command {words}"
-    for words in ours:
+    ours = set(map(tuple, understood.commands))
+    unknown = [words for words in ours if any(isinstance(word, Unknown) for word in words)]
+    for words in set().union(*theirs):
+        if words not in ours and not any(covers(one, words) for one in unknown):
+            return f"{words_of} has a command {words}"
+    for words in ours if understood.is_plain else ():
         if words not in theirs[0] and words not in theirs[1]:
             return f"{words_of} does not have {words}"
     return None
@@ -145,14 +176,14 @@ def differing(words_of, ours, theirs):
 
 def difference(shell, script, understood):
     """Returns the difference between what execward understood and what the shell does, or None."""
-    commands, written = understood
+    written = understood.written
     if not shell.accepts(script):
         return f"{shell.name} finds a syntax error"
-    ours, theirs, files = set(map(tuple, commands)), [], set()
+    theirs, files = [], set()
     with tempfile.TemporaryDirectory() as place:
         directory = os.path.join(place, "work")
         if shell.name == "dash":
-            make_programs(os.path.join(place, "bin"), script, commands)
+            make_programs(os.path.join(place, "bin"), script, understood.commands)
         for status in (0, 1):
             for path in [b".", *written]:
                 os.makedirs(os.path.dirname(os.path.join(os.fsencode(directory), path)), exist_ok=True)
@@ -162,9 +193,9 @@ def difference(shell, script, understood):
     here = {os.path.normpath(path) for path in written}
     if files - here:
         return f"{shell.name} wrote {sorted(files - here)}"
-    if here - files:
+    if here - files and understood.is_plain:
         return f"{shell.name} did not write {sorted(here - files)}"
-    return differing(shell.name, ours, theirs)
+    return differing(shell.name, understood, theirs)
 
 
 def files_in(directory):

@@ -1,9 +1,10 @@
 // Splits scripts into commands and words, for support/shells.py. Reads scripts from stdin, each
-// ended by NUL, and prints one line for each: "!" if the script is not understood, or else its
-// commands with " ; " between them. A word is "x" and its bytes in hexadecimal, and a file that the
-// shell writes is ">" and its path in the same form.
+// ended by NUL, and prints one line for each: "!" if the script is not understood, or else "=" if
+// commands, words and operators say all and "~" if not, and its commands with "; " between them. A
+// word is "x" and its bytes in hexadecimal, or "?" and its bytes if a * in it stands for what is not
+// known, and a file that the shell writes is ">" and its path in the same form.
 //
-//     words_cli bash|zsh
+//     words_cli sh|bash|zsh
 #include "core/judgement/shell_words.h"
 
 #include <cstdio>
@@ -24,8 +25,8 @@ void print(char kind, std::string_view text) {
 }
 
 void print(const ew::core::ShellCommand& command) {
-    for (const std::string& word : command.words)
-        print('x', word);
+    for (std::size_t i = 0; i < command.words.size(); ++i)
+        print(command.has_glob[i] ? '?' : 'x', command.words[i]);
     for (const std::string& path : command.written)
         print('>', path);
 }
@@ -36,6 +37,7 @@ void print_script(std::string_view text, Dialect dialect) {
         std::puts("!");
         return;
     }
+    std::fputs(script.is_plain ? "= " : "~ ", stdout);
     for (std::size_t i = 0; i < script.commands.size(); ++i) {
         if (i > 0) std::fputs("; ", stdout);
         print(script.commands[i]);
@@ -46,13 +48,15 @@ void print_script(std::string_view text, Dialect dialect) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const bool is_zsh = argc > 1 && std::string_view(argv[1]) == "zsh";
+    const std::string_view name = argc > 1 ? argv[1] : "";
+    const Dialect dialect = name == "zsh"  ? Dialect::zsh
+                            : name == "sh" ? Dialect::sh
+                                           : Dialect::bash;
     const std::string input(std::istreambuf_iterator<char>(std::cin), {});
     std::size_t at = 0;
     while (at < input.size()) {
         const std::size_t end = std::min(input.find('\0', at), input.size());
-        print_script(std::string_view(input).substr(at, end - at),
-                     is_zsh ? Dialect::zsh : Dialect::bash);
+        print_script(std::string_view(input).substr(at, end - at), dialect);
         at = end + 1;
     }
     return 0;

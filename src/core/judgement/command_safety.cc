@@ -101,7 +101,7 @@ bool is_shell(std::string_view program) {
 }
 
 bool is_shell_builtin(std::string_view word) {
-    return is_listed(": cd command echo exit false printf pwd true type", word);
+    return is_listed(": [ cd command echo exit false printf pwd test true type", word);
 }
 
 bool is_plain_shell_call(const Words& argv) {
@@ -111,7 +111,10 @@ bool is_plain_shell_call(const Words& argv) {
 }
 
 ShellCall shell_call(const Words& argv) {
-    return {.dialect = base_name(argv[0]) == "zsh" ? Dialect::zsh : Dialect::bash,
+    const std::string_view shell = base_name(argv[0]);
+    return {.dialect = shell == "zsh"    ? Dialect::zsh
+                       : shell == "bash" ? Dialect::bash
+                                         : Dialect::sh,
             .script = argv[2],
             .is_login = argv[1] == "-lc"};
 }

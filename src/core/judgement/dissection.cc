@@ -6,6 +6,7 @@
 #include "core/text/paths.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ew::core {
 
@@ -107,17 +108,27 @@ private:
         return {};
     }
 
+    // bash is not always bash: /bin/sh is another shell, or bash in its POSIX mode.
+    Dialect dialect_of_program(Dialect by_name) const {
+        const std::string_view program = family(judged_.program);
+        if (program.empty()) return by_name;
+        if (program == "zsh" || by_name == Dialect::zsh) return Dialect::zsh;
+        return program == "bash" ? by_name : Dialect::sh;
+    }
+
     void add_script(const ShellCommand& command, int depth) {
         std::string obstacle = obstacle_of_shell(command, depth);
         if (!obstacle.empty()) return push(command, depth, std::move(obstacle));
         ShellCall call = shell_call(command.words);
-        if (depth == 0 && family(judged_.program) == "zsh") call.dialect = Dialect::zsh;
+        if (depth == 0) call.dialect = dialect_of_program(call.dialect);
         const Script script = decompose(call.script, call.dialect, output_files());
         if (!script.obstacle.empty()) return push(command, depth, script.obstacle);
         // No rule concerns the outermost shell, because it only runs the script.
         if (depth > 0) inner_shells_.push_back(command.words);
         // Only the first shell gets the script.
         bool is_fed = script.commands.size() < 2 && !script.has_input;
+        const bool had_input = std::exchange(has_input_, has_input_ || script.has_input);
+        const bool was_plain = std::exchange(is_plain_, is_plain_ && script.is_plain);
         for (const ShellCommand& inner : script.commands) {
             const std::size_t first = parts_.size();
             add(inner, depth + 1);
@@ -127,6 +138,8 @@ private:
             parts_[first].is_fed_whole = found.is_whole;
             is_fed = true;
         }
+        has_input_ = had_input;
+        is_plain_ = was_plain;
         if (depth > 0) inner_shells_.pop_back();
     }
 
@@ -145,6 +158,8 @@ private:
         part.command = command;
         part.inner_shells = inner_shells_;
         part.is_in_shell = depth > 0;
+        part.has_input = has_input_;
+        part.is_plain = is_plain_;
         part.has_left_workspace = has_left_;
         part.is_elsewhere = judged_.is_elsewhere;
         if (depth == 0) part.program = judged_.program;
@@ -163,6 +178,8 @@ private:
     const ProgramTrust& trust_;
     std::vector<Part> parts_;
     std::vector<Words> inner_shells_;
+    bool has_input_ = false; // see Part
+    bool is_plain_ = true;   // see Part
     bool has_left_;
     bool has_moved_ = false; // a `cd` before this may have been carried out or not
 };

@@ -73,6 +73,10 @@ std::string reason_of(const Finding& finding, const Part& part, const RuleSet& r
     case Cause::unknown:
     case Cause::confinement: break;
     }
+    if (part.obstacle.empty() && !part.is_plain)
+        return command +
+               " is not known to be harmless, and in a script with variables, conditions, "
+               "loops or input from files no rule allows a command";
     if (part.obstacle.empty()) return command + " is not known to be harmless";
     return "the script was not taken apart: " + part.obstacle;
 }

@@ -36,7 +36,7 @@ public:
         if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
         if (matches.is_unsettled) return {Decision::prompt, Cause::too_much};
         const Danger danger = danger_of(part);
-        if (matches.allow && !judged_.has_own_environment &&
+        if (matches.allow && part.is_plain && !judged_.has_own_environment &&
             (danger == Danger::none || covers_danger(*matches.allow)))
             return {Decision::allow, Cause::rule, matches.allow, is_safe(part)};
         return by_heuristic(part, danger);
@@ -177,7 +177,7 @@ bool can_be_prefix(const Words& words) {
 bool can_be_proposed(const Finding& finding, const Part& part) {
     const auto& [words, has_glob, written] = part.command;
     return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
-           written.empty() && can_be_prefix(words) &&
+           written.empty() && part.is_plain && !part.has_input && can_be_prefix(words) &&
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
 }
 
@@ -334,7 +334,9 @@ Words canonical_argv(const Words& argv) {
     // Shells read non-ASCII letters differently in different locales.
     const bool is_ascii = std::all_of(call.script.begin(), call.script.end(),
                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-    if (is_ascii && script.obstacle.empty() && script.commands.size() == 1) {
+    const bool says_all =
+        is_ascii && script.obstacle.empty() && script.is_plain && !script.has_input;
+    if (says_all && script.commands.size() == 1) {
         ShellCommand& only = script.commands.front();
         if (std::find(only.has_glob.begin(), only.has_glob.end(), true) == only.has_glob.end())
             return std::move(only.words);

@@ -3,6 +3,7 @@
 #include "core/judgement/literal_commands.h"
 
 #include "core/judgement/ansi_quotes.h"
+#include "core/judgement/braces.h"
 #include "core/judgement/command_safety.h"
 #include "core/judgement/printed_text.h"
 #include "core/judgement/program_options.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 
 namespace ew::core {
@@ -20,6 +22,7 @@ using Words = std::vector<std::string>;
 
 constexpr int deepest = 8; // nesting of substitutions
 constexpr std::size_t most_commands = 4096;
+constexpr std::size_t most_words_of_braces = 256;
 
 // Words of the grammar that may precede a command.
 constexpr std::array<std::string_view, 12> openers = {
@@ -56,13 +59,7 @@ public:
         : text_(text), depth_(depth), all_(all), found_(all.commands) {}
 
     void scan() {
-        if (depth_ > deepest) {
-            all_.is_whole = false;
-            return;
-        }
-        while (at_ < text_.size() && found_.size() < most_commands)
-            step();
-        end_command();
+        scan_to_end(false);
         note_rest(at_, text_);
     }
 
@@ -72,6 +69,14 @@ private:
         bool is_literal = false;
         bool strips_tabs = false;
     };
+
+    // With `is_inside`, ends behind the parenthesis that closes what began before.
+    void scan_to_end(bool is_inside) {
+        is_inside_ = is_inside;
+        while (at_ < text_.size() && !is_closed_ && found_.size() < most_commands)
+            step();
+        end_command();
+    }
 
     void note_rest(std::size_t at, std::string_view text) {
         if (at < text.size()) all_.is_whole = false;
@@ -98,10 +103,10 @@ private:
         case ';':
         case '|':
         case '&':
-        case ')':
             end_command();
             ++at_;
             return;
+        case ')': return close();
         case '(': return parenthesis();
         case '<':
         case '>': return redirection();
@@ -109,8 +114,18 @@ private:
         }
     }
 
+    void close() {
+        end_command();
+        ++at_;
+        if (level_ > 0)
+            --level_;
+        else if (is_inside_ && cases_ == 0) // in `case`, it ends a pattern
+            is_closed_ = true;
+    }
+
     void piece(char c) {
         switch (c) {
+        case '{': has_braces_ = true; return take(c);
         case '\'': return single_quotes();
         case '"': return double_quotes();
         case '\\': return backslash();
@@ -209,8 +224,17 @@ private:
         expand();
     }
 
+    // Reads the script up to its closing parenthesis. Text in it may hold other parentheses.
     void substitution() {
-        LooseScanner(enclosed('(', ')'), depth_ + 1, all_).scan();
+        if (depth_ >= deepest) {
+            all_.is_whole = false;
+            enclosed('(', ')');
+        } else {
+            LooseScanner inner(text_, depth_ + 1, all_);
+            inner.at_ = at_ + 1;
+            inner.scan_to_end(true);
+            at_ = inner.at_;
+        }
         expand();
     }
 
@@ -249,6 +273,7 @@ private:
         }
         end_command();
         ++at_;
+        ++level_;
     }
 
     void redirection() {
@@ -311,7 +336,7 @@ private:
         document.is_literal = is_quoted_;
         waiting_.push_back(std::move(document));
         word_.clear();
-        in_word_ = is_expanded_ = is_quoted_ = false;
+        in_word_ = is_expanded_ = is_quoted_ = has_braces_ = false;
     }
 
     void end_line() {
@@ -348,10 +373,21 @@ private:
             }
             if (document.strips_tabs) line.erase(0, line.find_first_not_of('\t'));
             if (line == document.end) break;
+            if (ends_like_bash(line, document)) return;
             body.append(line).append("\n");
         }
         if (!document.is_literal) find_substitutions(body);
         all_.inputs.push_back(std::move(body));
+    }
+
+    // In $( ), bash also ends a document at a line that begins with the delimiter and holds the
+    // closing parenthesis, and reads on behind the delimiter.
+    bool ends_like_bash(std::string_view line, const HereDocument& document) {
+        if (!is_inside_ || !line.starts_with(document.end) ||
+            line.find(')') == std::string_view::npos)
+            return false;
+        at_ -= std::min(at_, line.size() - document.end.size() + 1);
+        return true;
     }
 
     // Searches a text in which only expansions have a meaning.
@@ -381,15 +417,32 @@ private:
         const bool is_timing = is_command_word && was_time_ && word_ == "-p";
         was_time_ = is_command_word && is_grammar && word_ == "time";
         const bool is_function = is_command_word && is_unquoted() && word_ == "function";
+        if (is_command_word && is_unquoted() && word_ == "case") ++cases_;
+        if (is_command_word && is_unquoted() && word_ == "esac") cases_ -= cases_ > 0 ? 1 : 0;
         if (skips_word_ && is_input_) all_.inputs.push_back(word_);
         if (skips_word_) is_input_ = false;
         if (skips_word_ || is_function)
             skips_word_ = is_function; // the function's name is not a command
         else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
             // No program has the name "", so an unknown first word stays unknown.
-            words_.push_back(is_command_word && is_expanded_ ? std::string() : std::move(word_));
+            take_word(is_command_word && is_expanded_ ? std::string() : std::move(word_));
         word_.clear();
-        in_word_ = is_expanded_ = is_quoted_ = false;
+        in_word_ = is_expanded_ = is_quoted_ = has_braces_ = false;
+    }
+
+    // Quotes around a part of the braces are not looked at: more words do no harm here.
+    void take_word(std::string word) {
+        if (!has_braces_ || word.find(',') == std::string::npos)
+            return words_.push_back(std::move(word));
+        auto words =
+            expand_braces(word, std::vector<bool>(word.size(), true), most_words_of_braces);
+        if (words) {
+            std::erase(*words, "");
+            std::move(words->begin(), words->end(), std::back_inserter(words_));
+        } else {
+            all_.is_whole = all_.is_whole && !words_.empty();
+            words_.emplace_back(words_.empty() ? "" : "*");
+        }
     }
 
     void end_command() {
@@ -407,12 +460,17 @@ private:
     Words words_;
     std::string word_;
     bool in_word_ = false;
+    bool has_braces_ = false;  // without quotes
     bool is_expanded_ = false; // a part of the word is unknown
     bool is_quoted_ = false;   // a part of the word is quoted
     bool skips_word_ = false;  // the word is the target of a redirection
     bool is_input_ = false;    // the word is the input of <<<
     bool was_time_ = false;    // the previous word was `time`
     std::vector<HereDocument> waiting_;
+    bool is_inside_ = false; // a parenthesis ends the script
+    bool is_closed_ = false; // it has come
+    int level_ = 0;          // parentheses that are open
+    int cases_ = 0;          // `case` without `esac`
 };
 
 // Returns true if the command runs its input, as shells do, or starts a program that may do so.

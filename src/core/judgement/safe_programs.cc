@@ -5,6 +5,7 @@
 #include "core/judgement/safe_find.h"
 #include "core/judgement/safe_git.h"
 #include "core/judgement/safe_listing.h"
+#include "core/judgement/shell_builtins.h"
 
 #include <algorithm>
 #include <array>
@@ -243,6 +244,7 @@ bool is_safe_exit(const ShellCommand& command) {
 }
 
 constexpr std::array special_programs = {
+    SpecialProgram{"[", is_safe_test},          SpecialProgram{"test", is_safe_test},
     SpecialProgram{"command", is_safe_lookup},  SpecialProgram{"date", is_safe_date},
     SpecialProgram{"exit", is_safe_exit},       SpecialProgram{"find", is_safe_find},
     SpecialProgram{"getconf", is_safe_getconf}, SpecialProgram{"tar", is_safe_tar},

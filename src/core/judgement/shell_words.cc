@@ -1,11 +1,17 @@
+// A parser for the part of the shell's grammar that is the same wherever it is accepted: lists,
+// pipelines, groups, subshells, if, for, while and simple commands.
 #include "core/judgement/shell_words.h"
 
+#include "core/judgement/here_documents.h"
 #include "core/judgement/hidden_text.h"
-#include "core/judgement/redirections.h"
+#include "core/judgement/program_options.h"
+#include "core/judgement/script_reading.h"
+#include "core/judgement/shell_builtins.h"
+#include "core/judgement/simple_command.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <iterator>
+#include <utility>
 
 namespace ew::core {
 
@@ -13,359 +19,391 @@ namespace {
 
 constexpr std::size_t longest_script = 65536;
 constexpr std::size_t most_commands = 4096;
+constexpr std::size_t most_read_again = 1 << 20; // bytes of the bodies of loops
+constexpr int deepest = 16;                      // nesting of the grammar
 
-// Words that are grammar at the position of a command (bash(1), RESERVED WORDS).
-constexpr std::array<std::string_view, 22> reserved_words = {
-    "!",   "[[",       "]]", "case", "coproc", "do",   "done", "elif",  "else",  "esac", "fi",
-    "for", "function", "if", "in",   "select", "then", "time", "until", "while", "{",    "}"};
+constexpr std::string_view not_understood = "the syntax is not understood";
 
-// Words in front of a command that zsh takes away, and more of its grammar (zshmisc(1)).
-constexpr std::array<std::string_view, 6> reserved_in_zsh = {"-",         "end",    "foreach",
-                                                             "nocorrect", "noglob", "repeat"};
-
-// Shell builtins that run text or change the meaning of later words.
-constexpr std::array<std::string_view, 37> shell_changers = {
-    ".",       "alias",   "bind",      "builtin",  "command", "compgen", "complete", "compopt",
-    "declare", "dirs",    "disown",    "enable",   "eval",    "exec",    "export",   "fc",
-    "getopts", "hash",    "history",   "let",      "local",   "logout",  "mapfile",  "popd",
-    "pushd",   "read",    "readarray", "readonly", "set",     "shopt",   "source",   "suspend",
-    "trap",    "typeset", "ulimit",    "unalias",  "unset"};
-
-template <class Names>
-bool holds(const Names& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Builtins that evaluate some of their words in at least one shell (zsh evaluates the status of
-// exit, bash the subscript behind test -v). The evaluation expands the words again and runs the
-// commands in them.
-constexpr std::array<std::string_view, 16> computing = {
-    "[",    "break", "continue", "exit",  "fg",   "float", "integer", "jobs",
-    "kill", "print", "return",   "shift", "test", "umask", "wait",    "whence"};
-
-class Scanner {
+class Parser {
 public:
-    Scanner(std::string_view text, Dialect dialect, OutputFiles output_files)
-        : text_(text), dialect_(dialect), output_files_(output_files) {}
+    Parser(std::string_view text, Dialect dialect, OutputFiles output_files)
+        : in_{.text = text, .dialect = dialect}, reader_(in_, documents_, output_files) {}
 
-    Script scan() {
-        if (text_.size() > longest_script) fail("the script is too long to be looked at");
-        if (is_good() && has_hidden_text(text_))
-            fail("control characters, unusual blanks or marks that hide what is written");
-        while (is_good() && at_ < text_.size())
-            step();
-        if (is_good()) end_word();
-        if (is_good()) end_script();
+    Script parse() {
+        if (in_.text.size() > longest_script) in_.fail("the script is too long to be looked at");
+        if (in_.is_good() && has_hidden_text(in_.text))
+            in_.fail("control characters, unusual blanks or marks that hide what is written");
+        if (in_.is_good()) list("");
+        if (in_.is_good()) end_script();
+        script_.is_plain = in_.is_plain;
+        script_.obstacle = std::move(in_.obstacle);
         return std::move(script_);
     }
 
 private:
-    struct Document {
-        std::string_view end;
-        bool strips_tabs;
+    // What runs only sometimes, repeatedly or in another process: afterwards, the variables that it
+    // sets are not known.
+    class Sometimes {
+    public:
+        explicit Sometimes(Parser& parser) : depth_(parser.sometimes_) { ++depth_; }
+
+        Sometimes(const Sometimes&) = delete;
+        Sometimes& operator=(const Sometimes&) = delete;
+        Sometimes(Sometimes&&) = delete;
+        Sometimes& operator=(Sometimes&&) = delete;
+
+        ~Sometimes() { --depth_; }
+
+    private:
+        int& depth_;
     };
 
-    bool is_good() const { return script_.obstacle.empty(); }
-
-    void fail(std::string_view reason) {
-        if (is_good()) script_.obstacle = reason;
+    void end_script() {
+        if (!in_.has_ended()) return in_.fail("parentheses: a subshell, a function or a pattern");
+        if (documents_.are_due()) return in_.fail("a here-document is not closed");
+        if (script_.commands.empty()) in_.fail("there is no command in it");
     }
 
-    char next() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
-
-    void step() {
-        const char c = text_[at_];
-        if (is_blank(c)) {
-            end_word();
-            ++at_;
-        } else if (!in_word_ && c == '#') {
-            skip_comment();
-        } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
-            end_word();
-            if (is_good()) separator(c);
-        } else if (!in_word_ && harmless_redirection(text_.substr(at_)) > 0) {
-            at_ += harmless_redirection(text_.substr(at_));
-            has_redirection_ = true;
-        } else if (!in_word_ && (c == '>' || next() == '>') && takes_output_file()) {
-            has_redirection_ = true;
-        } else {
-            piece(c);
+    void skip_lines() {
+        while (in_.is_good()) {
+            in_.skip_blanks();
+            if (in_.here() == '#') {
+                in_.skip_comment();
+            } else if (in_.here() == '\n') {
+                ++in_.at;
+                documents_.skip(in_);
+            } else {
+                return;
+            }
         }
     }
 
-    bool takes_output_file() {
-        if (output_files_ == OutputFiles::refused) return false;
-        const OutputFile file = output_file(text_.substr(at_));
-        if (file.length == 0) return false;
-        command_.written.emplace_back(file.path);
-        at_ += file.length;
+    // Returns the characters up to the next blank or operator.
+    std::string_view keyword() const {
+        return in_.rest().substr(0, in_.rest().find_first_of(" \t\n;&|<>()"));
+    }
+
+    bool take_keyword(std::string_view word) {
+        if (keyword() != word) return false;
+        in_.at += word.size();
+        in_.is_plain = false;
         return true;
     }
 
-    void skip_comment() {
-        if (dialect_ == Dialect::zsh) return fail("a comment");
-        at_ = std::min(text_.find('\n', at_), text_.size());
+    void expect(std::string_view word) {
+        if (in_.is_good() && !take_keyword(word)) in_.fail(not_understood);
     }
 
-    void separator(char c) {
-        const bool is_double = next() == c && c != '\n';
-        if (c == '&' && !is_double) return fail("& starts something in the background");
-        if (c == ';' && is_double) return fail("the syntax is not understood: ;;");
-        if (c == '|' && next() == '&') return fail("|& is not looked into");
-        at_ += is_double ? 2 : 1;
-        if (c == '\n') {
-            end_line();
-            return skip_documents();
+    // Reads commands up to one of the words, a closing parenthesis or the end.
+    void list(std::string_view closers) {
+        if (++depth_ > deepest) return in_.fail("too much in each other");
+        bool is_empty = true;
+        for (skip_lines(); in_.is_good() && !in_.is_at(")"); skip_lines()) {
+            if (!closers.empty() && is_listed(closers, keyword())) break;
+            and_or();
+            is_empty = false;
+            if (in_.is_good() && !in_.is_at(")\n")) separator();
         }
-        if (command_.words.empty())
-            return fail_without_words("an operator without a command in front of it");
-        end_command();
-        needs_command_ = c != ';';
+        --depth_;
+        if (in_.is_good() && is_empty && depth_ > 0) in_.fail(not_understood);
     }
 
-    void end_line() {
-        if (!command_.words.empty()) return end_command();
-        if (has_redirection_) fail_without_words("");
+    void separator() {
+        if (in_.here() == '&') return in_.fail("& starts something in the background");
+        if (in_.here() != ';') return in_.fail(not_understood);
+        if (in_.next() == ';') return in_.fail("the syntax is not understood: ;;");
+        ++in_.at;
+    }
+
+    void and_or() {
+        pipeline();
+        while (in_.is_good() && (in_.rest().starts_with("&&") || in_.rest().starts_with("||"))) {
+            in_.at += 2;
+            skip_lines();
+            const Sometimes sometimes(*this);
+            if (has_command()) pipeline();
+        }
+    }
+
+    bool has_command() {
+        if (in_.is_good() && in_.is_at(";&|)\n"))
+            in_.fail("an operator without a command behind it");
+        return in_.is_good();
+    }
+
+    void pipeline() {
+        if (in_.dialect != Dialect::zsh) {
+            const bool is_negated = take_keyword("!");
+            in_.skip_blanks();
+            const bool is_timed = in_.dialect == Dialect::bash && take_keyword("time");
+            in_.skip_blanks();
+            if (is_timed && take_keyword("-p")) in_.skip_blanks();
+            if ((is_negated || is_timed) && !has_command()) return;
+        }
+        command();
+        while (in_.is_good() && in_.here() == '|' && in_.next() != '|') {
+            if (in_.next() == '&') return in_.fail("|& is not looked into");
+            if (is_assignment_) return in_.fail("a variable is set");
+            ++in_.at;
+            skip_lines();
+            const Sometimes sometimes(*this);
+            if (has_command()) command();
+        }
+    }
+
+    void command() {
+        if (in_.dialect == Dialect::zsh) return simple_command();
+        const std::size_t first = script_.commands.size();
+        const bool is_compound = in_.here() == '(' || is_listed("{ if while for", keyword());
+        if (is_compound) {
+            const Sometimes sometimes(*this);
+            compound();
+            if (in_.is_good()) end_compound(first);
+            is_assignment_ = false;
+        } else if (in_.dialect == Dialect::bash && take_keyword("[[")) {
+            condition();
+            is_assignment_ = false;
+        } else {
+            simple_command();
+        }
+    }
+
+    void compound() {
+        if (in_.here() == '(') return subshell();
+        if (take_keyword("if")) return if_command();
+        if (take_keyword("for")) return for_loop();
+        if (take_keyword("while")) return while_read();
+        expect("{");
+        list("}");
+        expect("}");
+    }
+
+    void subshell() {
+        if (in_.next() == '(') return in_.fail("(( )) computes");
+        in_.is_plain = false;
+        ++in_.at;
+        list("");
+        if (in_.here() != ')') in_.fail("a parenthesis is not closed");
+        if (documents_.are_due()) in_.fail(document_in_line);
+        if (in_.is_good()) ++in_.at;
+    }
+
+    void if_command() {
+        do {
+            list("then");
+            expect("then");
+            list("elif else fi");
+        } while (in_.is_good() && take_keyword("elif"));
+        if (in_.is_good() && take_keyword("else")) list("fi");
+        expect("fi");
+    }
+
+    // Another condition may hold for ever. The second time, variables that the body sets are not
+    // known.
+    void while_read() {
+        const SimpleCommand condition = reader_.read();
+        if (!in_.is_good()) return;
+        const std::vector<std::string> names = variables_of_read(condition);
+        if (names.empty()) return in_.fail(not_understood);
+        if (in_.here() == ';') ++in_.at;
+        skip_lines();
+        const std::size_t begin = in_.at;
+        std::size_t pass = script_.commands.size();
+        for (int i = 0; i < 2 && in_.is_good(); ++i) {
+            in_.at = begin;
+            for (const std::string& name : names)
+                in_.variables[name] = std::nullopt;
+            const std::size_t first = script_.commands.size();
+            loop_body();
+            pass = after_pass(pass, first, begin);
+        }
+    }
+
+    // Returns no names if this is more than `IFS=… read -r NAME…`.
+    static std::vector<std::string> variables_of_read(const SimpleCommand& simple) {
+        const std::vector<std::string>& words = simple.command.words;
+        const bool is_raw = words.size() > 1 && words[1] == "-r";
+        const auto names = words.begin() + (is_raw ? 2 : 1);
+        const bool has_other =
+            simple.has_redirection ||
+            std::any_of(simple.assignments.begin(), simple.assignments.end(),
+                        [](const Assignment& one) { return one.name != "IFS" || !one.value; });
+        if (words.empty() || words[0] != "read" || has_other ||
+            !std::all_of(names, words.end(), is_own_variable))
+            return {};
+        return {names, words.end()};
+    }
+
+    void loop_body() {
+        expect("do");
+        list("done");
+        expect("done");
+        if (documents_.are_due()) in_.fail(document_in_line);
+    }
+
+    // Drops the commands of this pass if they say the same as those of the previous one. A second
+    // cd leads elsewhere. Returns where the commands of the last kept pass begin.
+    std::size_t after_pass(std::size_t previous, std::size_t first, std::size_t begin) {
+        read_again_ += in_.at - std::min(begin, in_.at);
+        if (read_again_ > most_read_again) in_.fail("the script is too long to be looked at");
+        std::vector<ShellCommand>& all = script_.commands;
+        const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+        const bool has_cd = std::any_of(at(first), all.end(), [](const ShellCommand& command) {
+            return command.words.front() == "cd";
+        });
+        if (first == previous || has_cd ||
+            !std::equal(at(previous), at(first), at(first), all.end()))
+            return first;
+        all.erase(at(first), all.end());
+        return previous;
+    }
+
+    void for_loop() {
+        in_.skip_blanks();
+        const std::string name(keyword());
+        if (!is_own_variable(name)) return in_.fail("a variable is set");
+        in_.at += name.size();
+        skip_lines();
+        expect("in");
+        const std::vector<std::optional<std::string>> values = values_of_loop();
+        skip_lines();
+        const std::size_t begin = in_.at;
+        std::size_t pass = script_.commands.size();
+        for (const std::optional<std::string>& value : values) {
+            if (!in_.is_good()) return;
+            in_.at = begin;
+            in_.variables[name] = value;
+            const std::size_t first = script_.commands.size();
+            loop_body();
+            pass = after_pass(pass, first, begin);
+        }
+        in_.variables[name] = std::nullopt;
+    }
+
+    // Returns nullopt twice for a word with names that are not known: the body may run repeatedly.
+    std::vector<std::optional<std::string>> values_of_loop() {
+        std::vector<std::optional<std::string>> values;
+        for (in_.skip_blanks(); in_.is_good() && !in_.is_at(";\n#"); in_.skip_blanks()) {
+            ShellWord word = read_shell_word(in_);
+            if (!word.is_written || in_.is_at("&|<>()")) in_.fail(not_understood);
+            if (word.has_glob)
+                values.insert(values.end(), 2, std::nullopt);
+            else if (word.words.empty())
+                values.emplace_back(std::move(word.text));
+            else
+                std::move(word.words.begin(), word.words.end(), std::back_inserter(values));
+        }
+        if (in_.here() == ';') ++in_.at;
+        if (values.empty()) values.emplace_back();
+        return values;
+    }
+
+    // What stands between [[ and ]]. Comparisons of numbers compute, and so do subscripts.
+    void condition() {
+        constexpr std::string_view unary = "-b -c -d -e -f -g -h -k -L -p -r -s -S -u -w -x -n -z";
+        do {
+            skip_lines();
+            while (take_keyword("!"))
+                in_.skip_blanks();
+            const ShellWord first = read_shell_word(in_);
+            in_.skip_blanks();
+            const bool is_unary = first.is_bare && is_listed(unary, first.text);
+            const bool is_compared = is_listed("= == !=", keyword());
+            if (is_compared) in_.at += keyword().size();
+            in_.skip_blanks();
+            const bool is_right = !first.is_bare || is_unary || !first.text.starts_with('-');
+            const bool has_second = is_compared || is_unary;
+            if (!first.is_written || !is_right || (has_second && !read_shell_word(in_).is_written))
+                in_.fail(not_understood);
+            in_.skip_blanks();
+        } while (in_.is_good() && take_and_or());
+        expect("]]");
+        if (in_.is_good()) end_compound(script_.commands.size());
+    }
+
+    bool take_and_or() {
+        const bool is_there = in_.rest().starts_with("&&") || in_.rest().starts_with("||");
+        if (is_there) in_.at += 2;
+        return is_there;
+    }
+
+    // Reads the redirections of all commands from `first` on.
+    void end_compound(std::size_t first) {
+        SimpleCommand all;
+        for (in_.skip_blanks(); in_.is_good() && !in_.is_at(" \n;&|)#"); in_.skip_blanks())
+            if (!reader_.redirection(all)) return in_.fail(not_understood);
+        if (in_.here() == '#') in_.skip_comment();
+        script_.has_input = script_.has_input || all.has_input;
+        std::vector<ShellCommand>& commands = script_.commands;
+        if (all.command.written.empty()) return;
+        if (first == commands.size()) return fail_without_words("");
+        for (std::size_t i = first; i < commands.size(); ++i)
+            commands[i].written.insert(commands[i].written.end(), all.command.written.begin(),
+                                       all.command.written.end());
     }
 
     // zsh then runs a program that a variable names: a pager or cat (READNULLCMD, NULLCMD in
     // zshparam(1)).
     void fail_without_words(std::string_view otherwise) {
-        fail(has_redirection_ ? "a redirection without a command" : otherwise);
+        in_.fail(otherwise.empty() ? "a redirection without a command" : otherwise);
     }
 
-    void piece(char c) {
-        switch (c) {
-        case '\'': return single_quotes();
-        case '"': return double_quotes();
-        case '\\': return backslash();
-        case '$': return dollar(text_.substr(at_ + 1));
-        case '`': return fail("a command is put in place of `…`");
-        case '(':
-        case ')': return fail("parentheses: a subshell, a function or a pattern");
-        case '<': return input();
-        case '>': return fail("a redirection to or from something else than /dev/null");
-        case '!': return exclamation();
-        case '~': return tilde();
-        case '{': return brace();
-        default: return plain(c);
-        }
+    void simple_command() {
+        SimpleCommand simple = reader_.read();
+        script_.has_input = script_.has_input || simple.has_input;
+        if (in_.is_good()) end_simple(simple);
     }
 
-    void plain(char c) {
-        if (c == '*' || c == '?' || c == '[') has_glob_ = true;
-        if (dialect_ == Dialect::zsh && !is_plain_in_zsh(c) && (c != '=' || word_.empty()))
-            return fail("a character that may be special to zsh");
-        take(c);
-    }
-
-    void take(char c) {
-        word_ += c;
-        in_word_ = true;
-        ++at_;
-    }
-
-    void single_quotes() {
-        const std::size_t end = text_.find('\'', at_ + 1);
-        if (end == std::string_view::npos) return fail("a quote is not closed");
-        word_ += text_.substr(at_ + 1, end - at_ - 1);
-        in_word_ = true;
-        at_ = end + 1;
-    }
-
-    void double_quotes() {
-        in_word_ = true;
-        ++at_;
-        while (is_good() && at_ < text_.size() && text_[at_] != '"')
-            quoted_character();
-        if (at_ >= text_.size()) return fail("a quote is not closed");
-        ++at_;
-    }
-
-    void quoted_character() {
-        const char c = text_[at_];
-        if (c == '`') return fail("a command is put in place of `…`");
-        if (c == '$' && next() == '?') return status();
-        if (c == '$' && !is_literal_dollar(text_.substr(at_ + 1), "\" |)/"))
-            return fail("$ puts something else in its place");
-        if (c == '\\' && next() == '\n') {
-            at_ += 2;
+    void end_simple(SimpleCommand& simple) {
+        is_assignment_ = simple.command.words.empty();
+        if (is_assignment_) return end_without_words(simple);
+        if (!std::all_of(simple.assignments.begin(), simple.assignments.end(), is_locale))
+            return in_.fail("a variable is set");
+        const std::vector<std::string>& words = simple.command.words;
+        const bool ends_pass = words.size() == 1 && is_listed("break continue", words[0]);
+        if (ends_pass && sometimes_ > 0 && simple.assignments.empty()) {
+            in_.is_plain = false;
             return;
         }
-        // In double quotes, a backslash escapes only these characters.
-        if (c == '\\' && std::string_view("$`\"\\").find(next()) != std::string_view::npos) ++at_;
-        if (at_ < text_.size()) take(text_[at_]);
+        std::string obstacle = obstacle_of_words(simple.command, simple.is_several, in_.dialect);
+        if (!obstacle.empty()) return in_.fail(obstacle);
+        if (script_.commands.size() >= most_commands) return in_.fail("too many commands");
+        script_.commands.push_back(std::move(simple.command));
     }
 
-    void backslash() {
-        if (at_ + 1 >= text_.size()) return fail("a backslash at the end");
-        if (next() == '\n') {
-            at_ += 2; // the line continues
-            return;
-        }
-        ++at_;
-        take(text_[at_]);
+    // These locales need no file.
+    static bool is_locale(const Assignment& assignment) {
+        return (assignment.name == "LANG" || assignment.name.starts_with("LC_")) &&
+               assignment.value && is_listed("C C.UTF-8 C.utf8 POSIX", *assignment.value);
     }
 
-    bool is_literal_dollar(std::string_view rest, std::string_view followers) const {
-        if (dialect_ == Dialect::zsh) return false;
-        return rest.empty() || followers.find(rest.front()) != std::string_view::npos;
+    void end_without_words(const SimpleCommand& simple) {
+        if (simple.has_redirection) return fail_without_words("");
+        if (simple.assignments.empty())
+            return fail_without_words("an operator without a command in front of it");
+        for (const Assignment& assignment : simple.assignments)
+            assign(assignment);
     }
 
-    // $? is a number, and which one does not matter to a command that is safe with any. zsh reads
-    // more behind it: $?[1], $?:h
-    void status() {
-        const char follower = at_ + 2 < text_.size() ? text_[at_ + 2] : '\n';
-        if (dialect_ == Dialect::zsh &&
-            std::string_view(" \t\n;|&\"").find(follower) == std::string_view::npos)
-            return fail("$ puts something else in its place");
-        take('0');
-        ++at_; // take() has passed the $
-        has_glob_ = true;
+    void assign(const Assignment& assignment) {
+        if (!is_own_variable(assignment.name)) return in_.fail("a variable is set");
+        in_.variables[assignment.name] = sometimes_ > 0 ? std::nullopt : assignment.value;
     }
 
-    void dollar(std::string_view rest) {
-        if (rest.starts_with('?')) return status();
-        if (!is_literal_dollar(rest, " \t\n;|")) return fail("$ puts something else in its place");
-        take('$');
-    }
-
-    // A here-document with a quoted delimiter is a text that no shell changes.
-    void input() {
-        constexpr std::string_view delimiters =
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-        std::size_t at = at_ + 2;
-        const bool strips_tabs = text_.substr(at_).starts_with("<<-");
-        at += strips_tabs ? 1 : 0;
-        const char quote = at < text_.size() ? text_[at] : '\0';
-        const std::size_t end = std::min(text_.find_first_not_of(delimiters, at + 1), text_.size());
-        const bool is_literal = text_.substr(at_).starts_with("<<") &&
-                                (quote == '\'' || quote == '"') && end > at + 1 &&
-                                end < text_.size() && text_[end] == quote &&
-                                ends_operator(text_.substr(end + 1)) && !in_word_;
-        if (!is_literal) return fail("a redirection to or from something else than /dev/null");
-        if (documents_.empty()) first_document_ = at_;
-        documents_.push_back({text_.substr(at + 1, end - at - 1), strips_tabs});
-        at_ = end + 1;
-        has_redirection_ = script_.has_input = true;
-    }
-
-    // Skips the here-documents that begin at the end of a line.
-    void skip_documents() {
-        if (documents_.empty()) return;
-        // Shells differ in where a document begins if the line goes on.
-        const std::string_view line = text_.substr(first_document_, at_ - 1 - first_document_);
-        if (line.find('\n') != std::string_view::npos)
-            return fail("a here-document in a line that goes on");
-        for (const Document& document : documents_)
-            if (!skip_document(document)) return fail("a here-document is not closed");
-        documents_.clear();
-    }
-
-    bool skip_document(const Document& document) {
-        while (at_ < text_.size()) {
-            const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-            std::string_view line = text_.substr(at_, end - at_);
-            at_ = std::min(end + 1, text_.size());
-            while (document.strips_tabs && line.starts_with('\t'))
-                line.remove_prefix(1);
-            if (line == document.end) return true;
-        }
-        return false;
-    }
-
-    void exclamation() {
-        const char follower = next();
-        if (in_word_ || !(follower == '\0' || is_blank(follower) || follower == '\n'))
-            return fail("! may call up an earlier command");
-        plain('!');
-    }
-
-    void tilde() {
-        if (word_.empty() || word_.back() == '=' || word_.back() == ':')
-            return fail("~ stands for a directory");
-        plain('~');
-    }
-
-    void brace() {
-        if (!brace_) brace_ = word_.size();
-        plain('{');
-    }
-
-    void end_word() {
-        if (!in_word_) return;
-        if (brace_) {
-            const std::string_view tail = std::string_view(word_).substr(*brace_);
-            if (tail.find(',') != std::string_view::npos ||
-                tail.find("..") != std::string_view::npos)
-                return fail("braces make several words of one");
-        }
-        command_.words.push_back(std::move(word_));
-        command_.has_glob.push_back(has_glob_);
-        word_.clear();
-        in_word_ = has_glob_ = false;
-        brace_.reset();
-    }
-
-    void end_command() {
-        const std::string& program = command_.words.front();
-        if (holds(reserved_words, program) ||
-            (dialect_ == Dialect::zsh && holds(reserved_in_zsh, program)))
-            return fail(program + " is part of the shell's grammar");
-        if (program.find('=') != std::string::npos) return fail("a variable is set");
-        if (command_.has_glob.front()) return fail("the program's name is a pattern");
-        if (program.empty()) return fail("the program's name is empty");
-        if (program.starts_with('%')) return fail("% at the front resumes a job");
-        if (holds(shell_changers, program) && !only_looks_up())
-            return fail(program + " runs text or changes the shell");
-        if (holds(computing, program) && has_something_to_compute())
-            return fail(program + " may compute what its words say");
-        if (script_.commands.size() >= most_commands) return fail("too many commands");
-        script_.commands.push_back(std::move(command_));
-        command_ = {};
-        needs_command_ = has_redirection_ = false;
-    }
-
-    bool has_something_to_compute() const {
-        return std::any_of(
-            command_.words.begin() + 1, command_.words.end(),
-            [](const std::string& word) { return word.find_first_of("$`") != std::string::npos; });
-    }
-
-    // `command -v NAME` only prints what NAME is.
-    bool only_looks_up() const {
-        const auto& words = command_.words;
-        return words.size() >= 3 && words[0] == "command" && (words[1] == "-v" || words[1] == "-V");
-    }
-
-    void end_script() {
-        if (!documents_.empty()) return fail("a here-document is not closed");
-        if (!command_.words.empty()) return end_command();
-        if (has_redirection_) return fail_without_words("");
-        if (needs_command_) return fail("an operator without a command behind it");
-        if (script_.commands.empty()) fail("there is no command in it");
-    }
-
-    std::string_view text_;
-    Dialect dialect_;
-    OutputFiles output_files_;
-    std::size_t at_ = 0;
+    ScriptReading in_;
+    HereDocuments documents_;
+    CommandReader reader_;
     Script script_;
-    ShellCommand command_;
-    bool needs_command_ = false;   // after && || |
-    bool has_redirection_ = false; // of the command so far
-    std::string word_;
-    bool in_word_ = false; // also true for an empty word: ''
-    bool has_glob_ = false;
-    std::size_t first_document_ = 0;
-    std::vector<Document> documents_;  // here-documents that begin at the end of the line
-    std::optional<std::size_t> brace_; // the offset of the first brace in the word
+    std::size_t read_again_ = 0; // bytes
+    int depth_ = 0;
+    int sometimes_ = 0;          // see Sometimes
+    bool is_assignment_ = false; // the last command only sets variables
 };
 
 } // namespace
 
 Script decompose(std::string_view script, Dialect dialect, OutputFiles output_files) {
-    return Scanner(script, dialect, output_files).scan();
+    return Parser(script, dialect, output_files).parse();
 }
 
 std::string_view literal_start(std::string_view word) {

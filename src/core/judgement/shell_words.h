@@ -1,5 +1,5 @@
-// Decomposes the script of `bash -c` where that is possible without guessing. Expansions, most
-// redirections and loops are not interpreted: each is an obstacle, described by a text.
+// Decomposes the script of `bash -c` where that is possible without guessing. What a script
+// computes stays unknown, and what is not understood is an obstacle, described by a text.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,28 @@
 namespace ew::core {
 
 struct ShellCommand {
-    std::vector<std::string> words; // without their quotes
-    std::vector<bool> has_glob; // one per word: the shell may replace the word by file names, or
-                                // it has 0 in place of $?
+    std::vector<std::string> words; // without their quotes; a * stands for what is not known
+    std::vector<bool> has_glob; // one per word: the shell may replace the word by file names, it
+                                // has 0 in place of $?, or * in place of what is not known. A word
+                                // that is only * may also become several words, or none.
     std::vector<std::string> written = {}; // files that the shell opens for its output
+
+    friend bool operator==(const ShellCommand&, const ShellCommand&) = default;
 };
 
 struct Script {
-    std::vector<ShellCommand> commands; // if there is an obstacle: only the commands before it
-    bool has_input = false;             // a here-document
-    std::string obstacle = {}; // if empty: `commands` are all commands that can run, in order
+    // If there is an obstacle: only the commands before it. A command of a loop comes once for each
+    // value that the loop writes out.
+    std::vector<ShellCommand> commands;
+    bool has_input = false;    // a here-document, or a file that the shell opens for reading
+    bool is_plain = true;      // commands, words and operators say all: no variables, no grammar
+    std::string obstacle = {}; // if empty: `commands` are all commands that can run
 };
 
 enum class Dialect : std::uint8_t {
-    bash, // also sh and dash: an accepted script means the same there
-    zsh,  // more characters are special, so fewer are accepted
+    sh,   // what sh, dash and bash read alike
+    bash, // also braces, [[ and time
+    zsh,  // more characters are special, so fewer are accepted, and no expansions or grammar
 };
 
 // What is done about output that the shell writes to a plain relative path without hidden

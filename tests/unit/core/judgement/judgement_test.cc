@@ -941,6 +941,55 @@ TEST_CASE("a rule that allows a command holds with output to a file that the san
           }) == prompt);
 }
 
+TEST_CASE("what the shell feeds, computes or repeats is not approved as its words") {
+    for (const char* script :
+         {"psql <<'E'\ndrop\nE", "psql < drop", "psql $X", "! psql", "LC_ALL=C psql", "(psql)",
+          "for i in 1; do psql; done", "time psql", "x=1; psql"}) {
+        CAPTURE(script);
+        CHECK(canonical_argv({"bash", "-c", script}) != canonical_argv({"psql"}));
+        CHECK(canonical_argv({"bash", "-c", script}) !=
+              canonical_argv({"bash", "-c", std::string(script) + " "}));
+    }
+    CHECK(canonical_argv({"bash", "-c", "psql <<'E'\na\nE"}) !=
+          canonical_argv({"bash", "-c", "psql <<'E'\nb\nE"}));
+    CHECK(proposed(asked("make -j2 <<'E'\na\nE")).empty());
+    CHECK(proposed(asked("make -j2 < a")).empty());
+    CHECK(proposed(asked("time make -j2")).empty());
+}
+
+TEST_CASE("grammar and variables are no way around a question, and what is harmless needs none") {
+    for (const char* script :
+         {"for f in a b; do wc -l $f; done", "if [ -f a ]; then cat a; fi", "d=src; ls \"$d\" ~",
+          "LC_ALL=C sort < a | uniq", "while IFS= read -r l; do echo \"$l\"; done < a",
+          "[[ -f a ]] && ! grep b a", "(cd a && ls a/{b,c}.h)", "time wc -l \"$HOME/a\""}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script)) == allow);
+        CHECK(decided(asked(script),
+                      rules({rule(forbidden, {"wc"}), rule(forbidden, {"cat"}),
+                             rule(forbidden, {"ls"}), rule(forbidden, {"sort"}),
+                             rule(forbidden, {"echo"}), rule(forbidden, {"grep"})})) == forbidden);
+    }
+    const RuleSet allowed = rules({rule(allow, {"make"})});
+    for (const char* script : {"time make", "! make", "(make)", "{ make; }", "if make; then ls; fi",
+                               "for i in a; do make $i; done", "make ~", "make $HOME", "make < a",
+                               "LC_ALL=C make", "t=all; make $t", "make a{b,c}"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script), allowed) == prompt);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), allowed) == allow);
+    }
+    const RuleSet banned = rules({rule(forbidden, {"git", "push"})});
+    for (const char* script :
+         {"c=push; git $c", "for c in pull push; do git $c; done", "git pu{sh,ll}", "{ git push; }",
+          "if ls; then git push; fi", "g=git; $g push", "! git push", "{git,push}"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), banned) == forbidden);
+    }
+    for (const char* script : {"while read c; do git $c; done < a", "git $HOME"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), banned) == prompt);
+    }
+}
+
 TEST_CASE("what writes a file is neither harmless nor approved as its words") {
     JudgedCommand judged = asked("ls > made", ApprovalPolicy::on_request);
     RuleSet set;

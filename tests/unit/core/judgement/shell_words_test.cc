@@ -97,10 +97,8 @@ TEST_CASE("a dollar that stands for nothing is a dollar") {
 TEST_CASE("braces and tildes are text where the shell leaves them alone") {
     CHECK(taken_apart("echo {} {a} HEAD@{1} a~ HEAD~2") ==
           "[echo] [{}] [{a}] [HEAD@{1}] [a~] [HEAD~2]");
-    CHECK(taken_apart("echo {a,b}") == "obstacle");
     CHECK(taken_apart("echo x{1..3}") == "obstacle");
     CHECK(taken_apart("echo '{a,b}' \\{a,b\\}") == "[echo] [{a,b}] [{a,b}]");
-    CHECK(taken_apart("echo ~") == "obstacle");
     CHECK(taken_apart("echo a=~/x") == "obstacle");
     CHECK(taken_apart("echo a:~/x") == "obstacle");
     CHECK(taken_apart("echo ''~") == "obstacle");
@@ -115,7 +113,7 @@ TEST_CASE("only redirections that change nothing are passed over") {
          {"ls >a",          "ls >>/dev/null",  "ls 3>/dev/null",   "ls >/dev/nul",
           "ls >/dev/nullx", "ls >/dev/null/x", "ls >/dev/null'x'", "ls >/dev/null\\x",
           "ls >/dev/null#", "ls 2>&1x",        "ls 2>&3",          "ls 2>&-",
-          "ls >|/dev/null", "ls <a",           "ls <<a\na",        "ls <<<a",
+          "ls >|/dev/null", "ls <&0",          "ls <<a\na",        "ls <<<a",
           "ls <>/dev/null", "ls >\n/dev/null", "ls a>/dev/null",   "ls 1</dev/null",
           "ls &>/dev/null", "ls >&/dev/null"}) {
         CAPTURE(script);
@@ -142,7 +140,7 @@ TEST_CASE("output to a plain path is told if the caller wants to know") {
              {"ls > /a",   "ls > ../a",         "ls > a/../../b", "ls > .git/config",
               "ls > a/.b", "ls > ~/a",          "ls > $X",        "ls > a*",
               "ls > 'a'",  "ls > a'b'",         "ls > \\a",       "ls > {a,b}",
-              "ls >| a",   "ls >& a",           "ls &> a",        "ls < a",
+              "ls >| a",   "ls >& a",           "ls &> a",        "ls <& a",
               "ls <> a",   "ls 3> a",           "ls 0> a",        "ls > ./../a",
               "ls > ./.a", "ls > -a",           "ls > =a",        "ls >(a)",
               "ls > a&",   "ls > a(b)",         "ls >\na",        "> a",
@@ -202,8 +200,8 @@ TEST_CASE("what the shell would expand, repeat or put in the background is an ob
     for (const char* script : {"ls $x",
                                "ls ${x}",
                                "ls $(id)",
-                               "ls `id`",
                                "ls \"$x\"",
+                               "ls `id`",
                                "ls \"`id`\"",
                                "ls $'a'",
                                "ls $\"a\"",
@@ -211,20 +209,17 @@ TEST_CASE("what the shell would expand, repeat or put in the background is an ob
                                "ls $1",
                                "ls $@",
                                "ls $[1]",
+                               "ls ${x:-a}",
+                               "ls ${x[1]}",
+                               "ls ${!x}",
+                               "$x ls",
                                "ls &",
                                "ls & id",
-                               "(ls)",
-                               "{ ls; }",
-                               "! ls",
-                               "if ls; then id; fi",
-                               "for i in a; do ls; done",
-                               "while ls; do id; done",
+                               "! ! ls",
                                "case a in a) ls;; esac",
                                "function f { ls; }",
                                "f() { ls; }",
-                               "[[ a ]]",
                                "((1))",
-                               "time ls",
                                "coproc ls",
                                "select i in a; do ls; done",
                                "ls ?(a)",
@@ -234,6 +229,7 @@ TEST_CASE("what the shell would expand, repeat or put in the background is an ob
                                "ls |& wc",
                                "ls <(id)",
                                "X=1",
+                               "x=1",
                                "X=1 ls",
                                "X+=1 ls",
                                "x[1]=2",
@@ -305,8 +301,10 @@ TEST_CASE("zsh gets only words that mean the same to it") {
           "[git] [status]; [ls] [-l] [a.c]");
     CHECK(taken_apart("grep 'a*' \"b c\" --x=y", Dialect::zsh) == "[grep] [a*] [b c] [--x=y]");
     for (const char* script :
-         {"ls *", "ls =ls", "ls ^a", "ls a#", "ls a~b", "ls {a}", "ls a$", "ls # a", "ls \"a$\"",
-          "ls ]", "ls **", "ls a(.)", "ls ''=ls", "ls ~+", "=ls"}) {
+         {"ls *",     "ls =ls", "ls ^a",     "ls a#",      "ls a~b", "ls {a}",
+          "ls a$",    "ls # a", "ls \"a$\"", "ls ]",       "ls **",  "ls a(.)",
+          "ls ''=ls", "ls ~+",  "ls ~",      "x=1; ls $x", "(ls)",   "for i in a; do ls; done",
+          "ls < a",   "=ls"}) {
         CAPTURE(script);
         CHECK(taken_apart(script, Dialect::zsh) == "obstacle");
     }
@@ -337,6 +335,17 @@ TEST_CASE("commands are found wherever they are written out") {
     CHECK(written_out("rm a > b 2>&1 c") == "[rm] [a] [c]");
     CHECK(written_out(">&- rm a") == "[rm] [a]");
     CHECK(written_out("a=(x $(rm b)); ls <(rm c)") == "[rm] [b]; [rm] [c]; [ls] [*]");
+    CHECK(written_out("{rm,-rf,a} b{,c}; {,rm} {d..e}") ==
+          "[rm] [-rf] [a] [b] [bc]; [rm] [{d..e}]");
+    CHECK(written_out("$(case a in b) rm c;; esac; rm d) \"$((1<<2))\"\nrm e") ==
+          "[case] [a] [in] [b]; [rm] [c]; [esac]; [rm] [d]; [2]; [rm] [e]");
+    CHECK(written_out("ls \"$(cat <<'A'\n:) ' \" (\nA\nrm b)\" c; rm d") ==
+          "[cat]; [rm] [b]; [ls] [*] [c]; [rm] [d]");
+    // bash ends this document at its first line.
+    CHECK(written_out("ls \"$(cat <<'A'\nA; rm b )\"\nA\n") == "[cat]; [rm] [b]; [ls] [*]; [A]");
+    CHECK(written_out("cat <<'A'\nA; rm b )\nA\n") == "[cat]");
+    CHECK(written_out("ls \"$( (rm a); echo \")\"; rm b)\"; rm c") ==
+          "[rm] [a]; [echo] [)]; [rm] [b]; [ls] [*]; [rm] [c]");
 }
 
 TEST_CASE("text is no command, and a name that is not known is none") {

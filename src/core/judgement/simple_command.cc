@@ -1,0 +1,82 @@
+#include "core/judgement/simple_command.h"
+
+#include "core/judgement/redirections.h"
+
+#include <utility>
+
+namespace ew::core {
+
+SimpleCommand CommandReader::read() {
+    SimpleCommand simple;
+    for (in_.skip_blanks(); in_.is_good() && !in_.is_at("\n;&|)"); in_.skip_blanks()) {
+        if (in_.here() == '#')
+            in_.skip_comment();
+        else if (!redirection(simple))
+            take_word(simple);
+    }
+    return simple;
+}
+
+void CommandReader::take_word(SimpleCommand& simple) {
+    ShellWord read = read_shell_word(in_);
+    if (!in_.is_good()) return;
+    if (in_.here() == '(') return in_.fail("parentheses: a subshell, a function or a pattern");
+    if (in_.here() == '<' || in_.here() == '>') return in_.fail(other_redirection);
+    if (read.equals > 0 && simple.command.words.empty()) return take_assignment(simple, read);
+    if (read.words.empty()) read.words.push_back(read.is_split ? "*" : std::move(read.text));
+    for (std::string& text : read.words) {
+        simple.command.words.push_back(std::move(text));
+        simple.command.has_glob.push_back(read.has_glob);
+        simple.is_several.push_back(read.is_several);
+    }
+}
+
+void CommandReader::take_assignment(SimpleCommand& simple, const ShellWord& word) {
+    if (in_.dialect == Dialect::zsh || !word.words.empty()) return in_.fail("a variable is set");
+    in_.is_plain = false;
+    Assignment assignment{word.text.substr(0, word.equals - 1), std::nullopt};
+    if (!word.has_glob) assignment.value = word.text.substr(word.equals);
+    simple.assignments.push_back(std::move(assignment));
+}
+
+bool CommandReader::redirection(SimpleCommand& simple) {
+    const char c = in_.here();
+    const bool has_number = c >= '0' && c <= '9' && (in_.next() == '<' || in_.next() == '>');
+    if (c != '<' && c != '>' && !has_number) return false;
+    simple.has_redirection = true;
+    if (const std::size_t length = harmless_redirection(in_.rest()); length > 0) {
+        in_.at += length;
+    } else if (c == '<') {
+        simple.has_input = true;
+        input();
+    } else if (!takes_output_file(simple.command)) {
+        in_.fail(other_redirection);
+    }
+    return true;
+}
+
+bool CommandReader::takes_output_file(ShellCommand& command) {
+    if (output_files_ == OutputFiles::refused) return false;
+    const OutputFile file = output_file(in_.rest());
+    if (file.length == 0) return false;
+    command.written.emplace_back(file.path);
+    in_.at += file.length;
+    return true;
+}
+
+void CommandReader::input() {
+    if (in_.rest().starts_with("<<")) return documents_.begin(in_);
+    if (in_.dialect == Dialect::zsh || in_.next() == '&' || in_.next() == '>')
+        return in_.fail(other_redirection);
+    in_.is_plain = false;
+    ++in_.at;
+    in_.skip_blanks();
+    const ShellWord path = read_shell_word(in_);
+    const bool is_literal = path.is_written && !path.has_glob && path.words.empty();
+    // bash opens connections in place of files in /dev/tcp and /dev/udp.
+    const bool is_device = path.text.find("/dev/") != std::string::npos;
+    if (!is_literal || path.text.empty() || is_device || !in_.is_at(" \t\n;&|)"))
+        in_.fail(other_redirection);
+}
+
+} // namespace ew::core
