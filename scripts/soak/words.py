@@ -110,7 +110,7 @@ class Maker:
         name = self.pick("xyz")
         kind = self.random.randrange(13)
         if kind < 5:
-            return self.pick((f"${name}", f'"${name}"', f"${{{name}}}", f'"a${name}b"', f"a${name}", f"-${name}"))
+            return self.pick((f"${name}{{a,b}}", f"${name}", f'"${name}"', f"${{{name}}}", f'"a${name}b"', f"a${name}", f"-${name}"))
         if kind < 7 and depth:
             end = self.pick(("", "", "\n", " # )\n"))
             return self.pick(("$(%s%s)", '"$(%s%s)"', "a$( %s%s)b")) % (self.listed(depth - 1), end)
@@ -124,7 +124,8 @@ class Maker:
         kind = self.random.randrange(12)
         if kind < 2:
             value = self.value(depth) if self.chance(3) else self.pick(("a", "'b c'", "-n", '""', "*", "a=b", "git"))
-            return f"{self.pick('xyz')}={value}"
+            second = f" {self.pick('xyz')}=$x" if self.chance(5) else ""
+            return f"{self.pick('xyz')}={value}{second}"
         if kind == 2:
             return self.pick(("LC_ALL=C ", "TZ=UTC ", "IFS= ", "x=1 ", "IFS=a ")) + self.pick(("a b", "read x", "ls"))
         if kind == 3:
@@ -133,7 +134,7 @@ class Maker:
         if kind == 4:
             return self.pick(("[ -f %s ]", "[ %s = b ]", "test ! -d %s", "[ %s ]")) % self.value(0)
         if kind == 5:
-            return self.pick(("read x", "read -r x y", "IFS= read -r z", "read", "break", "continue"))
+            return self.pick(("read x", "read -r x y", "IFS= read -r z", "read", "break", "continue", "break > out"))
         program = self.pick(("$x", "\"$y\"", "{a,b}")) if kind == 6 else self.pick("a b ab ls cat git echo".split())
         words = [self.value(depth) for _ in range(self.random.randrange(4))]
         if self.chance(6):
@@ -169,7 +170,7 @@ class Maker:
         elif kind == 5:
             text = f"({inner})"
         elif kind == 6:
-            return self.pick(("! ", "time ", "time -p ", "! time ", "time ! ")) + self.part(depth - 1)
+            return self.pick(("! ", "time ", "time -p ", "! time ", "time ! ", "time -- ")) + self.part(depth - 1)
         elif kind == 7:
             return f"a | while read -r {self.pick('xyz')}; do {inner}{end}break{end}done"
         else:

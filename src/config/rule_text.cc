@@ -30,7 +30,8 @@ constexpr std::size_t most_salvaged_blocks = 10'000; // per text; each block is 
 std::optional<Words> words_of(const Value& value) {
     if (const auto* text = std::get_if<std::string>(&value.is)) {
         core::Script script = core::decompose(*text);
-        if (!script.obstacle.empty() || !script.is_plain || script.commands.size() != 1)
+        if (!script.obstacle.empty() || !script.is_plain || script.has_input ||
+            script.commands.size() != 1)
             return std::nullopt;
         return std::move(script.commands.front().words);
     }

@@ -108,7 +108,8 @@ private:
         return {};
     }
 
-    // bash is not always bash: /bin/sh is another shell, or bash in its POSIX mode.
+    // The file decides, not only the name: bash may be a link to another shell, and bash that is
+    // called as sh is in its POSIX mode.
     Dialect dialect_of_program(Dialect by_name) const {
         const std::string_view program = family(judged_.program);
         if (program.empty()) return by_name;
@@ -135,7 +136,7 @@ private:
             if (is_fed || std::none_of(inner.words.begin(), inner.words.end(), is_shell)) continue;
             FoundCommands found = literal_commands(call.script);
             parts_[first].fed = std::move(found.commands);
-            parts_[first].is_fed_whole = found.is_whole;
+            parts_[first].is_fed_whole = found.is_whole && script.is_plain;
             is_fed = true;
         }
         has_input_ = had_input;

@@ -22,7 +22,7 @@ struct Part {
     bool is_fed_whole = true;    // these are all of them
     bool is_in_shell = false;    // it can be a shell builtin
     bool has_input = false;      // its script feeds text or files to some of its commands
-    bool is_plain = true;        // its script has no variables and no grammar: see Script
+    bool is_plain = true;        // so is its script: see Script
     bool has_left_workspace = false; // it runs outside, or an earlier `cd` may have left
     std::string program = {};        // the file of its first word; empty if unknown
     bool is_elsewhere = false;       // on another machine, whose programs cannot be examined

@@ -13,10 +13,10 @@ namespace ew::core {
 class HereDocuments {
 public:
     // Reads the operator and the delimiter here. Fails if the shell would expand the text.
-    void begin(ScriptReading& reading);
+    void begin(ScriptReading& in);
 
     // Skips the texts, behind the end of the line with the operators.
-    void skip(ScriptReading& reading);
+    void skip(ScriptReading& in);
 
     // Returns true if texts begin behind this line.
     bool are_due() const { return !documents_.empty(); }
@@ -27,7 +27,7 @@ private:
         bool strips_tabs;
     };
 
-    static void skip(ScriptReading& reading, const Document& document);
+    static void skip(ScriptReading& in, const Document& document);
 
     std::vector<Document> documents_;
     std::size_t first_ = 0; // the offset of the first operator

@@ -27,14 +27,18 @@ public:
           rules_(rules),
           index_(rules),
           trust_(trust),
-          has_own_environment_(has_own_environment) {}
+          has_own_environment_(has_own_environment),
+          has_strict_rules_(
+              std::any_of(rules.rules.begin(), rules.rules.end(), [](const PrefixRule& rule) {
+                  return rule.decision != Decision::allow;
+              })) {}
 
     Finding find(const Part& part) {
         const RuleMatches matches = find_rules(part, index_, trust_);
         if (matches.strict && !matches.is_possible_only)
             return {matches.strict->decision, Cause::rule, matches.strict};
         if (matches.strict) return {Decision::prompt, Cause::possible_rule, matches.strict};
-        if (matches.is_unsettled) return {Decision::prompt, Cause::too_much};
+        if (matches.is_unsettled || may_be_banned(part)) return {Decision::prompt, Cause::too_much};
         const Danger danger = danger_of(part);
         if (matches.allow && part.is_plain && !judged_.has_own_environment &&
             (danger == Danger::none || covers_danger(*matches.allow)))
@@ -50,6 +54,15 @@ private:
             commands.push_back(std::move(by_program));
         const Danger danger = danger_in(commands);
         return danger == Danger::none && !part.is_fed_whole ? Danger::possible : danger;
+    }
+
+    // Words that are not known may be those of any rule, behind a program that may start them.
+    bool may_be_banned(const Part& part) const {
+        const auto& [words, has_glob, written] = part.command;
+        if (part.is_plain || !has_strict_rules_ || is_safe(part)) return false;
+        for (std::size_t i = 0; i < words.size(); ++i)
+            if (has_glob[i] && words[i] == "*") return true;
+        return false;
     }
 
     // The author of a rule for more than a bare program knew the danger.
@@ -86,6 +99,7 @@ private:
     RuleIndex index_;
     const ProgramTrust& trust_;
     bool has_own_environment_;
+    bool has_strict_rules_;
 };
 
 Judgement refusal(std::string reason) {
@@ -177,7 +191,7 @@ bool can_be_prefix(const Words& words) {
 bool can_be_proposed(const Finding& finding, const Part& part) {
     const auto& [words, has_glob, written] = part.command;
     return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
-           written.empty() && part.is_plain && !part.has_input && can_be_prefix(words) &&
+           written.empty() && can_be_prefix(words) &&
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();
 }
 
@@ -205,9 +219,10 @@ Words proposal(const std::vector<Part>& parts, const std::vector<Finding>& findi
     const bool has_strict_rule = std::any_of(findings.begin(), findings.end(), [](const auto& f) {
         return has_rule(f) && f.decision != Decision::allow;
     });
-    const bool has_obstacle = std::any_of(parts.begin(), parts.end(),
-                                          [](const Part& part) { return !part.obstacle.empty(); });
-    if (has_obstacle || has_strict_rule) return {};
+    const bool says_all = std::all_of(parts.begin(), parts.end(), [](const Part& part) {
+        return part.obstacle.empty() && part.is_plain && !part.has_input;
+    });
+    if (!says_all || has_strict_rule) return {};
     const bool destroys = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
         return finding.cause == Cause::dangerous;
     });

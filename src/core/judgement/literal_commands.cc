@@ -13,6 +13,7 @@
 #include <array>
 #include <iterator>
 #include <span>
+#include <utility>
 
 namespace ew::core {
 
@@ -22,7 +23,11 @@ using Words = std::vector<std::string>;
 
 constexpr int deepest = 8; // nesting of substitutions
 constexpr std::size_t most_commands = 4096;
-constexpr std::size_t most_words_of_braces = 256;
+constexpr std::size_t most_words_of_braces = 64;
+constexpr std::size_t most_text_of_braces = 65536; // in all
+
+// Stands for a program that is not known. No program has this name.
+constexpr std::string_view unknown_program = "$";
 
 // Words of the grammar that may precede a command.
 constexpr std::array<std::string_view, 12> openers = {
@@ -50,7 +55,8 @@ bool is_assignment(std::string_view word) {
 struct Findings {
     std::vector<Words> commands;
     bool is_whole = true;
-    std::vector<std::string> inputs; // here-documents and here-strings
+    std::size_t text_of_braces = 0;  // bytes
+    std::vector<std::string> inputs; // here-documents, here-strings and values of variables
 };
 
 class LooseScanner {
@@ -91,7 +97,6 @@ private:
         switch (c) {
         case ' ':
         case '\t':
-        case '\r':
             end_word();
             ++at_;
             return;
@@ -103,6 +108,7 @@ private:
         case ';':
         case '|':
         case '&':
+            if (c == '&' && peek(1) == '>') return redirection();
             end_command();
             ++at_;
             return;
@@ -117,10 +123,11 @@ private:
     void close() {
         end_command();
         ++at_;
+        if (!cases_.empty() && level_ == cases_.back()) return; // it ends a pattern
         if (level_ > 0)
             --level_;
-        else if (is_inside_ && cases_ == 0) // in `case`, it ends a pattern
-            is_closed_ = true;
+        else
+            is_closed_ = is_inside_;
     }
 
     void piece(char c) {
@@ -189,7 +196,9 @@ private:
         std::string inside;
         ++at_;
         while (at_ < text_.size() && text_[at_] != '`') {
-            if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+            const bool is_escape = text_[at_] == '\\' &&
+                                   std::string_view("$`\\").find(peek(1)) != std::string_view::npos;
+            if (is_escape && at_ + 1 < text_.size()) ++at_;
             inside += text_[at_++];
         }
         ++at_;
@@ -205,7 +214,7 @@ private:
         if (peek() == '(') {
             substitution();
         } else if (peek() == '{') {
-            braces();
+            braces(is_in_quotes);
         } else if (is_name_character(peek()) ||
                    std::string_view("@*#?$!-").find(peek()) != std::string_view::npos) {
             do
@@ -217,8 +226,8 @@ private:
         }
     }
 
-    void braces() {
-        const std::string_view inside = enclosed('{', '}');
+    void braces(bool is_in_quotes) {
+        const std::string_view inside = enclosed('{', '}', !is_in_quotes);
         // A default value may contain a command substitution, or be a word itself.
         find_substitutions(inside);
         expand();
@@ -229,24 +238,38 @@ private:
         if (depth_ >= deepest) {
             all_.is_whole = false;
             enclosed('(', ')');
+        } else if (peek(1) == '(') {
+            // Arithmetic, or a subshell in a substitution.
+            const std::string_view inside = enclosed('(', ')');
+            find_substitutions(inside);
+            LooseScanner(inside, depth_ + 1, all_).scan();
         } else {
             LooseScanner inner(text_, depth_ + 1, all_);
             inner.at_ = at_ + 1;
             inner.scan_to_end(true);
             at_ = inner.at_;
+            // Their texts begin behind this line.
+            waiting_.insert(waiting_.end(), inner.waiting_.begin(), inner.waiting_.end());
+            if (!inner.is_closed_) all_.is_whole = false;
         }
         expand();
     }
 
     // Returns the text between the bracket here and the matching one. Ignores brackets in quotes.
-    std::string_view enclosed(char open, char close) {
+    // In double quotes, a single quote is text.
+    std::string_view enclosed(char open, char close, bool has_single_quotes = true) {
         const std::size_t begin = at_ + 1;
         int level = 0;
+        bool is_quoted = false;
         while (at_ < text_.size()) {
             const char c = text_[at_++];
             if (c == '\\') {
                 ++at_;
-            } else if (c == '\'') {
+            } else if (c == '"') {
+                is_quoted = !is_quoted;
+            } else if (is_quoted) {
+                continue;
+            } else if (c == '\'' && has_single_quotes) {
                 at_ = std::min(text_.find('\'', at_), text_.size() - 1) + 1;
             } else if (c == open) {
                 ++level;
@@ -328,23 +351,36 @@ private:
         }
         while (peek() == ' ' || peek() == '\t')
             ++at_;
-        is_quoted_ = false;
-        while (at_ < text_.size() &&
-               std::string_view(" \t\n;&|<>()").find(text_[at_]) == std::string_view::npos)
-            piece(text_[at_]);
-        document.end = word_;
-        document.is_literal = is_quoted_;
+        read_delimiter(document);
         waiting_.push_back(std::move(document));
-        word_.clear();
-        in_word_ = is_expanded_ = is_quoted_ = has_braces_ = false;
+    }
+
+    // Nothing in it is expanded.
+    void read_delimiter(HereDocument& document) {
+        char quote = '\0';
+        for (; at_ < text_.size(); ++at_) {
+            const char c = text_[at_];
+            if (quote == '\0' && std::string_view(" \t\n;&|<>()").find(c) != std::string_view::npos)
+                return;
+            if (c == quote) {
+                quote = '\0';
+            } else if (quote == '\0' && (c == '\'' || c == '"')) {
+                quote = c;
+                document.is_literal = true;
+            } else if (c == '\\' && quote != '\'' && at_ + 1 < text_.size()) {
+                document.end += text_[++at_];
+                document.is_literal = true;
+            } else {
+                document.end += c;
+            }
+        }
     }
 
     void end_line() {
         end_command();
         ++at_;
-        for (const HereDocument& document : waiting_)
-            skip_document(document);
-        waiting_.clear();
+        for (const HereDocument& document : std::exchange(waiting_, {}))
+            if (!skip_document(document)) break;
     }
 
     std::string_view next_line() {
@@ -362,32 +398,41 @@ private:
         return count % 2 == 1;
     }
 
-    void skip_document(const HereDocument& document) {
+    // Returns false if it is not known where the script goes on.
+    bool skip_document(const HereDocument& document) {
         std::string body;
+        bool is_certain = true;
         while (at_ < text_.size()) {
+            const std::size_t begin = at_;
             std::string line(next_line());
             // The shell joins lines before it looks for the end.
+            bool is_joined = false;
             while (!document.is_literal && ends_with_backslash(line) && at_ < text_.size()) {
                 line.pop_back();
                 line += next_line();
+                is_joined = true;
             }
-            if (document.strips_tabs) line.erase(0, line.find_first_not_of('\t'));
+            const std::size_t tabs =
+                document.strips_tabs ? std::min(line.find_first_not_of('\t'), line.size()) : 0;
+            line.erase(0, tabs);
             if (line == document.end) break;
-            if (ends_like_bash(line, document)) return;
+            if (may_end_in_bash(line, document)) {
+                all_.is_whole = is_certain = false;
+                if (!is_joined) at_ = begin + tabs + document.end.size();
+                break;
+            }
             body.append(line).append("\n");
         }
         if (!document.is_literal) find_substitutions(body);
         all_.inputs.push_back(std::move(body));
+        return is_certain;
     }
 
     // In $( ), bash also ends a document at a line that begins with the delimiter and holds the
     // closing parenthesis, and reads on behind the delimiter.
-    bool ends_like_bash(std::string_view line, const HereDocument& document) {
-        if (!is_inside_ || !line.starts_with(document.end) ||
-            line.find(')') == std::string_view::npos)
-            return false;
-        at_ -= std::min(at_, line.size() - document.end.size() + 1);
-        return true;
+    bool may_end_in_bash(std::string_view line, const HereDocument& document) const {
+        return is_inside_ && line.starts_with(document.end) &&
+               line.find(')', document.end.size()) != std::string_view::npos;
     }
 
     // Searches a text in which only expansions have a meaning.
@@ -414,41 +459,54 @@ private:
         if (!in_word_) return;
         const bool is_command_word = words_.empty();
         const bool is_grammar = is_unquoted() && is_opener(word_);
-        const bool is_timing = is_command_word && was_time_ && word_ == "-p";
-        was_time_ = is_command_word && is_grammar && word_ == "time";
+        const bool is_timing = is_command_word && was_time_ && (word_ == "-p" || word_ == "--");
+        was_time_ = is_command_word && (is_timing || (is_grammar && word_ == "time"));
         const bool is_function = is_command_word && is_unquoted() && word_ == "function";
-        if (is_command_word && is_unquoted() && word_ == "case") ++cases_;
-        if (is_command_word && is_unquoted() && word_ == "esac") cases_ -= cases_ > 0 ? 1 : 0;
+        if (is_unquoted()) note_case(is_command_word);
+        if (is_command_word && is_assignment(word_))
+            all_.inputs.push_back(word_.substr(word_.find('=') + 1));
         if (skips_word_ && is_input_) all_.inputs.push_back(word_);
         if (skips_word_) is_input_ = false;
         if (skips_word_ || is_function)
             skips_word_ = is_function; // the function's name is not a command
         else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
-            // No program has the name "", so an unknown first word stays unknown.
-            take_word(is_command_word && is_expanded_ ? std::string() : std::move(word_));
+            take_word(is_command_word && word_ == "*" && is_expanded_ ? std::string(unknown_program)
+                                                                      : std::move(word_));
         word_.clear();
         in_word_ = is_expanded_ = is_quoted_ = has_braces_ = false;
     }
 
+    // `esac` may also follow `case x in` at once.
+    void note_case(bool is_command_word) {
+        const bool is_empty_case = words_.size() == 3 && words_[0] == "case" && words_[2] == "in";
+        if (is_command_word && word_ == "case") cases_.push_back(level_);
+        if ((is_command_word || is_empty_case) && word_ == "esac" && !cases_.empty())
+            cases_.pop_back();
+    }
+
     // Quotes around a part of the braces are not looked at: more words do no harm here.
     void take_word(std::string word) {
-        if (!has_braces_ || word.find(',') == std::string::npos)
+        const bool is_list = word.find(',') != std::string::npos;
+        if (!has_braces_ || (!is_list && word.find("..") == std::string::npos))
             return words_.push_back(std::move(word));
         auto words =
             expand_braces(word, std::vector<bool>(word.size(), true), most_words_of_braces);
-        if (words) {
+        if (words) all_.text_of_braces += words->size() * word.size();
+        if (words && all_.text_of_braces <= most_text_of_braces) {
             std::erase(*words, "");
             std::move(words->begin(), words->end(), std::back_inserter(words_));
         } else {
             all_.is_whole = all_.is_whole && !words_.empty();
-            words_.emplace_back(words_.empty() ? "" : "*");
+            words_.emplace_back(words_.empty() ? unknown_program : "*");
         }
     }
 
     void end_command() {
         end_word();
         skips_word_ = is_input_ = was_time_ = false;
-        if (!words_.empty() && !words_.front().empty()) found_.push_back(std::move(words_));
+        const bool says_nothing = words_.size() == 1 && words_.front() == unknown_program;
+        if (!words_.empty() && !says_nothing && !words_.front().empty())
+            found_.push_back(std::move(words_));
         words_.clear();
     }
 
@@ -470,13 +528,15 @@ private:
     bool is_inside_ = false; // a parenthesis ends the script
     bool is_closed_ = false; // it has come
     int level_ = 0;          // parentheses that are open
-    int cases_ = 0;          // `case` without `esac`
+    std::vector<int> cases_; // the levels of `case` without `esac`
 };
 
 // Returns true if the command runs its input, as shells do, or starts a program that may do so.
 bool reads_commands(const Words& words) {
-    constexpr std::string_view readers = "source . eval at batch ssh xargs parallel";
-    return is_listed(readers, base_name(words.front())) ||
+    constexpr std::string_view readers = "source . eval trap at batch ssh xargs parallel";
+    const bool is_builtin =
+        words.size() > 1 && (words.front() == "builtin" || words.front() == "command");
+    return is_listed(readers, base_name(words[is_builtin ? 1 : 0])) ||
            std::any_of(words.begin(), words.end(), is_shell);
 }
 

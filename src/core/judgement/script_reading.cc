@@ -157,9 +157,11 @@ private:
             return in_.fail(unknown_value);
         in_.at = end + (is_braced ? 1 : 0);
         in_.is_plain = false;
+        word_.is_expanded = true;
         const std::optional<std::string>& value = variable->second;
-        if (value && (is_quoted || is_one_word(*value))) return add(*value);
-        add_unknown(!is_quoted);
+        if (!value || (!is_quoted && !is_one_word(*value))) return add_unknown(!is_quoted);
+        add(*value);
+        in_.spend(value->size());
     }
 
     // $? is a number, and which one does not matter to a command that is safe with any. zsh reads
@@ -219,10 +221,12 @@ private:
         const std::string_view tail = std::string_view(word_.text).substr(*brace_);
         const bool is_sequence = tail.find("..") != std::string_view::npos;
         if (!is_sequence && tail.find(',') == std::string_view::npos) return;
-        // A word of nothing else is a list of words, and may be a whole command.
+        // A word of nothing else is a list of words, and may be a whole command. Braces come before
+        // variables: $x{a,b} is $xa $xb.
         const bool is_alone = word_.text.front() == '{' && word_.text.back() == '}';
         const bool is_simple = in_.dialect == Dialect::bash && !is_sequence && !is_alone &&
-                               !has_tilde_ && !word_.has_glob && word_.equals == 0;
+                               !has_tilde_ && !word_.has_glob && !word_.is_expanded &&
+                               word_.equals == 0;
         if (is_simple)
             if (auto words = expand_braces(word_.text, is_bare_, most_words_of_braces))
                 word_.words = std::move(*words);
@@ -230,6 +234,7 @@ private:
                                word_.words.end(); // the shell leaves it out
         if (word_.words.empty() || has_empty) return in_.fail("braces make several words of one");
         in_.is_plain = word_.is_bare = false;
+        in_.spend(word_.words.size() * word_.text.size());
     }
 
     ScriptReading& in_;
@@ -240,6 +245,12 @@ private:
 };
 
 } // namespace
+
+void ScriptReading::spend(std::size_t bytes) {
+    constexpr std::size_t most = 1 << 20;
+    spent_ += bytes;
+    if (spent_ > most) fail("variables, braces and loops make too much of it");
+}
 
 void ScriptReading::skip_blanks() {
     while (is_blank(here()) || rest().starts_with("\\\n"))

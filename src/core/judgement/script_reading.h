@@ -13,13 +13,14 @@ namespace ew::core {
 
 // One word as the shell will pass it on, as far as that is known.
 struct ShellWord {
-    std::string text;        // a * stands for what is not known
-    bool is_written = false; // false if there was only a joined line
-    bool has_glob = false;   // file names may replace it, or a part of it is not known
-    bool is_several = false; // it may become several words, or none
-    bool is_split = false;   // and so because of an unknown part, whatever is around it
-    bool is_bare = true;     // it has no quotes and no expansions, so it can be grammar
-    std::size_t equals = 0;  // where the value begins if it is written as NAME=value, else 0
+    std::string text;         // a * stands for what is not known
+    bool is_written = false;  // false if there was only a joined line
+    bool has_glob = false;    // file names may replace it, or a part of it is not known
+    bool is_several = false;  // it may become several words, or none
+    bool is_split = false;    // an unknown part may be split, so nothing of the text is certain
+    bool is_expanded = false; // it holds variables
+    bool is_bare = true;      // it has no quotes and no expansions, so it can be grammar
+    std::size_t equals = 0;   // where the value begins if it is written as NAME=value, else 0
     std::vector<std::string> words = {}; // if braces make several words of it
 };
 
@@ -27,10 +28,12 @@ struct ShellWord {
 using ShellVariables = std::map<std::string, std::optional<std::string>, std::less<>>;
 
 constexpr std::string_view other_redirection =
-    "a redirection to or from something else than /dev/null";
+    "a redirection that is not to or from /dev/null or a plain file";
 constexpr std::string_view document_in_line = "a here-document in a line that goes on";
 
 struct ScriptReading {
+    ScriptReading(std::string_view script, Dialect by) : text(script), dialect(by) {}
+
     std::string_view text;
     Dialect dialect;
     std::size_t at = 0;
@@ -57,8 +60,14 @@ struct ScriptReading {
         return has_ended() || characters.find(here()) != std::string_view::npos;
     }
 
+    // Counts text that the script does not hold itself, and fails if it is too much.
+    void spend(std::size_t bytes);
+
     void skip_blanks(); // also a backslash that joins lines
     void skip_comment();
+
+private:
+    std::size_t spent_ = 0;
 };
 
 // Reads the word that begins here, up to a blank or an operator.

@@ -39,6 +39,13 @@ bool is_test(std::string_view program) {
 
 bool may_compute(const ShellCommand& command, const std::vector<bool>& is_several) {
     const bool is_one_test = is_test(command.words.front()) && is_safe_test(command);
+    // A subscript evaluates a variable, whose value may run commands.
+    const auto is_variable_test = [](const std::string& word) {
+        return word == "-v" || word == "-R";
+    };
+    if (!is_one_test && is_test(command.words.front()) &&
+        std::any_of(command.words.begin(), command.words.end(), is_variable_test))
+        return true;
     for (std::size_t i = 1; i < command.words.size(); ++i) {
         const std::string& word = command.words[i];
         if (word.find_first_of("$`") != std::string::npos) return true;
@@ -60,8 +67,6 @@ bool may_set_variable(const ShellCommand& command) {
            command.words.size() > 1 && (command.has_glob[1] || command.words[1].starts_with('-'));
 }
 
-constexpr std::string_view file_tests = "-b -c -d -e -f -g -h -k -L -p -r -s -S -u -w -x -G -N -O";
-constexpr std::string_view text_tests = "-n -z";
 constexpr std::string_view comparisons = "= == != -ef -nt -ot";
 constexpr std::string_view number_comparisons = "-eq -ne -lt -le -gt -ge";
 
@@ -105,19 +110,21 @@ bool is_safe_test(const ShellCommand& command) {
         if (words.size() < 2 || words.back() != "]") return false;
         words = words.first(words.size() - 1);
     }
-    words = words.subspan(1);
-    if (words.size() > 1 && words.front() == "!") words = words.subspan(1);
+    std::size_t first = 1;
+    if (words.size() > 2 && words[1] == "!") first = 2;
+    words = words.subspan(first);
     const auto is_value = [&](std::size_t i) {
-        const std::size_t at = static_cast<std::size_t>(&words[i] - command.words.data());
-        return command.has_glob[at] || is_number(words[i]);
+        return command.has_glob[first + i] || is_number(words[i]);
     };
     if (words.size() == 1) return true;
-    if (words.size() == 2)
-        return is_listed(file_tests, words[0]) || is_listed(text_tests, words[0]) ||
-               (words[0] == "-t" && is_number(words[1]));
+    if (words.size() == 2) return is_unary_test(words[0]) || (words[0] == "-t" && is_value(1));
     return words.size() == 3 &&
            (is_listed(comparisons, words[1]) ||
             (is_listed(number_comparisons, words[1]) && is_value(0) && is_value(2)));
+}
+
+bool is_unary_test(std::string_view word) {
+    return is_listed("-b -c -d -e -f -g -h -k -L -p -r -s -S -u -w -x -n -z", word);
 }
 
 } // namespace ew::core

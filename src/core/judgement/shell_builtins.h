@@ -20,6 +20,9 @@ bool is_own_variable(std::string_view name);
 std::string obstacle_of_words(const ShellCommand& command, const std::vector<bool>& is_several,
                               Dialect dialect);
 
+// Returns true for an operator about one file or text, such as -f and -n.
+bool is_unary_test(std::string_view word);
+
 // Returns true for `test` and `[` with one comparison of files, texts or numbers, which computes
 // nothing that its words say.
 bool is_safe_test(const ShellCommand& command);

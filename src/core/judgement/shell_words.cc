@@ -19,15 +19,18 @@ namespace {
 
 constexpr std::size_t longest_script = 65536;
 constexpr std::size_t most_commands = 4096;
-constexpr std::size_t most_read_again = 1 << 20; // bytes of the bodies of loops
-constexpr int deepest = 16;                      // nesting of the grammar
+constexpr int deepest = 16; // nesting of the grammar
 
 constexpr std::string_view not_understood = "the syntax is not understood";
+
+// zsh then runs a program that a variable names: a pager or cat (READNULLCMD, NULLCMD in
+// zshparam(1)).
+constexpr std::string_view redirection_alone = "a redirection without a command";
 
 class Parser {
 public:
     Parser(std::string_view text, Dialect dialect, OutputFiles output_files)
-        : in_{.text = text, .dialect = dialect}, reader_(in_, documents_, output_files) {}
+        : in_(text, dialect), reader_(in_, documents_, output_files) {}
 
     Script parse() {
         if (in_.text.size() > longest_script) in_.fail("the script is too long to be looked at");
@@ -59,9 +62,12 @@ private:
     };
 
     void end_script() {
-        if (!in_.has_ended()) return in_.fail("parentheses: a subshell, a function or a pattern");
+        if (!in_.has_ended()) return in_.fail("a parenthesis closes nothing");
         if (documents_.are_due()) return in_.fail("a here-document is not closed");
         if (script_.commands.empty()) in_.fail("there is no command in it");
+        // A shell joins lines before it reads names and operators.
+        if (!in_.is_plain && in_.text.find("\\\n") != std::string_view::npos)
+            in_.fail("a joined line between variables or grammar");
     }
 
     void skip_lines() {
@@ -96,7 +102,7 @@ private:
 
     // Reads commands up to one of the words, a closing parenthesis or the end.
     void list(std::string_view closers) {
-        if (++depth_ > deepest) return in_.fail("too much in each other");
+        if (++depth_ > deepest) return in_.fail("the grammar is nested too deeply");
         bool is_empty = true;
         for (skip_lines(); in_.is_good() && !in_.is_at(")"); skip_lines()) {
             if (!closers.empty() && is_listed(closers, keyword())) break;
@@ -121,11 +127,11 @@ private:
             in_.at += 2;
             skip_lines();
             const Sometimes sometimes(*this);
-            if (has_command()) pipeline();
+            if (expect_command()) pipeline();
         }
     }
 
-    bool has_command() {
+    bool expect_command() {
         if (in_.is_good() && in_.is_at(";&|)\n"))
             in_.fail("an operator without a command behind it");
         return in_.is_good();
@@ -138,7 +144,8 @@ private:
             const bool is_timed = in_.dialect == Dialect::bash && take_keyword("time");
             in_.skip_blanks();
             if (is_timed && take_keyword("-p")) in_.skip_blanks();
-            if ((is_negated || is_timed) && !has_command()) return;
+            if (is_timed && in_.here() == '-') in_.fail("time has options"); // also --
+            if ((is_negated || is_timed) && !expect_command()) return;
         }
         command();
         while (in_.is_good() && in_.here() == '|' && in_.next() != '|') {
@@ -147,7 +154,7 @@ private:
             ++in_.at;
             skip_lines();
             const Sometimes sometimes(*this);
-            if (has_command()) command();
+            if (expect_command()) command();
         }
     }
 
@@ -215,20 +222,26 @@ private:
                 in_.variables[name] = std::nullopt;
             const std::size_t first = script_.commands.size();
             loop_body();
+            // tac goes back in the file that all commands of the loop read, and it never ends.
+            if (std::any_of(script_.commands.begin() + static_cast<std::ptrdiff_t>(first),
+                            script_.commands.end(), is_tac))
+                in_.fail("tac reads its input again");
             pass = after_pass(pass, first, begin);
         }
     }
 
+    static bool is_tac(const ShellCommand& command) {
+        return command.words.front().ends_with("tac");
+    }
+
     // Returns no names if this is more than `IFS=… read -r NAME…`.
     static std::vector<std::string> variables_of_read(const SimpleCommand& simple) {
-        const std::vector<std::string>& words = simple.command.words;
-        const bool is_raw = words.size() > 1 && words[1] == "-r";
-        const auto names = words.begin() + (is_raw ? 2 : 1);
-        const bool has_other =
-            simple.has_redirection ||
-            std::any_of(simple.assignments.begin(), simple.assignments.end(),
-                        [](const Assignment& one) { return one.name != "IFS" || !one.value; });
-        if (words.empty() || words[0] != "read" || has_other ||
+        const auto& [words, has_glob, written] = simple.command;
+        if (words.empty() || words[0] != "read" || simple.has_redirection) return {};
+        const auto is_other = [](const Assignment& one) { return one.name != "IFS" || !one.value; };
+        const auto names = words.begin() + (words.size() > 1 && words[1] == "-r" ? 2 : 1);
+        if (std::any_of(simple.assignments.begin(), simple.assignments.end(), is_other) ||
+            std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end() ||
             !std::all_of(names, words.end(), is_own_variable))
             return {};
         return {names, words.end()};
@@ -244,8 +257,7 @@ private:
     // Drops the commands of this pass if they say the same as those of the previous one. A second
     // cd leads elsewhere. Returns where the commands of the last kept pass begin.
     std::size_t after_pass(std::size_t previous, std::size_t first, std::size_t begin) {
-        read_again_ += in_.at - std::min(begin, in_.at);
-        if (read_again_ > most_read_again) in_.fail("the script is too long to be looked at");
+        in_.spend(in_.at - std::min(begin, in_.at));
         std::vector<ShellCommand>& all = script_.commands;
         const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
         const bool has_cd = std::any_of(at(first), all.end(), [](const ShellCommand& command) {
@@ -300,25 +312,30 @@ private:
 
     // What stands between [[ and ]]. Comparisons of numbers compute, and so do subscripts.
     void condition() {
-        constexpr std::string_view unary = "-b -c -d -e -f -g -h -k -L -p -r -s -S -u -w -x -n -z";
         do {
-            skip_lines();
+            in_.skip_blanks();
             while (take_keyword("!"))
                 in_.skip_blanks();
             const ShellWord first = read_shell_word(in_);
             in_.skip_blanks();
-            const bool is_unary = first.is_bare && is_listed(unary, first.text);
+            const bool is_unary = first.is_bare && is_unary_test(first.text);
             const bool is_compared = is_listed("= == !=", keyword());
             if (is_compared) in_.at += keyword().size();
             in_.skip_blanks();
             const bool is_right = !first.is_bare || is_unary || !first.text.starts_with('-');
             const bool has_second = is_compared || is_unary;
-            if (!first.is_written || !is_right || (has_second && !read_shell_word(in_).is_written))
+            if (!is_operand(first) || !is_right || (is_unary && is_compared) ||
+                (has_second && !is_operand(read_shell_word(in_))))
                 in_.fail(not_understood);
             in_.skip_blanks();
         } while (in_.is_good() && take_and_or());
         expect("]]");
         if (in_.is_good()) end_compound(script_.commands.size());
+    }
+
+    static bool is_operand(const ShellWord& word) {
+        return word.is_written && !(word.is_bare && word.text == "]]") &&
+               !word.text.starts_with('#');
     }
 
     bool take_and_or() {
@@ -330,22 +347,16 @@ private:
     // Reads the redirections of all commands from `first` on.
     void end_compound(std::size_t first) {
         SimpleCommand all;
-        for (in_.skip_blanks(); in_.is_good() && !in_.is_at(" \n;&|)#"); in_.skip_blanks())
+        for (in_.skip_blanks(); in_.is_good() && !in_.is_at("\n;&|)#"); in_.skip_blanks())
             if (!reader_.redirection(all)) return in_.fail(not_understood);
         if (in_.here() == '#') in_.skip_comment();
         script_.has_input = script_.has_input || all.has_input;
         std::vector<ShellCommand>& commands = script_.commands;
         if (all.command.written.empty()) return;
-        if (first == commands.size()) return fail_without_words("");
+        if (first == commands.size()) return in_.fail(redirection_alone);
         for (std::size_t i = first; i < commands.size(); ++i)
             commands[i].written.insert(commands[i].written.end(), all.command.written.begin(),
                                        all.command.written.end());
-    }
-
-    // zsh then runs a program that a variable names: a pager or cat (READNULLCMD, NULLCMD in
-    // zshparam(1)).
-    void fail_without_words(std::string_view otherwise) {
-        in_.fail(otherwise.empty() ? "a redirection without a command" : otherwise);
     }
 
     void simple_command() {
@@ -361,7 +372,7 @@ private:
             return in_.fail("a variable is set");
         const std::vector<std::string>& words = simple.command.words;
         const bool ends_pass = words.size() == 1 && is_listed("break continue", words[0]);
-        if (ends_pass && sometimes_ > 0 && simple.assignments.empty()) {
+        if (ends_pass && sometimes_ > 0 && simple.assignments.empty() && !simple.has_redirection) {
             in_.is_plain = false;
             return;
         }
@@ -374,13 +385,19 @@ private:
     // These locales need no file.
     static bool is_locale(const Assignment& assignment) {
         return (assignment.name == "LANG" || assignment.name.starts_with("LC_")) &&
-               assignment.value && is_listed("C C.UTF-8 C.utf8 POSIX", *assignment.value);
+               !assignment.is_expanded && assignment.value &&
+               is_listed("C C.UTF-8 C.utf8 POSIX", *assignment.value);
     }
 
     void end_without_words(const SimpleCommand& simple) {
-        if (simple.has_redirection) return fail_without_words("");
+        if (simple.has_redirection) return in_.fail(redirection_alone);
         if (simple.assignments.empty())
-            return fail_without_words("an operator without a command in front of it");
+            return in_.fail("an operator without a command in front of it");
+        // The shell sets them one after the other, and each sees the ones before it.
+        const auto is_computed = [](const Assignment& one) { return one.is_expanded; };
+        if (simple.assignments.size() > 1 &&
+            std::any_of(simple.assignments.begin(), simple.assignments.end(), is_computed))
+            return in_.fail("variables are set from each other");
         for (const Assignment& assignment : simple.assignments)
             assign(assignment);
     }
@@ -394,7 +411,6 @@ private:
     HereDocuments documents_;
     CommandReader reader_;
     Script script_;
-    std::size_t read_again_ = 0; // bytes
     int depth_ = 0;
     int sometimes_ = 0;          // see Sometimes
     bool is_assignment_ = false; // the last command only sets variables

@@ -20,8 +20,8 @@ struct ShellCommand {
 };
 
 struct Script {
-    // If there is an obstacle: only the commands before it. A command of a loop comes once for each
-    // value that the loop writes out.
+    // If there is an obstacle: only the commands before it. The commands of a loop come once for
+    // each value that the loop writes out, unless two passes say the same.
     std::vector<ShellCommand> commands;
     bool has_input = false;    // a here-document, or a file that the shell opens for reading
     bool is_plain = true;      // commands, words and operators say all: no variables, no grammar

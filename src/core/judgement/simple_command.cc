@@ -20,7 +20,7 @@ SimpleCommand CommandReader::read() {
 void CommandReader::take_word(SimpleCommand& simple) {
     ShellWord read = read_shell_word(in_);
     if (!in_.is_good()) return;
-    if (in_.here() == '(') return in_.fail("parentheses: a subshell, a function or a pattern");
+    if (in_.here() == '(') return in_.fail("parentheses: a function or a pattern");
     if (in_.here() == '<' || in_.here() == '>') return in_.fail(other_redirection);
     if (read.equals > 0 && simple.command.words.empty()) return take_assignment(simple, read);
     if (read.words.empty()) read.words.push_back(read.is_split ? "*" : std::move(read.text));
@@ -34,7 +34,7 @@ void CommandReader::take_word(SimpleCommand& simple) {
 void CommandReader::take_assignment(SimpleCommand& simple, const ShellWord& word) {
     if (in_.dialect == Dialect::zsh || !word.words.empty()) return in_.fail("a variable is set");
     in_.is_plain = false;
-    Assignment assignment{word.text.substr(0, word.equals - 1), std::nullopt};
+    Assignment assignment{word.text.substr(0, word.equals - 1), std::nullopt, word.is_expanded};
     if (!word.has_glob) assignment.value = word.text.substr(word.equals);
     simple.assignments.push_back(std::move(assignment));
 }

@@ -14,7 +14,8 @@ namespace ew::core {
 
 struct Assignment {
     std::string name;
-    std::optional<std::string> value; // nullopt: it is computed
+    std::optional<std::string> value; // nullopt: it is not known
+    bool is_expanded = false;         // the value holds variables
 };
 
 struct SimpleCommand {
@@ -33,12 +34,12 @@ public:
     // Reads up to the next operator or the end of the line.
     SimpleCommand read();
 
-    // Reads a redirection into `command`. Returns false if there is none here.
-    bool redirection(SimpleCommand& command);
+    // Reads a redirection into `simple`. Returns false if there is none here.
+    bool redirection(SimpleCommand& simple);
 
 private:
-    void take_word(SimpleCommand& command);
-    void take_assignment(SimpleCommand& command, const ShellWord& word);
+    void take_word(SimpleCommand& simple);
+    void take_assignment(SimpleCommand& simple, const ShellWord& word);
     bool takes_output_file(ShellCommand& command);
     void input();
 

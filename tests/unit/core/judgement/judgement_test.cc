@@ -955,6 +955,11 @@ TEST_CASE("what the shell feeds, computes or repeats is not approved as its word
     CHECK(proposed(asked("make -j2 <<'E'\na\nE")).empty());
     CHECK(proposed(asked("make -j2 < a")).empty());
     CHECK(proposed(asked("time make -j2")).empty());
+    JudgedCommand judged = asked("make -j2 < a", ApprovalPolicy::on_request);
+    judged.requested_prefix = {"make", "-j2"};
+    CHECK(proposed(judged).empty());
+    judged.argv.back() = "make -j2";
+    CHECK(proposed(judged) == "make -j2");
 }
 
 TEST_CASE("grammar and variables are no way around a question, and what is harmless needs none") {
@@ -984,9 +989,13 @@ TEST_CASE("grammar and variables are no way around a question, and what is harml
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), banned) == forbidden);
     }
-    for (const char* script : {"while read c; do git $c; done < a", "git $HOME"}) {
+    for (const char* script :
+         {"while read c; do git $c; done < a", "git $HOME", "c=push; echo git $c | sh",
+          "$SUDO git push", "x=sh; $x <<'E'\ngit push\nE", "a='git push'; env $a",
+          "x='git push'; eval \"$x\"", "if $(true) git push; then ls; fi",
+          "x=sh; echo git push | $x", "g{i..i}t push"}) {
         CAPTURE(script);
-        CHECK(decided(asked(script, ApprovalPolicy::on_request), banned) == prompt);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), banned) != allow);
     }
 }
 

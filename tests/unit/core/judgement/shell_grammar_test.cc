@@ -84,6 +84,10 @@ TEST_CASE("the commands of groups, conditions and subshells are all commands tha
     }
     CHECK(taken_apart("time ls; time -p id | wc; ! time pwd") == "[ls]; [id]; [wc]; [pwd]");
     CHECK(taken_apart("time ls", Dialect::sh) == "obstacle");
+    CHECK(taken_apart("time -- ls") == "obstacle");
+    CHECK(taken_apart("time -p -- ls") == "obstacle");
+    CHECK(taken_apart("(\\\n(ls))") == "obstacle");
+    CHECK(taken_apart("ls \\\n -l && id") == "[ls] [-l]; [id]");
 }
 
 TEST_CASE("a loop comes once for each value that it writes out") {
@@ -126,11 +130,28 @@ TEST_CASE("what a script sets is known until something else may have been set") 
     CHECK(taken_apart("d=a; while read d; do ls $d; done; ls $d; d=b; ls $d") ==
           "[ls] [*]; [ls] [*]; [ls] [b]");
     CHECK(taken_apart("d=$HOME/x; ls $d \"$d\"") == "[ls] [*] [*]");
-    for (const char* script :
-         {"d=a | ls; ls $d", "d=a ls", "PATH=a; ls", "IFS=x; ls", "d+=a; ls", "d[1]=a; ls",
-          "d=(a b); ls", "d=~; ls", "d={a,b}; ls", "d=a 2>/dev/null; ls", "npm_config_x=1; ls",
-          "printf -v d a; ls $d", "d=a; printf $HOME a", "d=$(ls); ls", "d=a; export d; ls",
-          "BASH_ENV=a; ls"}) {
+    for (const char* script : {"d=a; e=$d f=$e; ls $f",
+                               "x=a; x=-delete y=$x; find . $y",
+                               "x=a; xb=-o; ls p$x{b,c}",
+                               "ls p{a,$HOME}q",
+                               "x=C; LC_ALL=$x ls",
+                               "a=-n; ab=-oM; sort $a\\\nb f",
+                               "d=a | ls; ls $d",
+                               "d=a ls",
+                               "PATH=a; ls",
+                               "IFS=x; ls",
+                               "d+=a; ls",
+                               "d[1]=a; ls",
+                               "d=(a b); ls",
+                               "d=~; ls",
+                               "d={a,b}; ls",
+                               "d=a 2>/dev/null; ls",
+                               "npm_config_x=1; ls",
+                               "printf -v d a; ls $d",
+                               "d=a; printf $HOME a",
+                               "d=$(ls); ls",
+                               "d=a; export d; ls",
+                               "BASH_ENV=a; ls"}) {
         CAPTURE(script);
         CHECK(taken_apart(script) == "obstacle");
     }
@@ -163,6 +184,10 @@ TEST_CASE("what is computed stays unknown") {
                                "while read -r; do ls; done",
                                "while x=a read y; do ls; done",
                                "while read y < a; do ls; done",
+                               "while read a$?; do ls; done",
+                               "while; do ls; done",
+                               "while\nread x; do ls; done",
+                               "while read x; do tac; done < a",
                                "read x; ls",
                                "$HOME/ls"}) {
         CAPTURE(script);
@@ -193,13 +218,36 @@ TEST_CASE("conditions compare without computing") {
               x + "[ \"$x\" = y ] && [ -n \"$x\" ] && test ! -d \"$x\" && [ \"$x\" ]; exit $?") ==
           "[[] [*] [=] [y] []]; [[] [-n] [*] []]; [test] [!] [-d] [*]; [[] [*] []]; [exit] [0]");
     CHECK(taken_apart(x + "[ \"$x\" -gt 3 ]; ls") == "[[] [*] [-gt] [3] []]; [ls]");
-    for (const char* script :
-         {"[[ $x -eq 1 ]] && ls",  "[[ -v a ]] && ls", "[[ a < b ]] && ls", "[[ a =~ b ]] && ls",
-          "[[ (a) ]] && ls",       "[[ -f a ]] ls",    "[[ -f ]] && ls",    "[[ ]] && ls",
-          "[[ -R a ]] && ls",      "[ $x ]; ls",       "[ -f $x ]; ls",     "[ \"$x\" y ]; ls",
-          "[ \"$x\" \"$x\" ]; ls", "[ -f *.c ]; ls",   "[ -v \"$x\" ]; ls", "[ \"$x\" -a -v ]; ls",
-          "test $x = a; ls",       "exit $x",          "exit \"$x\"",       "[ a \"$x\" b ]; ls",
-          "[[ a -a b ]] && ls"}) {
+    for (const char* script : {"[[ $x -eq 1 ]] && ls",
+                               "[[ -v a ]] && ls",
+                               "[[ a < b ]] && ls",
+                               "[[ a =~ b ]] && ls",
+                               "[[ (a) ]] && ls",
+                               "[[ -f a ]] ls",
+                               "[[ -f ]] && ls",
+                               "[[ ]] && ls",
+                               "[[ -R a ]] && ls",
+                               "[ $x ]; ls",
+                               "[ -f $x ]; ls",
+                               "[ \"$x\" y ]; ls",
+                               "[ \"$x\" \"$x\" ]; ls",
+                               "[ -f *.c ]; ls",
+                               "[ -v \"$x\" ]; ls",
+                               "[ \"$x\" -a -v ]; ls",
+                               "test $x = a; ls",
+                               "exit $x",
+                               "exit \"$x\"",
+                               "[ a \"$x\" b ]; ls",
+                               "[[ ]] ]] && ls",
+                               "[[ -f ]] ]] && ls",
+                               "[[ ! -f = ]] && ls = ]]; ls",
+                               "[[ ! #b ]]\nls -eq b ]]",
+                               "[[ a && #b ]]",
+                               "[ -v b ]; ls",
+                               "test -v 'a[b]'; ls",
+                               "[ ! -v b ]; ls",
+                               "[ -R b ]; ls",
+                               "[[ a -a b ]] && ls"}) {
         CAPTURE(script);
         CHECK(taken_apart(x + script) == "obstacle");
     }
@@ -227,6 +275,10 @@ TEST_CASE("files that a whole group writes are told with each of its commands") 
     CHECK(script.commands[0].written == std::vector<std::string>{"out"});
     CHECK(script.commands[1].written == std::vector<std::string>{"out"});
     CHECK(script.commands[2].written.empty());
+    const Script ended =
+        decompose("for i in a; do ls; break > out; done", Dialect::bash, OutputFiles::told);
+    REQUIRE(ended.commands.size() == 2);
+    CHECK(ended.commands[1].written == std::vector<std::string>{"out"});
 }
 
 TEST_CASE("only commands, words and operators are plain") {
@@ -239,6 +291,23 @@ TEST_CASE("only commands, words and operators are plain") {
         CHECK(read.obstacle.empty());
         CHECK_FALSE(read.is_plain);
     }
+}
+
+TEST_CASE("variables and braces make no more text than can be looked at") {
+    std::string text = "a=xxxxxxxxxx; ";
+    for (char c = 'b'; c < 'm'; ++c) {
+        const std::string before = {'$', static_cast<char>(c - 1)};
+        text += std::string(1, c) + "=";
+        for (int i = 0; i < 10; ++i)
+            text += before;
+        text += "; ";
+    }
+    CHECK(taken_apart(text + "ls $l") == "obstacle");
+    std::string braces = "ls x{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}";
+    CHECK(taken_apart(braces) != "obstacle");
+    for (int i = 0; i < 500; ++i)
+        braces += " x{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}";
+    CHECK(taken_apart(braces) == "obstacle");
 }
 
 TEST_CASE("loops in loops end") {

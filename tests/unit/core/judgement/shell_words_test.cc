@@ -335,22 +335,44 @@ TEST_CASE("commands are found wherever they are written out") {
     CHECK(written_out("rm a > b 2>&1 c") == "[rm] [a] [c]");
     CHECK(written_out(">&- rm a") == "[rm] [a]");
     CHECK(written_out("a=(x $(rm b)); ls <(rm c)") == "[rm] [b]; [rm] [c]; [ls] [*]");
-    CHECK(written_out("{rm,-rf,a} b{,c}; {,rm} {d..e}") ==
-          "[rm] [-rf] [a] [b] [bc]; [rm] [{d..e}]");
+    CHECK(written_out("{rm,-rf,a} b{,c}; {,rm} {d..e}") == "[rm] [-rf] [a] [b] [bc]; [rm] [*]");
     CHECK(written_out("$(case a in b) rm c;; esac; rm d) \"$((1<<2))\"\nrm e") ==
-          "[case] [a] [in] [b]; [rm] [c]; [esac]; [rm] [d]; [2]; [rm] [e]");
+          "[case] [a] [in] [b]; [rm] [c]; [esac]; [rm] [d]; [$] [*]; [rm] [e]");
     CHECK(written_out("ls \"$(cat <<'A'\n:) ' \" (\nA\nrm b)\" c; rm d") ==
           "[cat]; [rm] [b]; [ls] [*] [c]; [rm] [d]");
     // bash ends this document at its first line.
     CHECK(written_out("ls \"$(cat <<'A'\nA; rm b )\"\nA\n") == "[cat]; [rm] [b]; [ls] [*]; [A]");
     CHECK(written_out("cat <<'A'\nA; rm b )\nA\n") == "[cat]");
+    CHECK(written_out("ls \"$(bash <<'A'\nrm b\nA)\" c; rm d") ==
+          "[bash]; [ls] [*] [c]; [rm] [d]; [rm] [b]");
+    CHECK(written_out("ls \"$(cat <<-A\n\tA rm $(rm c) )\"; rm b") ==
+          "[cat]; [rm] [c]; [rm] [*]; [ls] [*]; [rm] [b]");
+    CHECK_FALSE(literal_commands("ls \"$(cat <<A\nA;rm b\\\nc )\nA\n)\"").is_whole);
+    CHECK(written_out("ls \"$(case x in esac)\"; rm \"a\"") ==
+          "[case] [x] [in] [esac]; [ls] [*]; [rm] [a]");
+    CHECK(written_out("ls \"$((case))\"; rm \"a\"") == "[case]; [ls] [*]; [rm] [a]");
+    CHECK(written_out("ls \"$( (case a in a) id;; esac); rm b )\"") ==
+          "[case] [a] [in] [a]; [id]; [esac]; [rm] [b]; [ls] [*]");
+    CHECK(written_out("time -- rm a; time -p -- rm b") == "[rm] [a]; [rm] [b]");
+    CHECK_FALSE(literal_commands("r{m..m} a").is_whole);
+    CHECK(literal_commands("rm {a..c}").is_whole);
+    CHECK_FALSE(literal_commands("ls $(rm a").is_whole);
+    CHECK(written_out("m=(\"don't\")\nrm a; ls \"${1:-don't}\"\nrm b; a=(\")\"); rm c") ==
+          "[rm] [a]; [ls] [*]; [rm] [b]; [rm] [c]");
+    CHECK(written_out("cat <<$x\na\n$x\nrm b; cat <<\"$(y)\"\n$(y)\nrm c") ==
+          "[cat]; [rm] [b]; [cat]; [rm] [c]");
+    CHECK(written_out("ls $(cat <<E)\n'\nE\nrm a") == "[cat]; [ls] [*]; [rm] [a]");
+    CHECK(written_out("ls a\r#b; rm a &>b c; `echo \\'; rm d; echo \\'`") ==
+          "[ls] [a\r#b]; [rm] [a] [c]; [echo] [']; [rm] [d]; [echo] [']");
+    CHECK(written_out("builtin source a <<< 'rm a'; x='rm b'; eval \"$x\"") ==
+          "[builtin] [source] [a]; [eval] [*]; [rm] [a]; [rm] [b]");
     CHECK(written_out("ls \"$( (rm a); echo \")\"; rm b)\"; rm c") ==
           "[rm] [a]; [echo] [)]; [rm] [b]; [ls] [*]; [rm] [c]");
 }
 
 TEST_CASE("text is no command, and a name that is not known is none") {
     CHECK(written_out("echo 'rm a'") == "[echo] [rm a]");
-    CHECK(written_out("$x rm a").empty());
+    CHECK(written_out("$x rm a; r$x b") == "[$] [rm] [a]; [r*] [b]");
     CHECK(written_out("# rm a").empty());
     CHECK(written_out("cat <<E\nrm a\nE\nls") == "[cat]; [ls]");
     CHECK(written_out("cat <<E\n$(rm a)\nE") == "[cat]; [rm] [a]");
