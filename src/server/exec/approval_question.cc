@@ -120,7 +120,8 @@ protocol::ApprovalDisplay display_of(const protocol::ApprovalRequest& request,
         display.has_invisible_characters |= core::has_invisible(text);
         display.has_mixed_scripts |= core::has_mixed_scripts(text);
     };
-    for (const auto* const words : {&variables, &plan.argv})
+    const sandbox::Additions& more = plan.extra.additions;
+    for (const auto* const words : {&variables, &plan.argv, &more.read, &more.write})
         for (const std::string& word : *words)
             look_at(word);
     for (const std::string_view text :

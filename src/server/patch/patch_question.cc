@@ -37,6 +37,26 @@ bool is_cut(const protocol::PatchedFile& file) {
     return std::string_view(file.diff).substr(std::min(last, file.diff.size())).starts_with("…");
 }
 
+// Returns true if visible() has written an escape into this diff, other than for a tab.
+bool spells_out(std::string_view diff) {
+    for (std::size_t at = 0; (at = diff.find('\\', at)) != std::string_view::npos; at += 2) {
+        const char kind = at + 1 < diff.size() ? diff[at + 1] : '\\';
+        if (kind == 'x' || kind == 'u') return true;
+    }
+    return false;
+}
+
+// Fills in the words of the agent, and what cannot be seen in what it sent.
+void add_justification(protocol::ApprovalRequest& request, const PendingPatch& patch) {
+    request.justification = patch.params.justification;
+    for (const protocol::PatchedFile& file : patch.shown)
+        request.display.has_invisible_characters |= spells_out(file.diff);
+    if (!request.justification) return;
+    request.display.justification = core::visible(*request.justification);
+    request.display.has_invisible_characters |= core::has_invisible(*request.justification);
+    request.display.has_mixed_scripts |= core::has_mixed_scripts(*request.justification);
+}
+
 } // namespace
 
 protocol::ApprovalRequest question_about(const PendingPatch& patch) {
@@ -48,15 +68,13 @@ protocol::ApprovalRequest question_about(const PendingPatch& patch) {
     request.program = sandbox::init_place();
     request.workdir = patch.workdir;
     request.reason = patch.ruling.reason;
-    request.justification = patch.params.justification;
     request.files = patch.shown;
     request.available_decisions = choices(places.size());
     request.display.command = summary_of(patch.report);
     request.display.program = core::visible(request.program);
     request.display.workdir = core::visible(request.workdir);
     request.display.reason = core::visible(patch.ruling.reason);
-    if (request.justification)
-        request.display.justification = core::visible(*request.justification);
+    add_justification(request, patch);
     for (const std::string& path : places) {
         request.display.has_invisible_characters |= core::has_invisible(path);
         request.display.has_mixed_scripts |= core::has_mixed_scripts(path);
