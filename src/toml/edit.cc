@@ -193,8 +193,14 @@ void Edit::append(std::string_view lines) {
     for (Member& member : added->members) {
         Array* const there = array_in(wanted_, member.name);
         auto* const items = std::get_if<Array>(&member.value.is);
+        const auto old = std::ranges::find(wanted_.members, member.name, &Member::name);
+        Table* const table =
+            old == wanted_.members.end() ? nullptr : std::get_if<Table>(&old->value.is);
+        auto* const more = std::get_if<Table>(&member.value.is);
         if (there && items)
             there->items.insert(there->items.end(), items->items.begin(), items->items.end());
+        else if (table != nullptr && more != nullptr)
+            table->members.insert(table->members.end(), more->members.begin(), more->members.end());
         else
             wanted_.members.push_back(std::move(member));
     }

@@ -30,8 +30,8 @@ public:
 
     const Table& document() const { return document_; } // as it was
 
-    // Adds lines at the end, with the line ends of the text. Items of an array of tables that is
-    // there already are added to it.
+    // Adds lines at the end, with the line ends of the text. Items of an array of tables, and
+    // members of a table, that is there already are added to it.
     void append(std::string_view lines);
 
     // Sets a key at the top of the file. Errors: the value that it has cannot be replaced.

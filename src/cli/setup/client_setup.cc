@@ -3,6 +3,8 @@
 #include "base/result.h"
 #include "cli/setup/codex_environments.h"
 #include "cli/setup/codex_setup.h"
+#include "cli/setup/host_setup.h"
+#include "cli/setup/settings_file.h"
 #include "cli/shared/printing.h"
 #include "core/text/display.h"
 #include "core/text/text.h"
@@ -24,12 +26,14 @@ namespace {
 
 constexpr std::string_view about =
     R"(Usage: execward config init --client=CLIENT [--ssh=HOST | --docker=CONTAINER | --kubectl=POD]
-       execward config init --client=codex [--id=NAME] [--write [--yes]] […]
+       execward config init --client=CLIENT --write [--yes] […]
 
 Prints what makes a client start execward. For codex it is $CODEX_HOME/environments.toml (~/.codex
 without that variable): an environment that starts execward, as the default one. With it Codex runs
 every command through execward. claude, codex-mcp, gemini, vscode, cursor and zed are hosts that
-start `execward mcp`; codex-mcp is Codex as such a host.
+start `execward mcp`; codex-mcp is Codex as such a host. --write puts it into the host's file:
+.mcp.json (claude) and .vscode/mcp.json (vscode) of the working directory, ~/.gemini/settings.json,
+~/.cursor/mcp.json, zed's settings.json, and config.toml in Codex's directory (codex-mcp).
 
 The server is this program, here, unless it is to run elsewhere. There it must be in PATH.
 )";
@@ -38,13 +42,14 @@ constexpr auto options = std::to_array<Option>({
     {"client", "CLIENT", "which client is to start execward", "",
      "codex|vscode-jsonrpc|emacs|neovim|claude|codex-mcp|gemini|vscode|cursor|zed"},
     {.name = "write",
-     .meaning = "for codex: change that file: show the difference, ask, and write it. An "
-                "environment of that name gets this program and these arguments, default is set, "
-                "and every other byte stays. The old text is kept as environments.toml.bak (.bak2, "
-                "… if there is one)",
-     .details = "The mode of the file stays. A file that is no valid TOML, is a symbolic link or "
-                "belongs to another user is refused, and so is one in which more would have to "
-                "change; then what is to be put there by hand is printed."},
+     .meaning = "change the file of the client: show the difference, ask, and write it. An entry "
+                "of that name gets this program and these arguments, and every other byte stays. "
+                "The old text is kept beside it as .bak (.bak2, … if there is one)",
+     .details = "The mode of the file stays. A file that cannot be read as TOML or JSON (comments "
+                "are fine), is a symbolic link or belongs to another user is refused, and so is "
+                "one in which more would have to change; then what is to be put there by hand is "
+                "printed. The settings of vscode-jsonrpc, emacs and neovim are programs, which "
+                "this does not change."},
     {"yes", "", "with --write: do not ask. Needed where there is no terminal"},
     {.name = "id",
      .argument = "NAME",
@@ -61,8 +66,9 @@ constexpr std::string_view notes =
     R"(Examples:
   execward config init --client codex --write             Codex here
   execward config init --client codex --ssh ada@build     Codex here, commands on the machine build
+  execward config init --client claude --write            Claude Code, in this project
 
---write refuses a file that is no valid TOML, is a symbolic link, or belongs to another user.
+--write refuses a file that it cannot read, that is a symbolic link, or that is another user's.
 Exit status: 0 printed, written or already so, 1 not written, 2 usage.
 )";
 
@@ -212,8 +218,10 @@ std::string mistake_of(const Arguments& arguments) {
     const std::string id = arguments.value("id").value_or(std::string(usual_id));
     if (!client) return "say for which client: --client codex";
     if (places > 1) return "say one of --ssh, --docker and --kubectl";
-    if (client != "codex" && (arguments.has("write") || id != usual_id))
-        return "--write and --id are for codex only";
+    const auto known = std::ranges::find(clients, *client, &Client::name);
+    if (arguments.has("write") && !known->snippet.empty() && !known->speaks_mcp)
+        return fmt::format("--write: the settings of {} are a program", *client);
+    if (client != "codex" && id != usual_id) return "--id is for codex only";
     if (arguments.has("yes") && !arguments.has("write")) return "--yes goes with --write";
     if (!is_codex_id(id))
         return fmt::format("--id: '{}' is no name for an environment: letters, digits, - and _, at "
@@ -250,11 +258,10 @@ int set_up_codex(const Arguments& arguments, const Words& command) {
                                           Words(command.begin() + 1, command.end())};
     Result<std::string> directory = codex_directory();
     if (!directory) return fail(directory.error());
+    const SettingsFile file = codex_environments_file(*directory, environment);
     if (arguments.has("write"))
-        return write_codex_setup(*directory, environment,
-                                 arguments.has("yes") ? Consent::given : Consent::ask);
-    print_line(fmt::format("# For {}\n# With --write execward puts it there.\n",
-                           core::visible(codex_file(*directory))));
+        return write_codex_setup(file, arguments.has("yes") ? Consent::given : Consent::ask);
+    print_line(fmt::format("# For {}\n# With --write execward puts it there.\n", shown_path(file)));
     print_snippet(environment);
     return finish(status_ok);
 }
@@ -265,7 +272,7 @@ void put(std::string& snippet, std::string_view mark, std::string_view words) {
 }
 
 // A host has a place for the program and one for its arguments, others for all of the command.
-int print_snippet(const Client& client, const Words& command) {
+std::string snippet_for(const Client& client, const Words& command) {
     std::string all;
     std::string rest;
     for (const std::string& word : command) {
@@ -278,9 +285,21 @@ int print_snippet(const Client& client, const Words& command) {
     put(snippet, command_mark, all);
     put(snippet, arguments_mark, rest);
     put(snippet, program_mark, toml::quoted(command.front()));
-    print_line(
-        fmt::format("{} More: docs/integrations/{}.md\n{}", client.comment, client.page, snippet));
+    return snippet;
+}
+
+int print_snippet(const Client& client, const Words& command) {
+    print_line(fmt::format("{} More: docs/integrations/{}.md\n{}", client.comment, client.page,
+                           snippet_for(client, command)));
     return finish(status_ok);
+}
+
+int set_up_host(const Client& client, const Words& command, Consent consent) {
+    Result<SettingsFile> file = host_settings_file(client.name, command);
+    if (!file) return fail(file.error());
+    file->print_snippet = [&] { print_line(snippet_for(client, command)); };
+    std::string text;
+    return write_settings(*file, consent, text);
 }
 
 int config_init(const Arguments& arguments) {
@@ -290,6 +309,8 @@ int config_init(const Arguments& arguments) {
     Result<Words> command = command_of(arguments);
     if (!command) return fail(command.error());
     if (client->speaks_mcp) command->back() = "mcp";
+    if (client->speaks_mcp && arguments.has("write"))
+        return set_up_host(*client, *command, arguments.has("yes") ? Consent::given : Consent::ask);
     return client->snippet.empty() ? set_up_codex(arguments, *command)
                                    : print_snippet(*client, *command);
 }

@@ -1,8 +1,9 @@
-// Changes Codex's environments.toml so that Codex uses execward: shows the change, asks, writes it.
+// Changes Codex's environments.toml so that Codex uses execward.
 #pragma once
 
 #include "base/result.h"
 #include "cli/setup/codex_environments.h"
+#include "cli/setup/settings_file.h"
 
 #include <string>
 
@@ -11,16 +12,12 @@ namespace ew::cli {
 // $CODEX_HOME, else HOME/.codex.
 Result<std::string> codex_directory();
 
-// The file in that directory.
-std::string codex_file(const std::string& directory);
-
 void print_snippet(const CodexEnvironment& environment);
 
-enum class Consent { ask, given };
+SettingsFile codex_environments_file(const std::string& directory,
+                                     const CodexEnvironment& environment);
 
-// Shows the change and, with consent, writes it. The file must belong to this user and must not be
-// a symbolic link; its mode stays, and the old text is kept beside it. Returns the exit status.
-int write_codex_setup(const std::string& directory, const CodexEnvironment& environment,
-                      Consent consent);
+// Writes it, and says if Codex can still run commands itself. Returns the exit status.
+int write_codex_setup(const SettingsFile& file, Consent consent);
 
 } // namespace ew::cli
