@@ -11,8 +11,10 @@
 #include <sys/types.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace ew::cli {
@@ -75,6 +77,10 @@ int run_mcp(const Arguments& arguments) {
         return arguments.refuse("/ is nobody's workspace: start it in another directory, or give "
                                 "--workspace=DIR");
     setup.secret = random_key();
+    setup.is_directory = [](const std::string& path) {
+        std::error_code error;
+        return std::filesystem::is_directory(path, error);
+    };
     return serve_client(std::move(wishes));
 }
 

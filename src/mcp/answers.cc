@@ -40,6 +40,11 @@ void Answers::cacheable(const Asked& asked, std::string_view members) {
     complete(asked, fmt::format(R"({},"ttlMs":{},"cacheScope":"private")", members, keep_for_ms));
 }
 
+void Answers::changeable(const Asked& asked, std::string_view members) {
+    if (asked.era == Era::legacy) return complete(asked, members);
+    complete(asked, fmt::format(R"({},"ttlMs":0,"cacheScope":"private")", members));
+}
+
 void Answers::tool_result(const Asked& asked, const ToolResult& result) {
     const std::string content =
         fmt::format(R"("content":[{{"type":"text","text":{}}}])", json_string(result.text));

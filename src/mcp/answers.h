@@ -13,6 +13,9 @@ namespace ew::mcp {
 
 enum class Era : std::uint8_t { legacy, modern };
 
+// A client that does not take its messages gets no more notifications meanwhile.
+enum class Reader : std::uint8_t { takes, is_behind };
+
 // A request of the client that waits for its answer.
 struct Asked {
     json::Id id = {};
@@ -42,6 +45,8 @@ public:
     void complete(const Asked& asked, std::string_view members);
     // The result of a method whose answers clients may keep for a while.
     void cacheable(const Asked& asked, std::string_view members);
+    // The same for what may be different the next time.
+    void changeable(const Asked& asked, std::string_view members);
     void tool_result(const Asked& asked, const ToolResult& result);
     // `state` goes back to this process with the answers of the person.
     void input_required(const Asked& asked, std::string_view form, std::string_view state);

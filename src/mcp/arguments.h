@@ -3,6 +3,7 @@
 #pragma once
 
 #include "json/types.h"
+#include "protocol/until.h"
 
 #include <array>
 #include <cstdint>
@@ -28,6 +29,8 @@ struct RunArguments {
     bool tty = false;
     bool background = false;
     std::optional<std::uint64_t> timeout_ms = {};
+    std::optional<std::string> until_text = {};
+    std::optional<std::uint64_t> until_port = {};
     OnCancel on_cancel = OnCancel::keep;
     bool network = false;
     std::vector<std::string> write_paths = {};
@@ -43,6 +46,8 @@ void fields(Visitor& visit, RunArguments& arguments) {
     visit.optional("tty", arguments.tty);
     visit.optional("background", arguments.background);
     visit.optional("timeout_ms", arguments.timeout_ms, json::Bounds{0, longest_wait_ms});
+    visit.optional("until_text", arguments.until_text);
+    visit.optional("until_port", arguments.until_port, json::Bounds{0, protocol::highest_port});
     visit.optional("on_cancel", arguments.on_cancel);
     visit.optional("network", arguments.network);
     visit.optional("write_paths", arguments.write_paths);
@@ -61,6 +66,30 @@ void fields(Visitor& visit, ReadArguments& arguments) {
     visit.required("id", arguments.id);
     visit.optional("after", arguments.after, json::Bounds{0, std::uint64_t{1} << 53});
     visit.optional("wait_ms", arguments.wait_ms, json::Bounds{0, longest_wait_ms});
+}
+
+struct WaitArguments {
+    static constexpr bool refuses_others = true;
+    std::string id = {};
+    std::optional<std::string> until_text = {}; // this, until_regex or neither
+    std::optional<std::string> until_regex = {};
+    std::optional<std::uint64_t> until_port = {};
+    bool until_input = false;
+    std::optional<std::uint64_t> until_quiet_ms = {};
+    bool from_start = false;
+    std::uint64_t timeout_ms = usual_wait_ms;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, WaitArguments& arguments) {
+    visit.required("id", arguments.id);
+    visit.optional("until_text", arguments.until_text);
+    visit.optional("until_regex", arguments.until_regex);
+    visit.optional("until_port", arguments.until_port, json::Bounds{0, protocol::highest_port});
+    visit.optional("until_input", arguments.until_input);
+    visit.optional("until_quiet_ms", arguments.until_quiet_ms, json::Bounds{0, longest_wait_ms});
+    visit.optional("from_start", arguments.from_start);
+    visit.optional("timeout_ms", arguments.timeout_ms, json::Bounds{0, longest_wait_ms});
 }
 
 struct SendArguments {

@@ -3,6 +3,7 @@
 #include "mcp/excerpt.h"
 #include "mcp/messages.h"
 #include "mcp/server_error.h"
+#include "mcp/wording.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,19 @@ namespace {
 constexpr Millis progress_time{1000};
 constexpr Millis heartbeat_time{10'000}; // progress without new output
 constexpr std::uint64_t last_output_ms = 3'000;
+constexpr const char* advice_after_denial =
+    "Do not try the same in another way. Ask the person what to do instead.";
+
+std::string reason_of(FormAnswer::Kind how) {
+    switch (how) {
+    case FormAnswer::Kind::declined: return "the person has declined this already";
+    case FormAnswer::Kind::dismissed:
+        return "the person has dismissed this question already, without an answer";
+    case FormAnswer::Kind::failed: return "the answer came too late: the question is over";
+    case FormAnswer::Kind::chosen: break;
+    }
+    return {};
+}
 
 // What the server sends always fits; a member that does not keeps its default.
 template <class Struct>
@@ -29,8 +43,11 @@ ToolResult error_result(const ServerError& error) {
     std::optional<std::string> hint = error.data ? error.data->hint : std::nullopt;
     if (error.data && error.data->kind == "unknownProcess")
         hint = "list_processes shows the processes there are";
-    const std::string text = hint ? fmt::format("{}\n{}", error.message, *hint) : error.message;
-    return {shorten(text, most_output, 0).text, "", true};
+    std::string text = hint ? fmt::format("{}\n{}", error.message, *hint) : error.message;
+    const std::string member = error.data ? error.data->path.value_or("") : "";
+    const bool is_argument = error.data && error.data->kind == "invalidParams" && !member.empty();
+    if (is_argument && !error.message.starts_with(member)) text = member + ": " + text;
+    return {shorten(in_tool_words(text), most_output, 0).text, "", true};
 }
 
 } // namespace
@@ -55,10 +72,7 @@ void Calls::begin(ToolCall call, TimePoint now) {
     begun.order = std::move(call.order);
     begun.digest = std::move(call.digest);
     begun.progress.told_at = now;
-    const bool is_chain =
-        begun.order.tool == Tool::stop_process ||
-        (begun.order.tool == Tool::read_output && begun.order.wait_ms > 0 && !begun.order.page);
-    step(begun, !is_chain, begun.order.method, begun.order.params);
+    step(begun, begun.order.tool != Tool::stop_process, begun.order.method, begun.order.params);
     begun.call_id = fmt::format("{}", begun.request);
 }
 
@@ -97,19 +111,22 @@ void Calls::on_output(std::string_view call_id, std::string_view process, std::s
                 call.progress.line = std::move(line);
 }
 
-void Calls::on_time(TimePoint now) {
+void Calls::on_time(TimePoint now, Reader reader) {
     for (Call& call : calls_) {
         if (!call.asked || !call.asked->progress_token) continue;
         Progress& progress = call.progress;
         const Millis pause = progress.line.empty() ? heartbeat_time : progress_time;
         if (now < progress.told_at + pause) continue;
+        progress.told_at = now;
+        if (reader == Reader::is_behind) continue;
         answers_.progress(*call.asked->progress_token, ++progress.count,
                           std::exchange(progress.line, {}));
-        progress.told_at = now;
     }
     for (std::size_t i = questions_.size(); i-- > 0;)
-        if (!questions_[i].token.empty() && questions_[i].until <= now)
+        if (!questions_[i].token.empty() && questions_[i].until <= now) {
+            settle(questions_[i], FormAnswer::Kind::failed);
             answer(*take_question(i), answer_of_nobody());
+        }
 }
 
 std::optional<TimePoint> Calls::next_deadline() const {
@@ -167,14 +184,39 @@ void Calls::resume(ToolCall call, std::string_view state, const FormAnswer& form
         questions_, [&](const Question& question) { return token && question.token == *token; });
     Call* const held = at == questions_.end() ? nullptr : call_named(at->request.call_id);
     if (held == nullptr)
-        return answers_.fail(call.asked.id, invalid_params_code,
-                             "requestState: it was used already, is too old, or is not of this "
-                             "call; call the tool again without it");
+        return tell_settled(
+            call, seal_.open(state, call.digest, TimePoint::min()).value_or(std::string()));
     held->asked = std::move(call.asked);
     held->progress = {0, {}, now};
     const auto index = static_cast<std::size_t>(at - questions_.begin());
     const std::optional<Question> question = take_question(index);
+    settle(*question, form.kind);
     answer(*question, answer_of(question->request, form));
+}
+
+void Calls::settle(const Question& question, FormAnswer::Kind how) {
+    if (question.token.empty()) return;
+    if (settled_.size() == most_settled) settled_.pop_front();
+    settled_.push_back({question.token, how});
+}
+
+// A state that comes again asks nobody and runs nothing. What became of its question is told.
+void Calls::tell_settled(const ToolCall& call, std::string_view token) {
+    const auto at = std::ranges::find(settled_, token, &Settled::token);
+    if (at == settled_.end() || at->how == FormAnswer::Kind::chosen)
+        return answers_.fail(call.asked.id, invalid_params_code,
+                             at == settled_.end()
+                                 ? "requestState: it is not of this call, or is too old; call the "
+                                   "tool again without it"
+                                 : "requestState: it was used already, and the answer of the "
+                                   "person counted then; call the tool again without it");
+    Outcome outcome;
+    outcome.state = State::not_run;
+    outcome.reason = reason_of(at->how);
+    outcome.next = at->how == FormAnswer::Kind::failed
+                       ? "Call the tool again without requestState: the person is asked anew."
+                       : advice_after_denial;
+    answers_.tool_result(call.asked, result_of(std::move(outcome)));
 }
 
 bool Calls::on_form_answer(const json::Id& form, const FormAnswer& form_answer) {
@@ -191,6 +233,7 @@ void Calls::on_withdrawn(const json::Id& id) {
     const auto at = std::ranges::find(questions_, id, &Question::id);
     const std::optional<Question> question =
         take_question(static_cast<std::size_t>(at - questions_.begin()));
+    if (question) settle(*question, FormAnswer::Kind::failed);
     if (question && !question->form.json.empty())
         answers_.notify("notifications/cancelled",
                         fmt::format(R"({{"requestId":{},"reason":"the question was withdrawn"}})",
@@ -219,6 +262,7 @@ void Calls::finish(std::size_t index, const ToolResult& result) {
 std::optional<ToolResult> Calls::result_for(Call& call, const protocol::Message& answer) {
     switch (call.order.tool) {
     case Tool::run_command:
+    case Tool::wait:
     case Tool::send_input:
         return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));
     case Tool::read_output: {
@@ -231,7 +275,7 @@ std::optional<ToolResult> Calls::result_for(Call& call, const protocol::Message&
     case Tool::stop_process:
         if (call.is_last_step)
             return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));
-        step(call, true, "exec/writeStdin", wait_params(call.order.process, last_output_ms));
+        step(call, true, "exec/wait", wait_params(call.order.process, last_output_ms));
         return std::nullopt;
     case Tool::list_processes: return result_of(decoded<protocol::ExecListResult>(answer.params));
     case Tool::apply_patch:
@@ -242,17 +286,11 @@ std::optional<ToolResult> Calls::result_for(Call& call, const protocol::Message&
     return std::nullopt;
 }
 
-// read_output looks first for what was printed before, and waits only if there is nothing.
-std::optional<ToolResult> Calls::result_of_wait(Call& call, const protocol::ExecResult& result) {
-    const bool waits =
-        !call.is_last_step && result.output.empty() && result.state == protocol::ExecState::running;
-    if (waits && call.asked) {
-        step(call, true, "exec/writeStdin", wait_params(call.order.process, call.order.wait_ms));
-        return std::nullopt;
-    }
+ToolResult Calls::result_of_wait(const Call& call, const protocol::ExecResult& result) const {
     Outcome outcome = outcome_of(result, mode_);
     if (!outcome.id && !call.order.process.empty()) outcome.id = call.order.process;
     if (!call.cwd.empty()) outcome.cwd = call.cwd;
+    if (call.order.tool == Tool::read_output) outcome.ended_by.reset(); // it chose what to wait for
     return result_of(std::move(outcome));
 }
 
@@ -263,7 +301,7 @@ void Calls::fail(std::size_t index, const protocol::Message& answer) {
     if (kind != "denied") return finish(index, error_result(error));
     Outcome outcome;
     outcome.state = State::not_run;
-    outcome.reason = shorten(error.message, most_output / 4, 0).text;
+    outcome.reason = shorten(in_tool_words(error.message), most_output / 4, 0).text;
     const std::string command =
         call.was_not_asked ? human_command(error.data->hint.value_or("")) : "";
     if (!command.empty()) {
@@ -274,7 +312,7 @@ void Calls::fail(std::size_t index, const protocol::Message& answer) {
         outcome.next = "Tell the person that it needs their approval, which this client cannot "
                        "ask for: they can allow it by a rule (execward policy), or run it.";
     } else {
-        outcome.next = "Do not try the same in another way. Ask the person what to do instead.";
+        outcome.next = advice_after_denial;
     }
     finish(index, result_of(std::move(outcome)));
 }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ public:
     static constexpr Millis held_time{600'000};
     // How many calls may be open.
     static constexpr std::size_t most_open = 256;
+    // How many answered questions are remembered.
+    static constexpr std::size_t most_settled = 256;
 
     Calls(Wires& wires, Answers& answers, std::string secret)
         : wires_(wires), answers_(answers), seal_(std::move(secret)) {}
@@ -64,7 +67,7 @@ public:
     // A legacy client answers a request of ours. Returns false if none of ours has this id.
     bool on_form_answer(const json::Id& form, const FormAnswer& answer);
 
-    void on_time(TimePoint now);
+    void on_time(TimePoint now, Reader reader);
     std::optional<TimePoint> next_deadline() const;
 
 private:
@@ -86,6 +89,12 @@ private:
         Progress progress = {};
     };
 
+    // What became of a question whose state a modern client may send again.
+    struct Settled {
+        std::string token = {};
+        FormAnswer::Kind how = FormAnswer::Kind::failed; // failed: no answer came in time
+    };
+
     struct Question {
         json::Id id = {}; // of the server's request
         protocol::ApprovalRequest request = {};
@@ -98,11 +107,13 @@ private:
     Call* call_named(std::string_view call_id);
     void ask(Call& call, Question question, TimePoint now);
     void answer(const Question& question, std::string_view result);
+    void settle(const Question& question, FormAnswer::Kind how);
+    void tell_settled(const ToolCall& call, std::string_view token);
     std::optional<Question> take_question(std::size_t index);
     void step(Call& call, bool is_last, std::string_view method, std::string_view params);
-    // Return nullopt if the call goes on.
+    // Returns nullopt if the call goes on.
     std::optional<ToolResult> result_for(Call& call, const protocol::Message& answer);
-    std::optional<ToolResult> result_of_wait(Call& call, const protocol::ExecResult& result);
+    ToolResult result_of_wait(const Call& call, const protocol::ExecResult& result) const;
     void finish(std::size_t index, const ToolResult& result);
     void fail(std::size_t index, const protocol::Message& answer);
 
@@ -112,6 +123,7 @@ private:
     std::string mode_;
     std::vector<Call> calls_;
     std::vector<Question> questions_;
+    std::deque<Settled> settled_; // the newest ones
     std::uint64_t asked_ = 0;
 };
 

@@ -70,8 +70,10 @@ std::string message_of(const ApprovalRequest& question) {
     const protocol::ApprovalDisplay& display = question.display;
     std::string text = fmt::format("{}\n\n{}\n", heading_of(question.kind), display.command);
     if (display.has_invisible_characters)
-        text += "\nWARNING: it has characters that cannot be seen; they are spelled out here.";
-    if (display.has_mixed_scripts) text += "\nWARNING: it has letters that look like others.";
+        text += "\nWARNING: what is asked for has characters that cannot be seen; they are spelled "
+                "out.";
+    if (display.has_mixed_scripts)
+        text += "\nWARNING: what is asked for has letters that look like others.";
     // What it may do comes before all that the agent writes.
     for (const std::string& note : display.notes)
         text += fmt::format("\n- {}", note);

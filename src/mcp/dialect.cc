@@ -24,8 +24,6 @@ using protocol::Message;
 
 constexpr std::string_view delta_start = R"({"jsonrpc":"2.0","method":"exec/outputDelta")";
 constexpr std::string_view end_start = R"({"jsonrpc":"2.0","method":"exec/end")";
-constexpr std::string_view subscription_key = "io.modelcontextprotocol/subscriptionId";
-constexpr std::size_t most_listening = 64;
 
 std::string message_of(const json::Mismatch& wrong) {
     return fmt::format("{}: expected {}", wrong.path.empty() ? "params" : wrong.path,
@@ -51,8 +49,9 @@ FormAnswer form_answer(const Elicited& elicited) {
 
 // Returns the members of the result of initialize and of server/discover.
 std::string capabilities_and_instructions(const std::string& instructions) {
-    return fmt::format(R"("capabilities":{{"tools":{{}}}},"instructions":{})",
-                       json_string(instructions));
+    return fmt::format(
+        R"("capabilities":{{"tools":{{}},"resources":{{"subscribe":true,"listChanged":true}}}},"instructions":{})",
+        json_string(instructions));
 }
 
 } // namespace
@@ -60,7 +59,9 @@ std::string capabilities_and_instructions(const std::string& instructions) {
 Dialect::Dialect(DialectSetup setup)
     : setup_(std::move(setup)),
       answers_(wires_, setup_.version),
-      calls_(wires_, answers_, setup_.secret) {}
+      calls_(wires_, answers_, setup_.secret),
+      resources_(wires_, answers_),
+      roots_(setup_.is_directory) {}
 
 // ---------------------------------------------------------------- from the client
 
@@ -146,7 +147,7 @@ void Dialect::take_request(const Message& message, TimePoint now) {
     if (method == "server/discover" && !is_legacy) return discover(*asked);
     if (method == "tools/list") return answers_.cacheable(*asked, tool_list());
     if (method == "tools/call") return call_tool(std::move(*asked), message, now);
-    if (method == "subscriptions/listen" && !is_legacy) return listen(*asked, message);
+    if (resources_.take(*asked, message)) return;
     answers_.fail(message.id, unknown_method_code,
                   fmt::format("no method {}", json_string(core::shortened(method))));
 }
@@ -171,10 +172,11 @@ void Dialect::take_notification(const Message& message, TimePoint now) {
     }
     if (message.method == "notifications/cancelled") {
         CancelledParams params;
-        if (read(message.params, params) || calls_.cancel(params.request)) return;
-        std::erase(listening_, params.request);
+        if (!read(message.params, params) && !calls_.cancel(params.request))
+            resources_.cancel(params.request);
         return;
     }
+    if (message.method == "notifications/initialized") resources_.begin_legacy();
     const bool is_about_roots = message.method == "notifications/initialized" ||
                                 message.method == "notifications/roots/list_changed";
     if (is_about_roots) ask_for_roots(now);
@@ -209,20 +211,14 @@ void Dialect::open_session(const Message& message) {
     session_request_ = wires_.request("initialize", params);
 }
 
-void Dialect::on_session_answer(const Message& answer, TimePoint now) {
-    if (answer.is_error) {
-        ServerError error;
-        (void)read(answer.params, error);
-        return refuse_waiting(error.message);
-    }
-    if (!has_session_) {
-        has_session_ = true;
-        wires_.notify("initialized", Anything{});
-        session_request_ = wires_.request("session/configure", Anything{});
-        return;
-    }
-    protocol::Settings settings;
-    (void)read(answer.params, settings);
+void Dialect::on_session_answer(const Message& answer) {
+    if (!answer.is_error) return wires_.notify("initialized", Anything{});
+    ServerError error;
+    (void)read(answer.params, error);
+    refuse_waiting(error.message);
+}
+
+void Dialect::open(const protocol::Settings& settings, TimePoint now) {
     instructions_ = instructions_for(settings);
     calls_.set_mode(mode_of(settings));
     phase_ = Phase::open;
@@ -272,16 +268,6 @@ void Dialect::discover(const Asked& asked) {
                                           capabilities_and_instructions(instructions_)));
 }
 
-// The request stays open until the client cancels it.
-void Dialect::listen(const Asked& asked, const Message& message) {
-    if (listening_.size() >= most_listening)
-        return answers_.fail(message.id, invalid_request_code, "too many subscriptions are open");
-    listening_.push_back(asked.id);
-    answers_.notify("notifications/subscriptions/acknowledged",
-                    fmt::format(R"({{"_meta":{{"{}":{}}},"notifications":{{}}}})", subscription_key,
-                                asked.id.json));
-}
-
 void Dialect::ask_for_roots(TimePoint now) {
     if (!setup_.workspace && legacy_ && legacy_->has_roots) roots_.ask(answers_, now);
 }
@@ -292,6 +278,7 @@ void Dialect::take_roots(const Message& message, TimePoint now) {
     protocol::Settings changes;
     changes.workspace_roots = roots_.take(message);
     if (!changes.workspace_roots->empty()) (void)wires_.request("session/configure", changes);
+    roots_.ask_again(answers_);
     if (is_awaited) go_on(now);
 }
 
@@ -331,16 +318,16 @@ void Dialect::call_tool(Asked asked, const Message& message, TimePoint now) {
 // ---------------------------------------------------------------- from the server
 
 void Dialect::from_server(std::string_view text, TimePoint now) {
-    if (text.starts_with(end_start)) return;
-    if (text.starts_with(delta_start) && !calls_.wants_output()) return;
+    if (text.starts_with(end_start) && !resources_.wants_changes()) return;
+    if (text.starts_with(delta_start) && !calls_.wants_output() && !resources_.wants_changes())
+        return;
     of_server_.trim();
     const Message message = of_server_.read(text);
     switch (message.kind) {
     case Message::Kind::response: {
         const std::uint64_t id = number_of(message.id);
-        if (phase_ == Phase::opening && id == session_request_)
-            return on_session_answer(message, now);
-        (void)calls_.on_answer(id, message);
+        if (phase_ == Phase::opening && id == session_request_) return on_session_answer(message);
+        if (!calls_.on_answer(id, message)) (void)resources_.on_answer(id, message);
         return;
     }
     case Message::Kind::request: {
@@ -359,10 +346,16 @@ void Dialect::on_server_notification(const Message& message) {
         protocol::ExecOutputDeltaEvent event;
         (void)read(message.params, event);
         calls_.on_output(event.call_id, event.process_id, event.delta);
+        resources_.note_change(event.process_id);
+    } else if (message.method == "exec/end") {
+        protocol::ExecEndEvent event;
+        (void)read(message.params, event);
+        resources_.note_change(event.process_id);
     } else if (message.method == "exec/begin") {
         protocol::ExecBeginEvent event;
         (void)read(message.params, event);
         calls_.on_begin(event.call_id, event.process_id, event.workdir);
+        resources_.note_new_process();
     } else if (message.method == "$/cancelRequest") {
         protocol::CancelParams params;
         (void)read(message.params, params);
@@ -372,8 +365,9 @@ void Dialect::on_server_notification(const Message& message) {
 
 // ---------------------------------------------------------------- time
 
-void Dialect::on_time(TimePoint now) {
-    calls_.on_time(now);
+void Dialect::on_time(TimePoint now, Reader reader) {
+    calls_.on_time(now, reader);
+    resources_.on_time(now, reader);
     if (is_due(roots_.awaited_until(), now)) {
         roots_.give_up();
         go_on(now);
@@ -381,7 +375,8 @@ void Dialect::on_time(TimePoint now) {
 }
 
 std::optional<TimePoint> Dialect::next_deadline() const {
-    return earlier(roots_.awaited_until(), calls_.next_deadline());
+    return earlier(roots_.awaited_until(),
+                   earlier(calls_.next_deadline(), resources_.next_deadline()));
 }
 
 } // namespace ew::mcp

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "mcp/answers.h"
 #include "mcp/calls.h"
+#include "mcp/resources.h"
 #include "mcp/roots.h"
 #include "mcp/wires.h"
 #include "protocol/envelope.h"
@@ -23,6 +24,7 @@ struct DialectSetup {
     std::string version = {};                  // of execward
     std::optional<std::string> workspace = {}; // set: the roots of the client do not count
     std::string secret = {};                   // random bytes that only this process has
+    Roots::IsDirectory is_directory = {};
 };
 
 class Dialect {
@@ -39,10 +41,13 @@ public:
     // The client has sent something that is no message.
     void refuse(const Error& error);
 
+    // The server has a session, with these settings.
+    void open(const protocol::Settings& settings, TimePoint now);
+
     // One message of the server, with the same padding.
     void from_server(std::string_view text, TimePoint now);
 
-    void on_time(TimePoint now);
+    void on_time(TimePoint now, Reader reader);
     std::optional<TimePoint> next_deadline() const;
 
     Wires& wires() { return wires_; }
@@ -50,7 +55,7 @@ public:
 private:
     enum class Phase : std::uint8_t {
         closed,  // the server has no session yet
-        opening, // the server was asked for one, or for its settings
+        opening, // the server was asked for one
         open,
     };
 
@@ -69,7 +74,7 @@ private:
     std::optional<Asked> asked_by(const protocol::Message& message);
 
     void open_session(const protocol::Message& message);
-    void on_session_answer(const protocol::Message& answer, TimePoint now);
+    void on_session_answer(const protocol::Message& answer);
     void go_on(TimePoint now);
     bool may_wait() const;
     void keep_waiting();
@@ -79,7 +84,6 @@ private:
     void initialize(const Asked& asked);
     void discover(const Asked& asked);
     void call_tool(Asked asked, const protocol::Message& message, TimePoint now);
-    void listen(const Asked& asked, const protocol::Message& message);
     void ask_for_roots(TimePoint now);
     void take_roots(const protocol::Message& message, TimePoint now);
     void on_server_notification(const protocol::Message& message);
@@ -88,16 +92,15 @@ private:
     Wires wires_;
     Answers answers_;
     Calls calls_;
+    Resources resources_;
     protocol::MessageReader of_client_;
     protocol::MessageReader of_server_;
     Phase phase_ = Phase::closed;
     std::uint64_t session_request_ = 0;
-    bool has_session_ = false;
     std::string instructions_;
     std::optional<Legacy> legacy_;     // set by initialize
     std::vector<std::string> waiting_; // messages, until the session or the roots are there
     std::string_view text_;            // the message that is being read
-    std::vector<json::Id> listening_;  // modern: requests that stay open
     Roots roots_;
 };
 

@@ -61,10 +61,11 @@ std::string instructions_for(const protocol::Settings& settings) {
     text += fmt::format(
         " {}{} {}", about_mode(mode), has_network ? "" : " They have no network.",
         about_policy(settings.approval_policy.value_or(core::ApprovalPolicy::on_request)));
-    text += " check_command tells beforehand what would happen. A command that takes longer than "
-            "timeout_ms goes on: use its id with read_output, and stop_process when it is no "
-            "longer needed. All processes end with this session. If an answer has human_command, "
-            "a person must type it; you must not run it.";
+    text +=
+        " check_command tells beforehand what would happen. A command that takes longer than "
+        "timeout_ms goes on: use its id with wait or read_output, and stop_process when it is "
+        "no longer needed. All processes end with this session. If an answer has human_command, "
+        "a person must type it; you must not run it.";
     return text;
 }
 

@@ -20,6 +20,7 @@ constexpr std::uint64_t background_ms = 1'000; // for a program that prints all 
 constexpr std::uint64_t quiet_ms = 150;        // after output, until an answer is given early
 constexpr std::uint64_t usual_send_ms = 1'000;
 constexpr std::uint64_t usual_grace_ms = 500;
+constexpr std::uint64_t enough_bytes = 4'000;  // of new output, for an answer without silence
 constexpr std::uint64_t page_bytes = 32 << 10; // of output that is read for one page
 constexpr std::uint64_t most_tokens = protocol::most_output_tokens;
 
@@ -57,6 +58,15 @@ void ask_for_more(protocol::ExecCommandParams& params, const RunArguments& argum
         more.file_system = protocol::FileSystemPermission{{}, arguments.write_paths};
 }
 
+// Returns what ends the wait of the call before the end of its program.
+std::optional<protocol::Until> until_of(RunArguments& arguments) {
+    protocol::Until until;
+    if (auto text = unless_empty(std::move(arguments.until_text)))
+        until.pattern = protocol::UntilPattern{std::move(text), {}};
+    until.port = arguments.until_port;
+    return until.pattern || until.port ? std::optional(std::move(until)) : std::nullopt;
+}
+
 Result<Order> run_order(const json::Value* value) {
     RunArguments arguments = TRY(decoded<RunArguments>(value));
     TRY(check_command_of(arguments));
@@ -68,7 +78,11 @@ Result<Order> run_order(const json::Value* value) {
     params.stdin_text = std::move(arguments.stdin_text);
     params.yield_time_ms =
         arguments.background ? background_ms : arguments.timeout_ms.value_or(usual_wait_ms);
-    if (arguments.background) params.quiet_ms = quiet_ms;
+    params.until = until_of(arguments);
+    if (params.until)
+        params.yield_time_ms = arguments.timeout_ms.value_or(usual_wait_ms);
+    else if (arguments.background)
+        params.quiet_ms = quiet_ms;
     params.max_output_tokens = most_tokens;
     params.justification = unless_empty(std::move(arguments.reason));
     if (arguments.on_cancel == OnCancel::stop) params.on_cancel = protocol::OnCancel::terminate;
@@ -78,13 +92,15 @@ Result<Order> run_order(const json::Value* value) {
 
 Result<Order> read_order(const json::Value* value) {
     const ReadArguments arguments = TRY(decoded<ReadArguments>(value));
-    Order order{Tool::read_output, "exec/writeStdin", "", arguments.id, arguments.wait_ms};
     if (!arguments.after) {
-        order.params = wait_params(arguments.id, 0);
-        return order;
+        protocol::Until until;
+        until.quiet_ms = quiet_ms;
+        until.bytes = enough_bytes;
+        return Order{Tool::read_output, "exec/wait",
+                     wait_params(arguments.id, arguments.wait_ms, std::move(until)), arguments.id};
     }
+    Order order{Tool::read_output, "process/read", "", arguments.id};
     order.page = cursor_of(*arguments.after);
-    order.method = "process/read";
     protocol::ReadParams params;
     params.process_id = arguments.id;
     params.after_seq = order.page->seq;
@@ -92,6 +108,21 @@ Result<Order> read_order(const json::Value* value) {
     params.wait_ms = arguments.wait_ms;
     order.params = json_of(params);
     return order;
+}
+
+Result<Order> wait_order(const json::Value* value) {
+    WaitArguments arguments = TRY(decoded<WaitArguments>(value));
+    std::optional<std::string> text = unless_empty(std::move(arguments.until_text));
+    std::optional<std::string> regex = unless_empty(std::move(arguments.until_regex));
+    if (text && regex) return bad("until_text", "to be absent, or until_regex");
+    protocol::Until until;
+    if (text || regex) until.pattern = protocol::UntilPattern{std::move(text), std::move(regex)};
+    until.port = arguments.until_port;
+    until.input = arguments.until_input;
+    until.quiet_ms = arguments.until_quiet_ms;
+    if (arguments.from_start) until.from = 0;
+    return Order{Tool::wait, "exec/wait",
+                 wait_params(arguments.id, arguments.timeout_ms, std::move(until)), arguments.id};
 }
 
 Result<Order> send_order(const json::Value* value) {
@@ -145,6 +176,7 @@ Result<Order> order_of(Tool tool, const json::Value* arguments) {
     switch (tool) {
     case Tool::run_command: return run_order(arguments);
     case Tool::read_output: return read_order(arguments);
+    case Tool::wait: return wait_order(arguments);
     case Tool::send_input: return send_order(arguments);
     case Tool::stop_process: return stop_order(arguments);
     case Tool::list_processes: return list_order(arguments);
@@ -154,12 +186,13 @@ Result<Order> order_of(Tool tool, const json::Value* arguments) {
     return bad("name", "the name of a tool");
 }
 
-// The server takes 0 for its usual time.
-std::string wait_params(const std::string& process, std::uint64_t wait_ms) {
-    protocol::ExecWriteParams params;
+// The server takes 0 for no limit.
+std::string wait_params(const std::string& process, std::uint64_t wait_ms,
+                        std::optional<protocol::Until> until) {
+    protocol::ExecWaitParams params;
     params.process_id = process;
-    params.yield_time_ms = std::max<std::uint64_t>(wait_ms, 1);
-    params.quiet_ms = quiet_ms;
+    params.until = std::move(until);
+    params.timeout_ms = std::max<std::uint64_t>(wait_ms, 1);
     params.max_output_tokens = most_tokens;
     return json_of(params);
 }

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "mcp/outcome.h"
 #include "mcp/tools.h"
+#include "protocol/until.h"
 
 #include <cstdint>
 #include <optional>
@@ -22,14 +23,15 @@ struct Order {
     std::string_view method = {};
     std::string params = {};             // JSON text
     std::string process = {};            // of the tools that have an id
-    std::uint64_t wait_ms = 0;           // of read_output
     std::optional<PageCursor> page = {}; // of read_output with after
 };
 
 // Errors: invalid_params, which names the argument.
 Result<Order> order_of(Tool tool, const json::Value* arguments);
 
-// The params of a request for new output of this process. A time of 0 is over at once.
-std::string wait_params(const std::string& process, std::uint64_t wait_ms);
+// The params of a request that waits for this process, at most for that time, and gives its new
+// output. A time of 0 is over at once.
+std::string wait_params(const std::string& process, std::uint64_t wait_ms,
+                        std::optional<protocol::Until> until = {});
 
 } // namespace ew::mcp

@@ -4,6 +4,7 @@
 #include "core/text/display.h"
 #include "core/text/text.h"
 #include "mcp/excerpt.h"
+#include "mcp/wording.h"
 
 #include <fmt/format.h>
 
@@ -30,12 +31,21 @@ void fields(Visitor& visit, ChangedFile& file) {
 }
 
 template <class Visitor>
+void fields(Visitor& visit, FoundText& found) {
+    visit.required("text", found.text);
+    visit.required("line", found.line);
+}
+
+template <class Visitor>
 void fields(Visitor& visit, Outcome& outcome) {
     visit.required("state", outcome.state);
     visit.optional("id", outcome.id);
     visit.optional("exit_code", outcome.exit_code);
     visit.optional("signal", outcome.signal);
     visit.optional("duration_ms", outcome.duration_ms);
+    visit.optional("ended_by", outcome.ended_by);
+    visit.optional("match", outcome.match);
+    visit.optional("port", outcome.port);
     visit.required("output", outcome.output);
     visit.required("omitted_bytes", outcome.omitted_bytes);
     visit.optional("next_after", outcome.next_after);
@@ -78,6 +88,16 @@ std::string place(std::string_view text) {
     return core::visible(shorten(text, longest_place, 0).text);
 }
 
+// Returns what a call can ask a person for, without the option of the command line.
+std::string allowance_of(std::string_view allow) {
+    const std::size_t option = allow.find(" (--writable ");
+    if (option == std::string_view::npos) return place(in_tool_words(allow));
+    const std::size_t behind = allow.rfind(", once it exists");
+    return place(fmt::format(
+        "{}{}", in_tool_words(allow.substr(0, option)),
+        behind == std::string_view::npos || behind < option ? "" : allow.substr(behind)));
+}
+
 RefusedAccess access_of(const protocol::Denial& denial) {
     RefusedAccess access;
     access.what = place(
@@ -85,7 +105,7 @@ RefusedAccess access_of(const protocol::Denial& denial) {
     if (denial.moved_to) access.what += fmt::format(", moved to {}", place(*denial.moved_to));
     if (denial.program) access.program = place(*denial.program);
     access.count = denial.count;
-    if (denial.allow) access.allow = place(*denial.allow);
+    if (denial.allow) access.allow = allowance_of(*denial.allow);
     return access;
 }
 
@@ -103,9 +123,12 @@ std::string advice_for(const Outcome& outcome) {
         return "It waits for input that it does not show, such as a password. Ask the person; do "
                "not guess.";
     std::string advice;
-    if (outcome.state == State::running)
-        advice = fmt::format("It is still running. read_output with id {0} and wait_ms waits for "
-                             "more; stop_process ends it. ",
+    if (outcome.state == State::running && outcome.ended_by == protocol::WaitEndReason::input)
+        advice = fmt::format("It waits for input: send_input with id {} types. ", id);
+    else if (outcome.state == State::running)
+        advice = fmt::format("It is still running. wait with id {0} waits for its end, or for a "
+                             "text, a port, input or silence; read_output gives new output; "
+                             "stop_process ends it. ",
                              id);
     if (outcome.next_after && (!outcome.output.empty() || outcome.omitted_bytes > 0))
         advice +=
@@ -144,6 +167,11 @@ std::string text_of(const Outcome& outcome) {
     if (outcome.exit_code) add_line(text, "exit_code", fmt::format("{}", *outcome.exit_code));
     if (outcome.signal) add_line(text, "signal", *outcome.signal);
     if (outcome.duration_ms) add_line(text, "duration_ms", fmt::format("{}", *outcome.duration_ms));
+    if (outcome.ended_by) add_line(text, "ended_by", json::name_of(*outcome.ended_by));
+    if (outcome.match)
+        add_line(text, "match",
+                 fmt::format("line {}: {}", outcome.match->line, outcome.match->text));
+    if (outcome.port) add_line(text, "port", fmt::format("{}", *outcome.port));
     if (outcome.cwd) add_line(text, "cwd", *outcome.cwd);
     if (outcome.sandbox) add_line(text, "sandbox", *outcome.sandbox);
     if (outcome.ran_instead) add_line(text, "ran_instead", *outcome.ran_instead);
@@ -187,13 +215,19 @@ Outcome outcome_of(const protocol::ExecResult& result, std::string_view mode) {
     for (const std::string& missing : result.sandbox.missing)
         *outcome.sandbox += fmt::format(", without {}", missing);
     add_denials(outcome, result.denials);
+    if (result.wait_end) {
+        outcome.ended_by = result.wait_end->reason;
+        outcome.port = result.wait_end->port;
+        if (const auto& match = result.wait_end->match)
+            outcome.match = FoundText{cut(plain(match->text)), match->line};
+    }
     if (result.edited) outcome.ran_instead = cut(core::shell_quoted(result.edited->to));
-    if (result.notice) outcome.reason = cut(*result.notice);
+    if (result.notice) outcome.reason = cut(in_tool_words(*result.notice));
     if (result.failure) {
         outcome.exit_code.reset();
-        outcome.reason = cut(result.failure->hint ? fmt::format("{}; {}", result.failure->message,
-                                                                *result.failure->hint)
-                                                  : result.failure->message);
+        const std::string& why = result.failure->message;
+        outcome.reason = cut(in_tool_words(
+            result.failure->hint ? fmt::format("{}; {}", why, *result.failure->hint) : why));
     } else {
         set_output(outcome, result.output, result.omitted_bytes);
     }
@@ -320,21 +354,18 @@ void fields(Visitor& visit, Explanation& explanation) {
 
 } // namespace
 
+std::string shown_command(const protocol::ExecProcessInfo& info) {
+    const bool is_script = info.argv.size() == 3 && info.argv[1].ends_with("c");
+    return shorten(is_script ? info.argv[2] : core::shell_quoted(info.argv), longest_place, 0).text;
+}
+
 ToolResult result_of(const protocol::ExecListResult& list) {
-    constexpr std::size_t longest_command = 200;
     Rows rows;
     std::string text;
     for (const protocol::ExecProcessInfo& info : list.processes) {
         if (rows.processes.size() == most_processes) break;
-        const bool is_script = info.argv.size() == 3 && info.argv[1].ends_with("c");
-        Row row{
-            info.process_id,
-            shorten(is_script ? info.argv[2] : core::shell_quoted(info.argv), longest_command, 0)
-                .text,
-            shorten(info.workdir, longest_command, 0).text,
-            info.state,
-            info.exit_code,
-            info.unread_bytes};
+        Row row{info.process_id, shown_command(info), shorten(info.workdir, longest_place, 0).text,
+                info.state,      info.exit_code,      info.unread_bytes};
         text += fmt::format("id: {}  {}  {}\n", row.id, json::name_of(row.state),
                             core::visible(row.command));
         rows.processes.push_back(std::move(row));

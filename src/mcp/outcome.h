@@ -6,6 +6,7 @@
 #include "protocol/exec.h"
 #include "protocol/patch.h"
 #include "protocol/process.h"
+#include "protocol/until.h"
 
 #include <array>
 #include <cstdint>
@@ -33,12 +34,21 @@ struct ChangedFile {
     std::uint64_t removed_lines = 0;
 };
 
+// Where a wait has found its pattern.
+struct FoundText {
+    std::string text = {};
+    std::uint64_t line = 0;
+};
+
 struct Outcome {
     State state = State::completed;
     std::optional<std::string> id = {};
     std::optional<std::int64_t> exit_code = {};
     std::optional<std::string> signal = {};
     std::optional<std::uint64_t> duration_ms = {};
+    std::optional<protocol::WaitEndReason> ended_by = {}; // the wait for one of several things
+    std::optional<FoundText> match = {};
+    std::optional<std::uint64_t> port = {};
     std::string output = {};
     std::uint64_t omitted_bytes = 0;
     std::optional<std::uint64_t> next_after = {};
@@ -76,6 +86,9 @@ Outcome page_of(const protocol::ReadResult& result, PageCursor from);
 // Says what to do next, and makes the two forms of the result.
 ToolResult result_of(Outcome outcome);
 ToolResult result_of(const protocol::ExecListResult& list);
+
+// Returns the command of a process, as a person would write it, and not all of a long one.
+std::string shown_command(const protocol::ExecProcessInfo& info);
 ToolResult result_of(const protocol::PolicyExplainResult& explanation);
 
 } // namespace ew::mcp

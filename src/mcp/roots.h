@@ -8,8 +8,10 @@
 #include "protocol/envelope.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ew::mcp {
@@ -19,7 +21,16 @@ public:
     // How long calls wait for the answer.
     static constexpr Millis patience{2'000};
 
+    // Decides whether a path is a directory. Nothing else here looks at the machine.
+    using IsDirectory = std::function<bool(const std::string&)>;
+
+    explicit Roots(IsDirectory is_directory) : is_directory_(std::move(is_directory)) {}
+
+    // Asks, and calls wait for the answer. While a question is open, this notes the change only.
     void ask(Answers& answers, TimePoint now);
+
+    // Asks again if the roots have changed while the question was open. No call waits for that.
+    void ask_again(Answers& answers);
 
     // Each question has one answer.
     bool is_answer(const json::Id& id) const { return is_open_ && id.json == id_of_question(); }
@@ -33,9 +44,12 @@ public:
 
 private:
     std::string id_of_question() const;
+    void send_question(Answers& answers);
 
     std::uint64_t asked_ = 0;
-    bool is_open_ = false; // the last question has no answer yet
+    bool is_open_ = false;     // the last question has no answer yet
+    bool has_changed_ = false; // meanwhile
+    IsDirectory is_directory_;
     std::optional<TimePoint> until_;
 };
 

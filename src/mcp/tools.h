@@ -1,4 +1,4 @@
-// The tools that a model sees: their names, descriptions and schemas.
+// The tools that a model sees.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@ namespace ew::mcp {
 enum class Tool : std::uint8_t {
     run_command,
     read_output,
+    wait,
     send_input,
     stop_process,
     list_processes,
@@ -24,6 +25,6 @@ std::optional<Tool> tool_named(std::string_view name);
 std::string tool_list();
 
 // The names of all tools, for errors.
-std::string_view tool_names();
+std::string tool_names();
 
 } // namespace ew::mcp

@@ -29,9 +29,15 @@ void Connection::set_dialect(mcp::Dialect& dialect) {
     outbox_.set_dialect(&dialect);
 }
 
+void Connection::open_dialect(const protocol::Settings& settings) {
+    dialect_->open(settings, clock_now());
+    outbox_.take_from_dialect();
+}
+
 void Connection::on_time(TimePoint now) {
     if (dialect_ == nullptr) return;
-    dialect_->on_time(now);
+    const bool is_behind = outbox_.unsent(Lane::priority) >= Outbox::priority_mark;
+    dialect_->on_time(now, is_behind ? mcp::Reader::is_behind : mcp::Reader::takes);
     outbox_.take_from_dialect();
 }
 

@@ -18,6 +18,10 @@ namespace ew::mcp {
 class Dialect;
 }
 
+namespace ew::protocol {
+struct Settings;
+}
+
 namespace ew::transcript {
 class Recorder;
 }
@@ -41,6 +45,9 @@ public:
     // From now on the client speaks this dialect: next() returns what it makes of the client's
     // messages. It outlives the connection.
     void set_dialect(mcp::Dialect& dialect);
+
+    // The session of the dialect has begun. What waited for it is translated now.
+    void open_dialect(const protocol::Settings& settings);
 
     // For the timers of the dialect.
     void on_time(TimePoint now);

@@ -266,11 +266,73 @@ def a_state_counts_once_and_only_for_its_call(scene):
         equal(answer["error"]["code"], -32602, "code of %s" % answer)
     check(not made(client), "it ran")
     equal(client.told(retry(client, question, DECLINE), "run_command")["state"], "not_run", "state")
-    equal(retry(client, question, ACCEPT)["error"]["code"], -32602, "the second use")
+    again = client.told(retry(client, question, ACCEPT), "run_command")
+    equal(again["state"], "not_run", "the second use")
+    check("declined" in again["reason"], "the second use: %s" % again)
     check(not made(client), "it ran after a denial")
     other = asking(scene, era=MODERN, home=Home(scene, "other"))
     question_of(other)
     equal(retry(other, question, ACCEPT)["error"]["code"], -32602, "the state of another process")
+
+
+@test
+def a_state_that_comes_again_tells_what_became_of_its_question(scene):
+    client = asking(scene, era=MODERN)
+    for answer, word in ((DECLINE, "declined"), (DISMISS, "dismissed")):
+        question = question_of(client)
+        retry(client, question, answer)
+        for again in (ACCEPT, answer):
+            told = client.told(retry(client, question, again), "run_command")
+            equal(told["state"], "not_run", "state after %s" % word)
+            check(word in told["reason"], "reason after %s: %s" % (word, told["reason"]))
+    question = question_of(client)
+    equal(client.told(retry(client, question, ACCEPT), "run_command")["state"], "completed", "state")
+    os.unlink(client.home.project + "/made")
+    error = retry(client, question, ACCEPT)["error"]
+    check(error["code"] == -32602 and "used already" in error["message"], error)
+    check(not made(client), "it ran twice")
+
+
+@test
+def what_is_wrong_in_a_call_is_named_in_the_words_of_the_tool(scene):
+    client = McpClient(scene)
+    told = client.call("run_command", command="exec sleep 1000", background=True)
+    for tool, arguments in (
+        ("send_input", {"id": told["id"], "text": "x"}),
+        ("send_input", {"id": "7", "text": "x"}),
+        ("run_command", {"command": "ls", "cwd": "missing"}),
+        ("run_command", {"command": "ls", "write_paths": ["missing/../../x\0"]}),
+        ("wait", {"id": told["id"], "until_regex": "(?=x)"}),
+        ("apply_patch", {"patch": "*** Begin Patch\n" + "x" * (5 << 20)}),
+        ("run_command", {"command": "ls", "reason": "x" * 70000}),
+    ):
+        result = client.wait(client.call_later(tool, **arguments))["result"]
+        text = result["content"][0]["text"]
+        for name in ("exec/", "process/", "workdir", "processId", "Permissions", "justification",
+                     "until.", "chars"):
+            check(name not in text, "%r in %r" % (name, text[:400]))
+
+
+@test
+def characters_that_cannot_be_seen_are_warned_of_wherever_they_are(scene):
+    client = McpClient(scene, capabilities=ASKS, answer=DECLINE)
+    outside = os.path.realpath(scene.path(".")) + "/out"
+    hidden, patch = "a\u200bb", "*** Begin Patch\n*** Add File: %s\n+%s\n*** End Patch\n"
+    more = {"network": True}
+    for expected, tool, arguments in (
+        (True, "run_command", {"command": "ls", "reason": hidden, **more}),
+        (True, "run_command", {"command": "ls", "write_paths": [outside + hidden]}),
+        (True, "run_command", {"argv": ["cat"], "stdin": hidden, **more}),
+        (True, "apply_patch", {"patch": patch % (outside, "line"), "reason": hidden}),
+        (True, "apply_patch", {"patch": patch % (outside, hidden)}),
+        (False, "run_command", {"command": "ls", "reason": "r\u00e9sum\u00e9\n\\u{200b}", **more}),
+        (False, "run_command", {"command": "ls", "write_paths": [outside + "/\u65e5 \u00fc\\x"]}),
+        (False, "apply_patch", {"patch": patch % (outside, "\tone \\u{200b} \\x1b")}),
+    ):
+        del client.elicited[:]
+        client.call(tool, **arguments)
+        message = client.elicited[0]["params"]["message"]
+        equal("WARNING" in message, expected, "%s %s: %s" % (tool, arguments, message))
 
 
 @test
