@@ -60,10 +60,23 @@ class McpClient:
             self.lines.put(line)
         self.lines.put(None)
 
+    def _record(self, direction, message):
+        """For scripts/check/mcp_traffic.mjs."""
+        directory = os.environ.get("EXECWARD_MCP_RECORD")
+        if not directory:
+            return
+        name = "%s/%d.jsonl" % (directory, self.child.pid)
+        with open(name, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"dir": direction, "tap": 1, "msg": message}) + "\n")
+
     def send(self, message):
         self.send_line(json.dumps({"jsonrpc": "2.0", **message}))
 
     def send_line(self, line):
+        """Sends a line, or several."""
+        for part in line.split("\n"):
+            if part.startswith("{") and part.endswith("}"):
+                self._record("c2s", json.loads(part))
         self.child.stdin.write(line.encode() + b"\n")
         self.child.stdin.flush()
 
@@ -92,6 +105,7 @@ class McpClient:
         line = self.lines.get(timeout=within(60))
         check(line is not None, "the server has ended")
         message = json.loads(line)
+        self._record("s2c", message)
         equal(message.get("jsonrpc"), "2.0", "jsonrpc in %s" % brief(message, 300))
         self.messages.append(message)
         if "method" not in message:
