@@ -44,15 +44,19 @@ class Scanner {
 public:
     Scanner(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-    // Reads an object and, if it is the whole text, to the end.
-    Result<Object> object_at(std::size_t at, bool is_all = false) {
+    Result<Object> whole() {
+        Object object = TRY(object_at(0));
+        skip_blank();
+        if (at_ < text_.size()) return mistake("nothing more");
+        return object;
+    }
+
+    Result<Object> object_at(std::size_t at) {
         at_ = at;
         skip_blank();
         if (next() != '{') return mistake("an object");
         Object object;
         TRY(read_object(&object, 0));
-        skip_blank();
-        if (is_all && at_ < text_.size()) return mistake("nothing more");
         return object;
     }
 
@@ -305,11 +309,11 @@ Result<std::string> with_object(const std::string& text, std::string_view file,
                                 const std::vector<TextMember>& members) {
     const bool is_empty = text.find_first_not_of(" \t\r\n") == std::string::npos;
     const std::string begun = is_empty ? "{}\n" : text;
-    Object whole = TRY(Scanner(begun, file).object_at(0, true));
+    Object whole = TRY(Scanner(begun, file).whole());
     Editor editor(begun, file);
     TRY(editor.set(path, 0, std::move(whole), members));
     std::string changed = editor.take();
-    if (Result<Object> again = Scanner(changed, file).object_at(0, true); !again)
+    if (Result<Object> again = Scanner(changed, file).whole(); !again)
         return Error{ErrorKind::config_invalid,
                      fmt::format("{}: this cannot be added without changing more", file)};
     return changed;

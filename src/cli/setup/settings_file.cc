@@ -48,6 +48,7 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
 struct Existing {
     std::string text;
     std::optional<mode_t> mode; // nullopt if there is no file
+    gid_t group = 0;            // of a file
 };
 
 // The directory of the file, open. It has no descriptor if the directory does not exist.
@@ -57,8 +58,9 @@ public:
 
     Result<void> make(); // creates the directory if it does not exist
     Result<Existing> read() const;
-    // Replaces the file by this text, whole or not at all.
-    Result<void> replace(std::string_view text, mode_t mode) const;
+    // Replaces the file by this text, whole or not at all. A new file gets this mode, and another
+    // one keeps its mode and its group.
+    Result<void> replace(std::string_view text, const Existing& old, mode_t usual) const;
     // Returns the name of the file that holds the old text.
     Result<std::string> back_up(const Existing& old) const;
 
@@ -117,7 +119,7 @@ Result<Existing> Place::read() const {
         config::read_regular_file(fd_.get(), file_.name.c_str(), toml::longest_text);
     if (!file) return refusal(path_, file.error().message);
     TRY(check_owner(path_, file->info));
-    return Existing{std::move(file->text), file->info.st_mode & mode_bits};
+    return Existing{std::move(file->text), file->info.st_mode & mode_bits, file->info.st_gid};
 }
 
 bool Place::write_new(const std::string& name, std::string_view text, mode_t mode) const {
@@ -133,10 +135,13 @@ bool Place::write_new(const std::string& name, std::string_view text, mode_t mod
     return false;
 }
 
-Result<void> Place::replace(std::string_view text, mode_t mode) const {
+Result<void> Place::replace(std::string_view text, const Existing& old, mode_t usual) const {
     const std::string name = fmt::format(".{}.new-{}", file_.name, ::getpid());
-    if (!write_new(name, text, mode)) return failed(path_, "written");
-    if (::renameat(fd_.get(), name.c_str(), fd_.get(), file_.name.c_str()) != 0) {
+    if (!write_new(name, text, old.mode.value_or(usual))) return failed(path_, "written");
+    constexpr auto same_user = static_cast<uid_t>(-1);
+    const bool has_group = !old.mode || ::fchownat(fd_.get(), name.c_str(), same_user, old.group,
+                                                   AT_SYMLINK_NOFOLLOW) == 0;
+    if (!has_group || ::renameat(fd_.get(), name.c_str(), fd_.get(), file_.name.c_str()) != 0) {
         Error error = failed(path_, "replaced");
         (void)::unlinkat(fd_.get(), name.c_str(), 0); // as above
         return error;
@@ -170,7 +175,7 @@ Result<void> put(const SettingsFile& file, Place& place, const Existing& old,
         return refusal(place.path(), "has changed meanwhile; nothing was written", "try again");
     const std::string backup = old.mode ? TRY(place.back_up(old)) : std::string();
     const mode_t usual = file.is_of_project ? mode_in_project : mode_of_new_file;
-    TRY(place.replace(text, old.mode.value_or(usual)));
+    TRY(place.replace(text, old, usual));
     print_line(fmt::format("Written: {}", place.path()));
     if (!backup.empty()) print_line(fmt::format("As it was: {}", backup));
     return {};

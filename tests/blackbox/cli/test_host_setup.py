@@ -94,12 +94,15 @@ def everything_else_in_the_file_stays(scene):
             "\"x\"}\n    },\n    \"z\": \"é\"\n}\n" % path[0]
         )
         os.chmod(put(scene, name, text), 0o640)
+        group = 12345 if os.geteuid() == 0 else os.getegid()
+        os.chown(scene.path(name), -1, group)
         equal(init(scene, client).returncode, 0, "status for " + client)
         check_entry(scene, name, path)
         now = text_of(scene, name)
         for line in text.splitlines():
             check(line in now or line.strip() == '"other": {"command": "x"}', "%r is gone" % line)
-        equal(os.stat(scene.path(name)).st_mode & 0o777, 0o640, "the mode")
+        info = os.stat(scene.path(name))
+        equal((info.st_mode & 0o777, info.st_gid), (0o640, group), "mode and group")
         equal(text_of(scene, name + ".bak"), text, "the old text")
     text = "# mine\nmodel = \"m\" # which\n\n[mcp_servers.other]\ncommand = \"x\"\n"
     put(scene, "codex/config.toml", text)
