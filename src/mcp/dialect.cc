@@ -6,6 +6,7 @@
 #include "mcp/instructions.h"
 #include "mcp/messages.h"
 #include "mcp/server_error.h"
+#include "mcp/wording.h"
 #include "protocol/methods.h"
 #include "protocol/session.h"
 
@@ -66,7 +67,9 @@ Dialect::Dialect(DialectSetup setup)
 // ---------------------------------------------------------------- from the client
 
 void Dialect::refuse(const Error& error) {
-    answers_.fail({}, protocol::code_of(error.kind), error.message);
+    const std::string text =
+        error.hint.empty() ? error.message : fmt::format("{}; {}", error.message, error.hint);
+    answers_.fail({}, protocol::code_of(error.kind), in_tool_words(text));
 }
 
 void Dialect::from_client(std::string_view text, TimePoint now) {
@@ -318,7 +321,7 @@ void Dialect::call_tool(Asked asked, const Message& message, TimePoint now) {
 // ---------------------------------------------------------------- from the server
 
 void Dialect::from_server(std::string_view text, TimePoint now) {
-    if (text.starts_with(end_start) && !resources_.wants_changes()) return;
+    if (text.starts_with(end_start) && !wants_ends()) return;
     if (text.starts_with(delta_start) && !calls_.wants_output() && !resources_.wants_changes())
         return;
     of_server_.trim();

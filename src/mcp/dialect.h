@@ -44,6 +44,9 @@ public:
     // The server has a session, with these settings.
     void open(const protocol::Settings& settings, TimePoint now);
 
+    // Returns true if exec/end is worth its price.
+    bool wants_ends() const { return resources_.wants_changes(); }
+
     // One message of the server, with the same padding.
     void from_server(std::string_view text, TimePoint now);
 

@@ -22,7 +22,9 @@ constexpr std::uint64_t usual_send_ms = 1'000;
 constexpr std::uint64_t usual_grace_ms = 500;
 constexpr std::uint64_t enough_bytes = 4'000;  // of new output, for an answer without silence
 constexpr std::uint64_t page_bytes = 32 << 10; // of output that is read for one page
-constexpr std::uint64_t most_tokens = protocol::most_output_tokens;
+// Of output in an answer of the server: several times what a tool shows (most_output), because
+// escape sequences are taken out of it.
+constexpr std::uint64_t most_tokens = 16'000;
 
 Error bad(std::string_view argument, std::string_view expected) {
     return {ErrorKind::invalid_params, fmt::format("{}: expected {}", argument, expected), "",

@@ -155,6 +155,19 @@ std::size_t fitting(std::string_view chunk, std::size_t& room) {
     return taken < chunk.size() ? taken - core::unfinished_tail(chunk.substr(0, taken)) : taken;
 }
 
+// How the server begins output that it has shortened (core/output/excerpt).
+constexpr std::string_view server_heading = "Total output lines: ";
+
+// Returns the length of "…N tokens truncated…". Returns 0 if there is no such mark.
+std::size_t size_of_mark(std::string_view text) {
+    constexpr std::string_view before = "…";
+    constexpr std::string_view behind = " tokens truncated…";
+    const std::size_t end = text.find(behind);
+    if (end == std::string_view::npos) return 0;
+    const std::size_t begin = text.substr(0, end).rfind(before);
+    return begin == std::string_view::npos ? 0 : end + behind.size() - begin;
+}
+
 void add_line(std::string& text, std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\n", name, core::visible(value)); // one line, whatever it holds
 }
@@ -197,10 +210,17 @@ std::string text_of(const Outcome& outcome) {
 
 } // namespace
 
+// The server shortens long output in its own way. Its mark is where something is missing, so it is
+// in what is left out here, and does not count as output.
 void set_output(Outcome& outcome, std::string_view output, std::uint64_t missing) {
-    Excerpt excerpt = shorten(plain(output), most_output, missing);
+    if (missing > 0 && output.starts_with(server_heading))
+        output.remove_prefix(std::min(output.find("\n\n") + 2, output.size()));
+    const std::string text = plain(output);
+    const std::uint64_t mark = missing > 0 ? size_of_mark(text) : 0;
+    Excerpt excerpt = shorten(text, most_output, missing - mark);
+    const bool is_cut = excerpt.text.size() != text.size();
     outcome.output = std::move(excerpt.text);
-    outcome.omitted_bytes = excerpt.omitted_bytes;
+    outcome.omitted_bytes = is_cut ? excerpt.omitted_bytes : missing;
 }
 
 Outcome outcome_of(const protocol::ExecResult& result, std::string_view mode) {

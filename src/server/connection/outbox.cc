@@ -40,6 +40,10 @@ void Outbox::end() {
     if (client_is_gone_) note_client_gone();
 }
 
+bool Outbox::wants_ends() const {
+    return dialect_ == nullptr || dialect_->wants_ends();
+}
+
 void Outbox::take_from_dialect() {
     for (const std::string& line : dialect_->wires().take_for_client()) {
         priority_.append(line);

@@ -49,6 +49,9 @@ public:
     // null: none.
     void set_dialect(mcp::Dialect* dialect) { dialect_ = dialect; }
 
+    // Returns false if nobody would read exec/end, which is long.
+    bool wants_ends() const;
+
     // Queues the lines that the dialect has for the client.
     void take_from_dialect();
 

@@ -131,7 +131,7 @@ void Programs::tell_end(Process& process) {
     if (!can_send_end(process)) return;
     exec.is_end_sent = true;
     const Lane lane = lane_of_end(process);
-    notify(outbox_, "exec/end", make_end(process), lane);
+    if (outbox_.wants_ends()) notify(outbox_, "exec/end", make_end(process), lane);
     if (lane == Lane::bulk) process.delivery.bulk_end = outbox_.bulk_queued();
 }
 

@@ -97,8 +97,9 @@ void PatchService::begin(PendingPatch patch) {
              "wait for answers, or cancel calls"});
     if (patch.params.patch.size() > patch::longest_patch)
         return patch.reply.fail({ErrorKind::limit,
-                                 fmt::format("a patch has at most {} bytes", patch::longest_patch),
-                                 "send several"});
+                                 fmt::format("the patch has {} bytes; at most {} are taken",
+                                             patch.params.patch.size(), patch::longest_patch),
+                                 "apply it as several smaller patches"});
     Result<ExecPlan> plan = plan_for(patch.params, parts_);
     if (!plan) return patch.reply.fail(plan.error());
     if (Result<void> allowed = parts_.files.allows(plan->policy.has_value()); !allowed)

@@ -5,9 +5,10 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PATIENCE, check, equal, eventually
+from support.client import PATIENCE, check, equal, eventually, within
 from support.exec import Home
 from support.mcp import MODERN, McpClient
 from support.runner import main, test
@@ -63,6 +64,17 @@ def long_output_keeps_its_start_and_end_and_pages_give_the_rest(scene):
         pages += page["output"]
         after = page["next_after"]
     check(pages == whole, "the pages are not the output: %d bytes of %d" % (len(pages), len(whole)))
+
+
+@test
+def long_output_full_of_escapes_says_what_is_missing(scene):
+    client = McpClient(scene)
+    script = r"for i in $(seq 3000); do printf '\033[38;5;%dm\033[1m%d\033[0m\033[0m\n' 7 $i; done"
+    told = client.call("run_command", command=script)
+    check(told["omitted_bytes"] > 0, "nothing is missing: %s" % told["omitted_bytes"])
+    check(told["output"].startswith("1\n2\n"), "the start: %r" % told["output"][:40])
+    check(told["output"].endswith("2999\n3000\n"), "the end: %r" % told["output"][-40:])
+    check("…" in told["output"], "no mark where something is missing")
 
 
 @test
@@ -145,6 +157,20 @@ def a_patch_changes_files_and_says_which(scene):
         equal(file.read(), "one\nthree\n", "the file")
     text = client.failed("apply_patch", patch=patch)
     check("b.txt" in text or "a.txt" in text, "the error names no file: %r" % text)
+
+
+@test
+def a_patch_that_is_too_large_names_the_limit_and_the_way(scene):
+    client = McpClient(scene)
+    for text in ("+x" * (5 << 20), "+x\n" * (3 << 20)):
+        patch = "*** Begin Patch\n*** Add File: big.txt\n%s\n*** End Patch\n" % text
+        told = client.failed("apply_patch", patch=patch)
+        check("4194304" in told and "several smaller patches" in told, told)
+        check(str(len(patch)) in told, "its size is not told: %s" % told)
+    files = "".join("*** Add File: %d\n+x\n" % n for n in range(1001))
+    told = client.failed("apply_patch", patch="*** Begin Patch\n%s*** End Patch\n" % files)
+    check("1000 files" in told and "several smaller patches" in told, told)
+    equal(os.listdir(client.home.project), [".git"], "files")
 
 
 @test
@@ -247,6 +273,26 @@ def nothing_is_left_after_end_of_input(scene):
 def nothing_is_left_after_a_signal(scene):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         end_of(scene, lambda client: client.child.send_signal(number))
+
+
+@test
+def floods_do_not_hold_up_the_end(scene):
+    for stop in (
+        lambda client: client.child.stdin.close(),
+        lambda client: client.child.send_signal(signal.SIGTERM),
+    ):
+        client = McpClient(scene)
+        for number in range(8):
+            client.call_later("run_command", token=number, command="yes", timeout_ms=600000)
+        eventually(lambda: len(client.call("list_processes")["processes"]) == 8, "eight floods")
+        client.call("run_command", command="sleep 0.5")
+        begun = time.monotonic()
+        stop(client)
+        client.child.wait(PATIENCE)
+        took = time.monotonic() - begun
+        client.verify = lambda: None  # the last line may be a part of one
+        check(took < within(1.5), "the end took %.1f s" % took)
+        eventually(lambda: not scene.leftovers(), "the end of all programs")
 
 
 @test

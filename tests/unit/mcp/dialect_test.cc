@@ -367,6 +367,8 @@ TEST_CASE("what is no message gets an error without an id") {
     Talk talk;
     talk.dialect.refuse({ew::ErrorKind::parse, "no"});
     CHECK(has(talk.for_client(), R"("id":null,"error":{"code":-32700,"message":"no")"));
+    talk.dialect.refuse({ew::ErrorKind::limit, "too long", "process/write takes it in parts"});
+    CHECK(has(talk.for_client(), R"("message":"too long; send_input takes it in parts")"));
 }
 
 TEST_SUITE_END();
