@@ -2,6 +2,7 @@
 
 #include "mcp/excerpt.h"
 #include "mcp/messages.h"
+#include "mcp/outcome.h"
 #include "mcp/server_error.h"
 #include "mcp/wording.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "mcp/outcome.h"
+#include "mcp/pages.h"
 #include "mcp/tools.h"
 #include "protocol/until.h"
 

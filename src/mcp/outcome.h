@@ -5,7 +5,6 @@
 #include "protocol/approval.h"
 #include "protocol/exec.h"
 #include "protocol/patch.h"
-#include "protocol/process.h"
 #include "protocol/until.h"
 
 #include <array>
@@ -72,16 +71,6 @@ void set_output(Outcome& outcome, std::string_view output, std::uint64_t missing
 // `mode` is the sandbox of the session.
 Outcome outcome_of(const protocol::ExecResult& result, std::string_view mode);
 Outcome outcome_of(const protocol::PatchApplyResult& result);
-
-// Cursors of read_output: the number of the last chunk that was given whole, and how many bytes of
-// the next one were given too.
-struct PageCursor {
-    std::uint64_t seq = 0;
-    std::uint64_t offset = 0;
-};
-
-PageCursor cursor_of(std::uint64_t after);
-Outcome page_of(const protocol::ReadResult& result, PageCursor from);
 
 // Says what to do next, and makes the two forms of the result.
 ToolResult result_of(Outcome outcome);
