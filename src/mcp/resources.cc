@@ -97,7 +97,7 @@ std::string text_of(const protocol::ReadResult& result) {
     std::string bytes;
     for (const protocol::OutputChunk& chunk : result.chunks)
         bytes += chunk.chunk.bytes;
-    const std::string text = plain(core::lossy(bytes));
+    std::string text = plain(core::lossy(bytes));
     if (result.lost_bytes == 0) return text;
     return fmt::format("[… {} bytes before this are no longer kept …]\n{}", result.lost_bytes,
                        text);
@@ -167,15 +167,15 @@ void Resources::fail_unknown(const Asked& asked, std::string_view uri) {
                   fmt::format(R"({{"uri":{}}})", json_string(shown)));
 }
 
-bool Resources::on_answer(std::uint64_t id, const protocol::Message& answer) {
-    const auto at = std::ranges::find(requests_, id, &Request::id);
+bool Resources::on_answer(std::uint64_t request, const protocol::Message& answer) {
+    const auto at = std::ranges::find(requests_, request, &Request::id);
     if (at == requests_.end()) return false;
-    const Request request = std::move(*at);
+    const Request answered = std::move(*at);
     requests_.erase(at);
-    if (request.uri.empty())
-        tell_list(request, answer);
+    if (answered.uri.empty())
+        tell_list(answered, answer);
     else
-        tell_text(request, answer);
+        tell_text(answered, answer);
     return true;
 }
 

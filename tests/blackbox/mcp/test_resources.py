@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
@@ -162,12 +163,13 @@ def the_list_changes_with_new_processes(scene):
             subscription(client, [], list_changed=True)
         else:
             check(client.greeting["capabilities"]["resources"]["listChanged"], "no resources")
+        begun = time.monotonic()
         for _ in range(8):
             client.call("run_command", command="true")
         client.until(lambda: notifications(client, LIST_CHANGED), "a notification")
         client.call("run_command", command="sleep 1.5")
-        told = len(notifications(client, LIST_CHANGED))
-        check(told <= 4, "%d notifications of 9 processes" % told)
+        told, most = len(notifications(client, LIST_CHANGED)), time.monotonic() - begun + 1
+        check(told <= most, "%d notifications in %.1f s" % (told, most))
         client.end()
     quiet = McpClient(scene, era=MODERN)
     quiet.call("run_command", command="sleep 1.5")
