@@ -21,11 +21,12 @@ struct Target {
     void (*play)(std::string_view input);
 };
 
-constexpr std::array<Target, 6> targets = {{
+constexpr std::array<Target, 7> targets = {{
     {"dispatch", ew::fuzz::dispatch},
     {"framing", ew::fuzz::framing},
     {"patch", ew::fuzz::patch},
     {"rules", ew::fuzz::rules},
+    {"screen", ew::fuzz::screen},
     {"shell_words", ew::fuzz::shell_words},
     {"utf8", ew::fuzz::utf8},
 }};

@@ -13,6 +13,7 @@ void framing(std::string_view input);
 void dispatch(std::string_view input);
 void patch(std::string_view input);
 void rules(std::string_view input);
+void screen(std::string_view input);
 void shell_words(std::string_view input);
 void utf8(std::string_view input);
 
