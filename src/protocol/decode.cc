@@ -9,6 +9,7 @@
 #include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
+#include "protocol/screen.h"
 #include "protocol/session.h"
 
 #include <algorithm>
@@ -334,6 +335,7 @@ template Result<CloseStdinParams> decode(const json::Value*);
 template Result<SignalParams> decode(const json::Value*);
 template Result<TerminateParams> decode(const json::Value*);
 template Result<ResizeParams> decode(const json::Value*);
+template Result<ScreenParams> decode(const json::Value*);
 template Result<ExecCommandParams> decode(const json::Value*);
 template Result<ExecWriteParams> decode(const json::Value*);
 template Result<ExecWaitParams> decode(const json::Value*);

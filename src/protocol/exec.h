@@ -74,6 +74,7 @@ struct ExecCommandParams {
     std::optional<bool> login = {};
     bool tty = false;
     std::optional<WindowSize> size = {};
+    bool answer_queries = false;                // of the program to its terminal
     std::optional<std::string> stdin_text = {}; // written to stdin, which is then closed
     std::optional<std::uint64_t> yield_time_ms = {};
     std::optional<std::uint64_t> quiet_ms = {};
@@ -102,6 +103,7 @@ void fields(Visitor& visit, ExecCommandParams& params) {
     visit.optional("login", params.login);
     visit.optional("tty", params.tty);
     visit.optional("size", params.size);
+    visit.optional("answerQueries", params.answer_queries);
     visit.optional("stdin", params.stdin_text);
     visit.optional("yieldTimeMs", params.yield_time_ms);
     visit.optional("quietMs", params.quiet_ms);

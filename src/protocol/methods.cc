@@ -11,13 +11,14 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 42> served = {{
+constexpr std::array<NamedMethod, 44> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
     {"process/signal", Method::process_signal},
     {"process/terminate", Method::process_terminate},
     {"process/resize", Method::process_resize},
+    {"process/screen", Method::process_screen},
     {"process/closeStdin", Method::process_close_stdin},
     {"process/list", Method::process_list},
     {"exec/command", Method::exec_command},
@@ -28,6 +29,7 @@ constexpr std::array<NamedMethod, 42> served = {{
     {"exec/terminateAll", Method::exec_terminate_all},
     {"exec/signal", Method::exec_signal},
     {"exec/resize", Method::exec_resize},
+    {"exec/screen", Method::exec_screen},
     {"patch/check", Method::patch_check},
     {"patch/apply", Method::patch_apply},
     {"approvals/list", Method::approvals_list},

@@ -97,6 +97,7 @@ struct StartParams {
     std::optional<std::uint64_t> timeout_ms = {};
     std::uint64_t grace_ms = 0;
     std::optional<Limits> limits = {};
+    bool answer_queries = false; // of the program to its terminal
 };
 
 template <class Visitor>
@@ -118,6 +119,7 @@ void fields(Visitor& visit, StartParams& params) {
     visit.optional("timeoutMs", params.timeout_ms);
     visit.optional("graceMs", params.grace_ms);
     visit.optional("limits", params.limits);
+    visit.optional("answerQueries", params.answer_queries);
 }
 
 struct StartResult {

@@ -57,6 +57,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     case Method::process_signal: return &Methods::pass_on<SignalParams, &Services::processes>;
     case Method::process_terminate: return &Methods::pass_on<TerminateParams, &Services::processes>;
     case Method::process_resize: return &Methods::pass_on<ResizeParams, &Services::processes>;
+    case Method::process_screen: return &Methods::pass_on<ScreenParams, &Services::processes>;
     case Method::process_close_stdin:
         return &Methods::pass_on<CloseStdinParams, &Services::processes>;
     case Method::process_list: return &Methods::list<&Services::processes>;
@@ -69,6 +70,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     // A program that exec/command started is also in the process table.
     case Method::exec_terminate: return &Methods::pass_on<TerminateParams, &Services::processes>;
     case Method::exec_signal: return &Methods::pass_on<SignalParams, &Services::processes>;
+    case Method::exec_screen: return &Methods::pass_on<ScreenParams, &Services::processes>;
     case Method::exec_resize: return &Methods::pass_on<ResizeParams, &Services::processes>;
     case Method::patch_check: return &Methods::pass_on<PatchCheckParams, &Services::patches>;
     case Method::patch_apply: return &Methods::pass_on<PatchApplyParams, &Services::patches>;

@@ -86,6 +86,7 @@ int Worker::run() {
     while (!is_over())
         turn();
     exec_.abandon({ErrorKind::shutting_down, "the server has ended"});
+    process_requests_.abandon({ErrorKind::shutting_down, "the server has ended"});
     patches_.abandon({ErrorKind::shutting_down,
                       "the server has ended; the next one finishes or undoes the patch"});
     outbox_.flush();
@@ -115,6 +116,7 @@ void Worker::on_time() {
     local_.starts().on_time();
     remote_.environments().on_time(now_);
     processes_.on_time();
+    process_requests_.on_time();
     files_.on_time();
     exec_.on_news();
     questions_.on_time(now_);
@@ -320,6 +322,7 @@ std::optional<TimePoint> Worker::next_deadline() {
     if (connection_.is_ready(!ending_) || has_room_again_) next = now_;
     next = earlier(next, connection_.next_deadline());
     next = earlier(next, processes_.next_deadline());
+    next = earlier(next, process_requests_.next_deadline());
     next = earlier(next, local_.starts().next_deadline());
     next = earlier(next, remote_.environments().next_deadline());
     next = earlier(next, questions_.next_deadline());

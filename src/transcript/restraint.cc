@@ -14,11 +14,12 @@ namespace {
 
 // These methods only read, or the server decides about what they do. Nothing else may be sent.
 constexpr auto judged_methods = std::to_array<std::string_view>(
-    {"initialize",      "initialized",      "shutdown",           "exit",
-     "$/cancelRequest", "exec/command",     "exec/writeStdin",    "exec/wait",
-     "exec/list",       "exec/terminate",   "exec/terminateAll",  "exec/signal",
-     "exec/resize",     "patch/check",      "patch/apply",        "approvals/list",
-     "policy/explain",  "environment/info", "environment/status", "environment/list"});
+    {"initialize",      "initialized",    "shutdown",          "exit",
+     "$/cancelRequest", "exec/command",   "exec/writeStdin",   "exec/wait",
+     "exec/list",       "exec/terminate", "exec/terminateAll", "exec/signal",
+     "exec/resize",     "exec/screen",    "patch/check",       "patch/apply",
+     "approvals/list",  "policy/explain", "environment/info",  "environment/status",
+     "environment/list"});
 
 // Two members of one name: the server may take the other one.
 bool has_double_member(const Node& node) {

@@ -1,4 +1,5 @@
 // The structs against schema/, in both directions: what is only on one side fails, and is named.
+#include "core/screen/screen.h"
 #include "files/wire.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -11,11 +12,13 @@
 #include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
+#include "protocol/screen.h"
 #include "protocol/session.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/supervise/denials.h"
 #include "server/fs/file_service.h"
 #include "server/patch/patch_service.h"
+#include "server/process/screen_requests.h"
 #include "server/worker.h"
 #include "support/parsed.h"
 #include "support/shape.h"
@@ -180,6 +183,11 @@ EXECWARD_NAME(ResizeParams);
 EXECWARD_NAME(RuleInput);
 EXECWARD_NAME(SandboxPolicy);
 EXECWARD_NAME(SandboxRequest);
+EXECWARD_NAME(ScreenCursor);
+EXECWARD_NAME(ScreenParams);
+EXECWARD_NAME(ScreenResult);
+EXECWARD_NAME(ScreenRow);
+EXECWARD_NAME(ScreenRun);
 EXECWARD_NAME(ServerInfo);
 EXECWARD_NAME(Settings);
 EXECWARD_NAME(Shell);
@@ -478,7 +486,7 @@ public:
         using enum Direction;
         add<InitializeParams, ClientInfo, ClientCapabilities, StartParams, WindowSize, EnvPolicy,
             ew::protocol::Limits, ReadParams, WriteParams, CloseStdinParams, SignalParams,
-            TerminateParams, ResizeParams, CancelParams>(read);
+            TerminateParams, ResizeParams, ScreenParams, CancelParams>(read);
         add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
             SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
         add<ExecCommandParams, ExecWriteParams, ExecWaitParams, ExecListParams,
@@ -492,7 +500,8 @@ public:
         add<InitializeResult, ServerInfo, Shell, EnvironmentInfo, EnvironmentStatus,
             EnvironmentListResult, EnvironmentEntry, EnvironmentServer, StartResult, OutputChunk,
             Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult, OutputEvent,
-            ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty>(written);
+            ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty, ScreenResult, ScreenCursor,
+            ScreenRow, ScreenRun>(written);
         add<ExecResult, WaitEnd, UntilMatch, Timings, Confinement, Denial, ExecEdit, ExecFailure,
             ExecListResult, ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent,
             ExecAttemptEvent, ExecOutputDeltaEvent, ExecInteractionEvent, ExecInputStateEvent,
@@ -545,7 +554,7 @@ std::set<std::string> structs_in_headers() {
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
          {"approval.h", "environment.h", "exec.h", "files.h", "input_state.h", "patch.h",
-          "patched_file.h", "process.h", "sandbox.h", "session.h", "until.h"}) {
+          "patched_file.h", "process.h", "sandbox.h", "screen.h", "session.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);
@@ -693,6 +702,15 @@ TEST_CASE("the limits have the values that the schema names") {
           std::size_t{ew::server::InputQueue::most_held});
     CHECK(protocol.limit("length of a processId, callId or writeId") == longest_name);
     CHECK(protocol.limit("output of an answer of exec/*") == most_output_tokens);
+    CHECK(protocol.limit("rows of a screen") == std::size_t{ew::core::Screen::most_rows});
+    CHECK(protocol.limit("columns of a screen") == std::size_t{ew::core::Screen::most_cols});
+    CHECK(protocol.limit("cells of a screen") == std::size_t{ew::core::Screen::most_cells});
+    CHECK(protocol.limit("screens that are kept up") ==
+          std::size_t{ew::server::ScreenRequests::most_screens});
+    CHECK(protocol.limit("output that is drawn without a request for the screen") ==
+          std::uint64_t{ew::server::LiveScreen::most_unseen});
+    CHECK(protocol.limit("requests for earlier screens that wait") ==
+          std::size_t{ew::server::ScreenRequests::most_past});
     CHECK(protocol.limit("remembered writeIds of a process") ==
           std::size_t{ew::server::InputQueue::remembered_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==

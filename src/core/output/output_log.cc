@@ -172,6 +172,12 @@ OutputLog::Entry OutputLog::entry(std::uint64_t seq) const {
     return entry;
 }
 
+std::optional<std::uint64_t> OutputLog::end_of(std::uint64_t seq) const {
+    if (seq < first_seq_ || seq >= next_seq()) return std::nullopt;
+    const Record& record = records_[static_cast<std::size_t>(seq - first_seq_)];
+    return record.begin + record.size;
+}
+
 void OutputLog::copy(std::uint64_t begin, std::uint64_t end, std::string& out) const {
     CHECK(begin >= oldest() && begin <= end && end <= end_);
     if (begin == end) return;

@@ -99,6 +99,9 @@ public:
     bool has_output_after(std::uint64_t seq) const;
     Entry entry(std::uint64_t seq) const; // first_seq() <= seq < next_seq()
 
+    // Returns the position behind the bytes of an entry, or nullopt if there is no such entry now.
+    std::optional<std::uint64_t> end_of(std::uint64_t seq) const;
+
     // The bytes of all streams as one sequence, in the order of their arrival. Bytes before
     // oldest() have been overwritten, even if their entries are retained.
     std::uint64_t end() const { return end_; }

@@ -73,6 +73,7 @@ ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
         launch.sandbox = confined_start(call.plan, attempt.extra);
     }
     launch.timeout_ms = call.params.timeout_ms.value_or(0);
+    launch.answers_queries = call.params.answer_queries;
     return launch;
 }
 

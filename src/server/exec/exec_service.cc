@@ -2,6 +2,7 @@
 
 #include "server/exec/exec_results.h"
 #include "server/exec/plans.h"
+#include "server/request/start_request.h"
 #include "server/session/environment_choice.h"
 
 #include <fmt/format.h>
@@ -75,6 +76,11 @@ Result<void> ExecService::check(const ExecCommandParams& params) const {
                      "\"withAdditionalPermissions\"",
                      "", "additionalPermissions"};
     if (params.until) (void)TRY(UntilWatch::of(*params.until, 0)); // before the command runs
+    if (params.answer_queries) {
+        std::optional<os::WindowSize> terminal;
+        if (params.tty) terminal = window_size(params.size.value_or(protocol::WindowSize{}));
+        TRY(check_answers(terminal));
+    }
     if (calls_.size() + queue_.size() < most_calls) return {};
     return Error{ErrorKind::limit,
                  fmt::format("{} calls wait for their answer already", most_calls),

@@ -119,7 +119,8 @@ void LocalBackend::interrupt(Process& process) {
 void LocalBackend::resize(Process& process, Reply reply, const protocol::WindowSize& size) {
     // A terminal that has just gone has no size. Every client can lose this race.
     const UniqueFd& terminal = process.local->streams[0].fd;
-    if (terminal) (void)os::set_window_size(terminal.get(), window_size(size));
+    if (terminal && os::set_window_size(terminal.get(), window_size(size)))
+        process.sizes.note(process.log.end(), {size.rows, size.cols});
     reply.send(protocol::Empty{});
 }
 

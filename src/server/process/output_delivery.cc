@@ -60,6 +60,7 @@ void OutputDelivery::commit(Process& process, core::Stream stream, std::size_t c
         std::string output;
         process.log.copy(begin, process.log.end(), output);
         process.key_modes.feed(output);
+        keep_screen_up(process);
     }
     if (process.consumer != nullptr) process.consumer->look_at(process.log);
     delivery.burst += count;

@@ -6,15 +6,19 @@
 #include "base/clock.h"
 #include "core/keys.h"
 #include "core/output/output_log.h"
+#include "core/screen/size_history.h"
 #include "os/spawn.h"
 #include "protocol/process.h"
+#include "protocol/screen.h"
 #include "server/connection/reply.h"
 #include "server/process/input_queue.h"
 #include "server/process/input_state.h"
+#include "server/process/live_screen.h"
 #include "server/process/part.h"
 #include "server/process/read_queue.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,7 +36,7 @@ class RemoteProcess;
 struct Parked {
     Reply reply;
     std::variant<protocol::ReadParams, protocol::WriteParams, protocol::CloseStdinParams,
-                 protocol::SignalParams, protocol::ResizeParams>
+                 protocol::SignalParams, protocol::ResizeParams, protocol::ScreenParams>
         params;
 };
 
@@ -143,7 +147,9 @@ struct Process {
     InputMemory input_memory;
     bool is_output_open = false; // more output may come
     core::OutputLog log;
-    core::KeyModeTracker key_modes; // of a terminal
+    core::KeyModeTracker key_modes;     // of a terminal
+    core::SizeHistory sizes;            // of a terminal, after its first one
+    std::unique_ptr<LiveScreen> screen; // null: nobody looks
     Delivery delivery;
     ReadQueue reads;
 };

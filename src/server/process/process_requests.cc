@@ -48,7 +48,7 @@ protocol::ProcessInfo info_of(Process& process, TimePoint now) {
 } // namespace
 
 std::size_t ProcessRequests::waiting_count() {
-    std::size_t count = 0;
+    std::size_t count = screens_.waiting_count();
     table_.for_each([&](const Process& process) {
         count += process.reads.size() + process.input.held_count() + process.start.parked.size();
     });
@@ -83,6 +83,7 @@ void ProcessRequests::handle(Reply reply, protocol::StartParams params) {
     start.sandbox = std::move(*sandbox);
     start.grace_ms = params.grace_ms;
     start.timeout_ms = params.timeout_ms.value_or(0);
+    start.answers_queries = params.answer_queries;
     start.reply.emplace(std::move(reply));
     Result<Process*> launched = processes_.launch(std::move(params.process_id), start);
     if (!launched) start.reply->fail(launched.error());
@@ -179,6 +180,25 @@ void ProcessRequests::handle(Reply reply, protocol::ResizeParams params) {
     process->backend->resize(*process, std::move(reply), params.size);
 }
 
+void ProcessRequests::handle(Reply reply, protocol::ScreenParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr) return reply.fail(table_.unknown(params.process_id));
+    if (park_if_starting(process, reply, params)) return;
+    table_.touch(*process);
+    if (!process->is_tty())
+        return reply.fail(
+            {ErrorKind::not_a_terminal,
+             fmt::format("process '{}' has pipes and no screen", core::shortened(process->id)),
+             "start it with tty: true; process/read has the output of any process", "processId"});
+    if (refuse_if_too_many_wait(reply)) return;
+    screens_.handle(*process, std::move(reply), params);
+}
+
+std::optional<TimePoint> ProcessRequests::next_deadline() const {
+    if (!screens_.has_work()) return std::nullopt;
+    return processes_.now();
+}
+
 void ProcessRequests::list(Reply reply) {
     protocol::ListResult result;
     std::vector<Process*> by_start;
@@ -193,7 +213,7 @@ void ProcessRequests::list(Reply reply) {
 }
 
 bool ProcessRequests::cancel(const json::Id& id) {
-    bool is_found = false;
+    bool is_found = screens_.cancel(id);
     std::uint64_t to_call_off = 0; // the serial number of a start
     table_.for_each([&](Process& process) {
         if (is_found) return;

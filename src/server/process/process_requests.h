@@ -4,6 +4,7 @@
 #include "protocol/process.h"
 #include "server/connection/reply.h"
 #include "server/process/process_service.h"
+#include "server/process/screen_requests.h"
 #include "server/request/sandbox_request.h"
 
 #include <cstddef>
@@ -18,7 +19,10 @@ public:
 
     // `processes` outlives this, and requests are handled only while this exists.
     ProcessRequests(ProcessService& processes, ServerSide side)
-        : processes_(processes), table_(processes.table()), side_(std::move(side)) {
+        : processes_(processes),
+          table_(processes.table()),
+          side_(std::move(side)),
+          screens_(processes.table(), processes.outbox()) {
         processes.set_parked_handler(
             [this](std::vector<Parked> parked) { handle_parked(std::move(parked)); });
     }
@@ -36,11 +40,20 @@ public:
     void handle(Reply reply, protocol::SignalParams params);
     void handle(Reply reply, const protocol::TerminateParams& params);
     void handle(Reply reply, protocol::ResizeParams params);
+    void handle(Reply reply, protocol::ScreenParams params);
     void list(Reply reply);
 
     // Answers a waiting request with "cancelled". The process continues, unless the request is its
     // start. Returns false if the request does not wait here.
     bool cancel(const json::Id& id);
+
+    // Answers requests that still need more turns with `error`.
+    void abandon(const Error& error) { screens_.abandon(error); }
+
+    // Goes on with requests that need more than one turn.
+    void on_time() { screens_.on_time(); }
+
+    std::optional<TimePoint> next_deadline() const;
 
 private:
     void handle_parked(std::vector<Parked> parked);
@@ -53,6 +66,7 @@ private:
     ProcessService& processes_;
     ProcessTable& table_;
     ServerSide side_;
+    ScreenRequests screens_;
 };
 
 } // namespace ew::server

@@ -1,5 +1,6 @@
 #include "server/process/process_service.h"
 
+#include "base/check.h"
 #include "core/output/denial_hint.h"
 #include "json/writer.h"
 #include "os/pty.h"
@@ -63,6 +64,7 @@ Result<void> ProcessService::check_selection(const Launch& launch) const {
 
 Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
     TRY(check_selection(launch));
+    if (launch.answers_queries) TRY(check_answers(launch.request.terminal));
     Backend& backend = launch.backend != nullptr ? *launch.backend : *local_;
     Process* const process =
         table_.add(std::move(id), settings_.output, backend, outbox_.bulk_sent());
@@ -78,6 +80,12 @@ Result<Process*> ProcessService::launch(std::string id, Launch& launch) {
                      "raise the limit of address space (ulimit -v), or end other processes"};
     }
     process->request = std::move(launch.request);
+    if (launch.answers_queries) {
+        Result<LiveScreen> screen = LiveScreen::of(*process, LiveScreen::first_version);
+        CHECK(screen); // check_answers() has looked
+        screen->answer();
+        process->screen = std::make_unique<LiveScreen>(std::move(*screen));
+    }
     if (Result<void> begun =
             backend.begin(*process, {std::move(launch.sandbox), std::move(launch.elsewhere)});
         !begun) {
@@ -157,7 +165,20 @@ void ProcessService::note_news(const Process& process) {
     if (process.consumer != nullptr && !is_noted) news_.push_back(process.serial);
 }
 
+// The answers go behind what was typed before. They are no typing: no event shows them, and the
+// output that follows has no precedence.
+void ProcessService::answer_queries(Process& process) {
+    const std::string replies = process.screen ? process.screen->take_replies() : std::string();
+    const bool is_taken =
+        process.input.takes_writes() && process.input.has_room_for(replies.size());
+    if (replies.empty() || !is_taken) return;
+    (void)process.input.append(replies);
+    process.delivery.last_input = now_;
+    process.backend->write_input(process);
+}
+
 void ProcessService::settle(Process& process) {
+    answer_queries(process);
     tell_exit_if_drained(process);
     close_if_ended(process);
     (void)delivery_.deliver(process);

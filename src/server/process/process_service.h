@@ -52,6 +52,7 @@ public:
         std::optional<SandboxOrder> sandbox = {}; // on this machine
         std::uint64_t grace_ms = 0;
         std::uint64_t timeout_ms = 0; // 0: no timeout
+        bool answers_queries = false; // we are the terminal of the program
         std::optional<Reply> reply = {};
         Backend* backend = nullptr;       // null: this machine
         bool is_confined_there = false;   // by the backend of another environment
@@ -77,6 +78,8 @@ public:
     OutputDelivery& delivery() { return delivery_; }
 
     TimePoint now() const { return now_; }
+
+    const Outbox& outbox() const { return outbox_; }
 
     // Serial numbers of processes with a consumer that have started, produced output or ended since
     // the last call.
@@ -139,6 +142,7 @@ public:
 
 private:
     Result<void> check_selection(const Launch& launch) const;
+    void answer_queries(Process& process);
     void warn_when_nearly_full();
     void handle_parked(std::vector<Parked> parked);
     void tell_exit_if_drained(Process& process);

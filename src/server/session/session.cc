@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "config/linked_file.h"
 #include "config/project.h"
+#include "core/screen/screen.h"
 #include "core/sha256.h"
 #include "protocol/methods.h"
 #include "store/store.h"
@@ -168,11 +169,9 @@ Result<protocol::InitializeResult> Session::initialize(const protocol::Initializ
     result.session_id = id_;
     result.server_info = {"execward", std::string(program_version)};
     result.protocol_version = protocol::protocol_version;
-    result.capabilities = {{"processes", true},
-                           {"extensions", true},
-                           {"exec", true},
-                           {"approvals", true},
-                           {"files", true}};
+    result.capabilities = {{"processes", true}, {"extensions", true},
+                           {"exec", true},      {"approvals", true},
+                           {"files", true},     {"screen", core::Screen::is_available()}};
     result.environment_info = environment_;
     return result;
 }

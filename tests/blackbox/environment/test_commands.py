@@ -34,6 +34,7 @@ from support.peer import (
 )
 from support.programs import SAYS_ITS_SIZE, SAYS_SIGNALS
 from support.runner import main, test
+from support.screens import is_there, text, wait_screen
 
 KINDS = ("real", "codex", "old")
 
@@ -274,6 +275,18 @@ def a_terminal_there_can_be_resized(scene, kind):
         server.call(method, params)
         server.wait_delta(process_id, "%d 100" % rows)
     server.call("exec/terminate", {"processId": process_id})
+
+
+@with_each(*KINDS)
+def a_terminal_there_has_a_screen(scene, kind):
+    server, _ = box(scene, kind)
+    if not is_there(server):
+        return
+    process_id = server.left_running(
+        "printf 'one\\r\\n\\033[2Ctwo'; read line", shows="two", environment="box", tty=True
+    )
+    result = wait_screen(server, process_id, "two", method="exec/screen")
+    equal(text(result), "one\n  two", "the text")
 
 
 @with_each("real")
