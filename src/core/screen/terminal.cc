@@ -29,8 +29,6 @@ void release(void* memory, void* /*unused*/) {
     std::free(memory);
 }
 
-VTermAllocatorFunctions allocator = {allocate, release};
-
 Terminal& of(void* user) {
     return *static_cast<Terminal*>(user);
 }
@@ -71,8 +69,9 @@ const VTermStateCallbacks Terminal::callbacks = {
 };
 
 Terminal::Terminal(ScreenSize size, std::uint64_t version)
-    : vterm_(vterm_new_with_allocator(static_cast<int>(size.rows), static_cast<int>(size.cols),
-                                      &allocator, nullptr)),
+    : allocator_({allocate, release}),
+      vterm_(vterm_new_with_allocator(static_cast<int>(size.rows), static_cast<int>(size.cols),
+                                      &allocator_, nullptr)),
       state_(vterm_obtain_state(vterm_.get())),
       main_(size, version) {
     vterm_set_utf8(vterm_.get(), 1);
@@ -295,7 +294,7 @@ void Terminal::resize(ScreenSize size) {
     ScreenPosition position = cursor();
     // The next character would have gone to the next line; now there is room for it.
     const bool is_beyond = last_ && position.col + 1 == old.cols &&
-                           static_cast<std::size_t>(last_->col + last_width_) == old.cols;
+                           static_cast<std::size_t>(last_->col) + last_width_ == old.cols;
     pass("\x1b[r");
     move_cursor(position);
     vterm_set_size(vterm_.get(), static_cast<int>(size.rows), static_cast<int>(size.cols));
@@ -343,7 +342,7 @@ int Terminal::put_glyph(const VTermGlyphInfo& glyph, VTermPos position) {
     cell.style = pen_;
     grid().put(position.row, position.col, cell);
     last_ = position;
-    last_width_ = glyph.width;
+    last_width_ = cell.width;
     return 1;
 }
 

@@ -79,6 +79,7 @@ private:
     int set_property(VTermProp property, const VTermValue& value);
     int take_size(int rows, int cols, VTermPos& moved);
 
+    VTermAllocatorFunctions allocator_; // before what it has made
     std::unique_ptr<VTerm, Free> vterm_;
     VTermState* state_;
     SequenceReader reader_;
@@ -91,7 +92,7 @@ private:
     std::string title_;
     std::string replies_;
     std::optional<VTermPos> last_; // where the last character is, if it was printed just now
-    int last_width_ = 1;
+    std::size_t last_width_ = 1;
     std::string last_text_;
     std::size_t calls_ = 0; // of libvterm
 };

@@ -129,7 +129,12 @@ void ScreenRequests::answer(Waiting& waiting) {
 }
 
 void ScreenRequests::on_time() {
-    if (!has_work() || !draw(waiting_.front(), slice)) return;
+    if (!has_work()) return;
+    if (!draw(waiting_.front(), slice)) {
+        // One that takes long does not hold up the others.
+        std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+        return;
+    }
     Waiting done = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());
     answer(done);

@@ -227,11 +227,17 @@ def more_screens_are_looked_at_than_are_kept_up(server):
             wait_screen(server, "p%d" % i, "number %d" % i)
 
 
+def start_dense(server, name, count=60000):
+    """Starts a program whose output takes long to draw."""
+    writes = "import sys; sys.stdout.write(\"\\033#8\\033[J\" * %d)" % count
+    script = "stty -opost; %s -c '%s'; printf end; read line" % (PYTHON, writes)
+    server.start_shell(name, script, tty=True, size={"rows": 1000, "cols": 100})
+    server.wait_output(name, b"end")
+
+
 @with_screens
 def a_long_replay_can_be_cancelled(server):
-    dense = "stty -opost; %s -c 'import sys; sys.stdout.write(\"\\033#8\\033[J\" * 60000)'; printf end; read line"
-    server.start_shell("a", dense % PYTHON, tty=True, size={"rows": 1000, "cols": 100})
-    server.wait_output("a", b"end")
+    start_dense(server, "a")
     first, second = server.request_at_once([("process/screen", {"processId": "a"})] * 2)
     server.notify("$/cancelRequest", {"id": second})
     server.error(second, -32800, "cancelled")
@@ -242,10 +248,19 @@ def a_long_replay_can_be_cancelled(server):
 
 
 @with_screens
+def a_long_replay_does_not_hold_up_others(server):
+    start_dense(server, "a")
+    start_dense(server, "b", count=20)
+    long, short = (server.request("process/screen", {"processId": name}) for name in "ab")
+    check("end" in text(server.result(short)), "no screen")
+    check(not server.is_answered(long), "it was no long replay")
+    server.notify("$/cancelRequest", {"id": long})
+    server.error(long, -32800, "cancelled")
+
+
+@with_screens
 def a_long_replay_does_not_hold_up_the_end(server):
-    dense = "stty -opost; %s -c 'import sys; sys.stdout.write(\"\\033#8\\033[J\" * 60000)'; printf end; read line"
-    server.start_shell("a", dense % PYTHON, tty=True, size={"rows": 1000, "cols": 100})
-    server.wait_output("a", b"end")
+    start_dense(server, "a")
     request = server.request("process/screen", {"processId": "a"})
     equal(server.end(), 0, "exit status")
     server.error(request, -32600, "shuttingDown")
