@@ -92,6 +92,16 @@ void fields(Visitor& visit, WaitArguments& arguments) {
     visit.optional("timeout_ms", arguments.timeout_ms, json::Bounds{0, longest_wait_ms});
 }
 
+struct ScreenArguments {
+    static constexpr bool refuses_others = true;
+    std::string id = {};
+};
+
+template <class Visitor>
+void fields(Visitor& visit, ScreenArguments& arguments) {
+    visit.required("id", arguments.id);
+}
+
 struct SendArguments {
     static constexpr bool refuses_others = true;
     std::string id = {};

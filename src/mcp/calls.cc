@@ -3,6 +3,7 @@
 #include "mcp/excerpt.h"
 #include "mcp/messages.h"
 #include "mcp/outcome.h"
+#include "mcp/screen_result.h"
 #include "mcp/server_error.h"
 #include "mcp/wording.h"
 
@@ -273,6 +274,8 @@ std::optional<ToolResult> Calls::result_for(Call& call, const protocol::Message&
         outcome.id = call.order.process;
         return result_of(std::move(outcome));
     }
+    case Tool::screen:
+        return result_of(decoded<protocol::ScreenResult>(answer.params), call.order.process);
     case Tool::stop_process:
         if (call.is_last_step)
             return result_of_wait(call, decoded<protocol::ExecResult>(answer.params));

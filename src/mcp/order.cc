@@ -6,6 +6,7 @@
 #include "protocol/exec.h"
 #include "protocol/patch.h"
 #include "protocol/process.h"
+#include "protocol/screen.h"
 
 #include <fmt/format.h>
 
@@ -127,6 +128,13 @@ Result<Order> wait_order(const json::Value* value) {
                  wait_params(arguments.id, arguments.timeout_ms, std::move(until)), arguments.id};
 }
 
+Result<Order> screen_order(const json::Value* value) {
+    ScreenArguments arguments = TRY(decoded<ScreenArguments>(value));
+    protocol::ScreenParams params;
+    params.process_id = arguments.id;
+    return Order{Tool::screen, "exec/screen", json_of(params), std::move(arguments.id)};
+}
+
 Result<Order> send_order(const json::Value* value) {
     SendArguments arguments = TRY(decoded<SendArguments>(value));
     if (arguments.text.empty() && !arguments.close) return bad("text", "to be present, or close");
@@ -179,6 +187,7 @@ Result<Order> order_of(Tool tool, const json::Value* arguments) {
     case Tool::run_command: return run_order(arguments);
     case Tool::read_output: return read_order(arguments);
     case Tool::wait: return wait_order(arguments);
+    case Tool::screen: return screen_order(arguments);
     case Tool::send_input: return send_order(arguments);
     case Tool::stop_process: return stop_order(arguments);
     case Tool::list_processes: return list_order(arguments);

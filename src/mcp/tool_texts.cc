@@ -105,6 +105,36 @@ constexpr std::string_view wait =
   "annotations": {"title": "Wait for a process", "readOnlyHint": true, "openWorldHint": false}
 })";
 
+constexpr std::string_view screen =
+    R"({
+  "name": "screen",
+  "title": "See the screen",
+  "description": "Shows what the terminal of a process looks like now: its rows of text, where the cursor is, its title. For programs that draw, such as editors, menus, progress bars and pagers, whose output is hard to read in read_output. Only for a process that was started with tty.",
+  "inputSchema": {
+    "type": "object",
+    "properties": {"id": {"type": "string", "description": "the process"}},
+    "required": ["id"],
+    "additionalProperties": false
+  },
+  "outputSchema": {
+    "type": "object",
+    "properties": {
+      "id": {"type": "string"},
+      "text": {"type": "string", "description": "the rows, from the top; empty ones at the bottom are left out"},
+      "rows": {"type": "integer"},
+      "columns": {"type": "integer"},
+      "cursor_row": {"type": "integer", "description": "counted from 0"},
+      "cursor_column": {"type": "integer"},
+      "cursor_visible": {"type": "boolean"},
+      "alternate": {"type": "boolean", "description": "a program has taken the whole screen"},
+      "title": {"type": "string"},
+      "complete": {"type": "boolean", "description": "false: the beginning of its output is not kept any more, so a part may be wrong"}
+    },
+    "required": ["id", "text", "rows", "columns", "cursor_row", "cursor_column", "cursor_visible", "alternate", "title", "complete"]
+  },
+  "annotations": {"title": "See the screen", "readOnlyHint": true, "openWorldHint": false}
+})";
+
 constexpr std::string_view send_input =
     R"({
   "name": "send_input",
@@ -262,6 +292,7 @@ std::string_view text_of(Tool tool) {
     case Tool::run_command: return run_command;
     case Tool::read_output: return read_output;
     case Tool::wait: return wait;
+    case Tool::screen: return screen;
     case Tool::send_input: return send_input;
     case Tool::stop_process: return stop_process;
     case Tool::list_processes: return list_processes;

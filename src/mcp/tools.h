@@ -12,6 +12,7 @@ enum class Tool : std::uint8_t {
     run_command,
     read_output,
     wait,
+    screen, // only where execward can draw one
     send_input,
     stop_process,
     list_processes,

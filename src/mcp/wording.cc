@@ -12,6 +12,7 @@ constexpr auto names = std::to_array<std::pair<std::string_view, std::string_vie
     {"exec/command", "run_command"},
     {"exec/writeStdin", "send_input"},
     {"exec/wait", "wait"},
+    {"exec/screen", "screen"},
     {"exec/terminate", "stop_process"},
     {"exec/list", "list_processes"},
     {"process/list", "list_processes"},
