@@ -1,8 +1,8 @@
 // Splits scripts into commands and words, for support/shells.py. Reads scripts from stdin, each
 // ended by NUL, and prints one line for each: "!" if the script is not understood, or else "=" if
 // commands, words and operators say all and "~" if not, and its commands with "; " between them. A
-// word is "x" and its bytes in hexadecimal, or "?" and its bytes if a * in it stands for what is not
-// known, and a file that the shell writes is ">" and its path in the same form.
+// word is "x" and its bytes in hexadecimal, or "?" and its bytes if a * in it stands for what is
+// not known, and a file that the shell writes is ">" and its path in the same form.
 //
 //     words_cli sh|bash|zsh
 #include "core/judgement/shell_words.h"

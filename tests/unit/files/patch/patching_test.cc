@@ -211,7 +211,8 @@ TEST_CASE("no path leads out of the roots, be it by dots, links or its beginning
     const std::string absolute = outside.path("file");
     CHECK(applied(directory, "*** Delete File: " + absolute + "\n") == absolute + leads);
     CHECK(applied(directory, "*** Add File: dir/x/y\n+x\n").find("leads to") != std::string::npos);
-    CHECK(applied(directory, "*** Add File: ../no-place-of-this-test/y\n+x\n").find("leads to") != std::string::npos);
+    CHECK(applied(directory, "*** Add File: ../no-place-of-this-test/y\n+x\n").find("leads to") !=
+          std::string::npos);
     CHECK(tree_of(outside) == Tree{{"file", "1\n"}});
 }
 
