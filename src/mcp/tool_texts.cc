@@ -285,25 +285,8 @@ constexpr std::string_view check_command =
   "annotations": {"title": "Check a command", "readOnlyHint": true, "openWorldHint": false}
 })";
 
-} // namespace
-
-std::string_view text_of(Tool tool) {
-    switch (tool) {
-    case Tool::run_command: return run_command;
-    case Tool::read_output: return read_output;
-    case Tool::wait: return wait;
-    case Tool::screen: return screen;
-    case Tool::send_input: return send_input;
-    case Tool::stop_process: return stop_process;
-    case Tool::list_processes: return list_processes;
-    case Tool::apply_patch: return apply_patch;
-    case Tool::check_command: return check_command;
-    }
-    return "";
-}
-
-std::string_view outcome_schema() {
-    return R"({
+constexpr std::string_view outcome =
+    R"({
   "type": "object",
   "properties": {
     "state": {
@@ -365,6 +348,26 @@ std::string_view outcome_schema() {
   },
   "required": ["state", "output", "omitted_bytes"]
 })";
+
+} // namespace
+
+std::string_view text_of(Tool tool) {
+    switch (tool) {
+    case Tool::run_command: return run_command;
+    case Tool::read_output: return read_output;
+    case Tool::wait: return wait;
+    case Tool::screen: return screen;
+    case Tool::send_input: return send_input;
+    case Tool::stop_process: return stop_process;
+    case Tool::list_processes: return list_processes;
+    case Tool::apply_patch: return apply_patch;
+    case Tool::check_command: return check_command;
+    }
+    return "";
+}
+
+std::string_view outcome_schema() {
+    return outcome;
 }
 
 } // namespace ew::mcp
