@@ -250,7 +250,7 @@ private:
             at_ = inner.at_;
             // Their texts begin behind this line.
             waiting_.insert(waiting_.end(), inner.waiting_.begin(), inner.waiting_.end());
-            if (!inner.is_closed_) all_.is_whole = false;
+            if (!inner.is_closed_ && found_.size() >= most_commands) all_.is_whole = false;
         }
         expand();
     }

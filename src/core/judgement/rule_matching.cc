@@ -39,17 +39,14 @@ bool is_pattern(std::string_view word) {
            (open != std::string_view::npos && word.find(']', open) != std::string_view::npos);
 }
 
-// Returns true if the pattern could stand for the name. [...] counts as any character.
+// Returns true if the pattern could stand for the name. [ and what follows count as any text.
 bool expands_to(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
     if (pattern.front() == '*')
         return expands_to(pattern.substr(1), name) ||
                (!name.empty() && expands_to(pattern, name.substr(1)));
     if (name.empty()) return false;
-    const std::size_t close =
-        pattern.front() == '[' ? pattern.find(']', 2) : std::string_view::npos;
-    if (close != std::string_view::npos)
-        return expands_to(pattern.substr(close + 1), name.substr(1));
+    if (pattern.front() == '[') return true; // shells differ in where it ends
     return (pattern.front() == '?' || pattern.front() == name.front()) &&
            expands_to(pattern.substr(1), name.substr(1));
 }
@@ -76,15 +73,22 @@ bool could_match_by_pattern(const PrefixRule& rule, WordSpan words) {
     return false;
 }
 
+bool may_hold(const Words& alternatives, const std::string& word) {
+    return holds(alternatives, word) ||
+           (is_pattern(word) && std::ranges::any_of(alternatives, [&](std::string_view name) {
+                return could_become(word, name);
+            }));
+}
+
 // Returns true if the words contain the prefix in order, and each gap between them begins with an
 // option: `git -C sub push` matches a rule about `git push`.
 bool matches_around_options(const PrefixRule& rule, WordSpan words) {
     std::size_t at = 1;
     for (std::size_t i = 1; i < rule.prefix.size(); ++i, ++at) {
         if (at >= words.size()) return false;
-        if (holds(rule.prefix[i], words[at])) continue;
+        if (may_hold(rule.prefix[i], words[at])) continue;
         if (!words[at].starts_with('-')) return false;
-        while (at < words.size() && !holds(rule.prefix[i], words[at]))
+        while (at < words.size() && !may_hold(rule.prefix[i], words[at]))
             ++at;
         if (at >= words.size()) return false;
     }

@@ -2,6 +2,7 @@
 // pipelines, groups, subshells, if, for, while and simple commands.
 #include "core/judgement/shell_words.h"
 
+#include "core/judgement/command_safety.h"
 #include "core/judgement/here_documents.h"
 #include "core/judgement/hidden_text.h"
 #include "core/judgement/program_options.h"
@@ -215,6 +216,8 @@ private:
         if (in_.here() == ';') ++in_.at;
         skip_lines();
         const std::size_t begin = in_.at;
+        // Its text would be read again as a script.
+        if (documents_.are_due()) return in_.fail(document_in_line);
         std::size_t pass = script_.commands.size();
         for (int i = 0; i < 2 && in_.is_good(); ++i) {
             in_.at = begin;
@@ -222,16 +225,17 @@ private:
                 in_.variables[name] = std::nullopt;
             const std::size_t first = script_.commands.size();
             loop_body();
-            // tac goes back in the file that all commands of the loop read, and it never ends.
+            // These go back in the file that all commands of the loop read, and it never ends.
             if (std::any_of(script_.commands.begin() + static_cast<std::ptrdiff_t>(first),
-                            script_.commands.end(), is_tac))
-                in_.fail("tac reads its input again");
+                            script_.commands.end(), may_go_back))
+                in_.fail("a command may go back in the input of its loop");
             pass = after_pass(pass, first, begin);
         }
     }
 
-    static bool is_tac(const ShellCommand& command) {
-        return command.words.front().ends_with("tac");
+    static bool may_go_back(const ShellCommand& command) {
+        const std::string_view program = base_name(command.words.front());
+        return is_listed("hexdump tac", program) || is_shell(program);
     }
 
     // Returns no names if this is more than `IFS=… read -r NAME…`.
@@ -280,6 +284,8 @@ private:
         const std::vector<std::optional<std::string>> values = values_of_loop();
         skip_lines();
         const std::size_t begin = in_.at;
+        // Its text would be read again as a script.
+        if (documents_.are_due()) return in_.fail(document_in_line);
         std::size_t pass = script_.commands.size();
         for (const std::optional<std::string>& value : values) {
             if (!in_.is_good()) return;

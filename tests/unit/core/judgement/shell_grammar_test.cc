@@ -110,6 +110,9 @@ TEST_CASE("a loop comes once for each value that it writes out") {
           "for i in a; ls; done", "for i in a; do ls", "for i in a; do done",
           "for i in $(`a`); do ls; done", "for $i in a; do ls; done", "for 'i' in a; do ls; done",
           "for ((;;)); do ls; done", "for i in a; do cat <<'E'; done\nE\n",
+          "cat <<'E' | for i in 1 2; do true\ndone; cat <<'F'\nE\ntrue\ndone\nrm a\nF",
+          "cat <<'E'; { for i in 1 2; do true\ndone; }; cat <<'F'\nE\ntrue\ndone; }\nrm a\nF",
+          "cat <<'E' | while read a; do true\ndone; cat <<'F'\nE\ntrue\ndone\nrm a\nF",
           "for http_proxy in a; do ls; done"}) {
         CAPTURE(script);
         CHECK(taken_apart(script) == "obstacle");
@@ -188,6 +191,8 @@ TEST_CASE("what is computed stays unknown") {
                                "while; do ls; done",
                                "while\nread x; do ls; done",
                                "while read x; do tac; done < a",
+                               "while read x; do sh -c tac; done < a",
+                               "while read x; do hexdump -s 2 -n 1; done < a",
                                "read x; ls",
                                "$HOME/ls"}) {
         CAPTURE(script);
