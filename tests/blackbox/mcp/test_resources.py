@@ -29,14 +29,16 @@ def notifications(client, method):
 
 
 def gated(client, command):
-    """Starts a program that waits before `command`. Returns its id and what lets it go on."""
-    gate = client.home.project + "/gate"
-    if not os.path.exists(gate):
-        os.mkfifo(gate)
+    """Starts a program that waits before `command`, which may wait at gate2. Returns its id and what lets it go
+    on: each gate once, since a second writer could meet the first reader.
+    """
+    for name in ("gate", "gate2"):
+        if not os.path.exists(client.home.project + "/" + name):
+            os.mkfifo(client.home.project + "/" + name)
     told = client.call("run_command", command="read go < gate; " + command, timeout_ms=0)
 
-    def go():
-        with open(gate, "w") as end:
+    def go(name="gate"):
+        with open(client.home.project + "/" + name, "w") as end:
             end.write("go\n")
 
     return told["id"], go
@@ -123,12 +125,12 @@ def what_is_not_there_has_the_code_of_its_era(scene):
 def a_subscriber_is_told_of_new_output_and_of_the_end(scene):
     for era in ERAS:
         client = McpClient(scene, era=era)
-        process, go = gated(client, "echo one; read go < gate; exit 1")
+        process, go = gated(client, "echo one; read go < gate2; exit 1")
         client.call("run_command", command="while :; do echo x; sleep 0.1; done", background=True)
         number = subscription(client, [uri_of(process)])
-        for _ in range(2):
+        for gate in ("gate", "gate2"):
             before = len(notifications(client, UPDATED))
-            go()
+            go(gate)
             client.until(lambda: len(notifications(client, UPDATED)) > before, "a notification")
         for params in notifications(client, UPDATED):
             equal(params["uri"], uri_of(process), "what has changed")
