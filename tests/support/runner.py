@@ -203,7 +203,17 @@ def run_all(options, command):
     return 1 if failed else 0
 
 
+def heed_signals():
+    """A shell without job control, and nohup, let their background processes ignore some signals. The programs of
+    the tests must not inherit that.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    heed_signals()
     arguments = sys.argv[1:]
     own, command = (
         (arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :])
