@@ -27,11 +27,7 @@ public:
           rules_(rules),
           index_(rules),
           trust_(trust),
-          has_own_environment_(has_own_environment),
-          has_strict_rules_(
-              std::any_of(rules.rules.begin(), rules.rules.end(), [](const PrefixRule& rule) {
-                  return rule.decision != Decision::allow;
-              })) {}
+          has_own_environment_(has_own_environment) {}
 
     Finding find(const Part& part) {
         const RuleMatches matches = find_rules(part, index_, trust_);
@@ -59,7 +55,7 @@ private:
     // Words that are not known may be those of any rule, behind a program that may start them.
     bool may_be_banned(const Part& part) const {
         const auto& [words, has_glob, written] = part.command;
-        if (part.is_plain || !has_strict_rules_ || is_safe(part)) return false;
+        if (part.is_plain || index_.stricter_names().empty() || is_safe(part)) return false;
         for (std::size_t i = 0; i < words.size(); ++i)
             if (has_glob[i] && words[i] == "*") return true;
         return false;
@@ -99,7 +95,6 @@ private:
     RuleIndex index_;
     const ProgramTrust& trust_;
     bool has_own_environment_;
-    bool has_strict_rules_;
 };
 
 Judgement refusal(std::string reason) {

@@ -10,6 +10,7 @@ namespace ew::core {
 
 namespace {
 
+// Words that are grammar in front of a command (bash(1), RESERVED WORDS; zshmisc(1)).
 constexpr std::string_view reserved_words =
     "! [[ ]] case coproc do done elif else esac fi for function if in select then time until while "
     "{ }";
@@ -28,6 +29,11 @@ constexpr std::string_view shell_changers =
 // commands in them.
 constexpr std::string_view computing =
     "[ break continue exit fg float integer jobs kill print return shift test umask wait whence";
+
+bool is_reserved_word(std::string_view word, Dialect dialect) {
+    return is_listed(reserved_words, word) ||
+           (dialect == Dialect::zsh && is_listed(reserved_in_zsh, word));
+}
 
 bool is_number(std::string_view word) {
     return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
@@ -71,11 +77,6 @@ constexpr std::string_view comparisons = "= == != -ef -nt -ot";
 constexpr std::string_view number_comparisons = "-eq -ne -lt -le -gt -ge";
 
 } // namespace
-
-bool is_reserved_word(std::string_view word, Dialect dialect) {
-    return is_listed(reserved_words, word) ||
-           (dialect == Dialect::zsh && is_listed(reserved_in_zsh, word));
-}
 
 // Small letters are left to users (POSIX, Base Definitions, 8.1); npm and the proxies break that.
 bool is_own_variable(std::string_view name) {

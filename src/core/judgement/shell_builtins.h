@@ -9,9 +9,6 @@
 
 namespace ew::core {
 
-// Returns true if the word is grammar in front of a command (bash(1), RESERVED WORDS; zshmisc(1)).
-bool is_reserved_word(std::string_view word, Dialect dialect);
-
 // Returns true for a name that no shell and no program of the system gives a meaning of its own.
 bool is_own_variable(std::string_view name);
 

@@ -45,8 +45,8 @@ bool is_blank(const Cell& cell) {
     return cell.width == 1 && (cell.text[0] == 0 || cell.text[0] == ' ') && cell.text[1] == 0;
 }
 
-// Format characters of single scripts, what libvterm takes for a mark although it is none any more,
-// and the middle and the last letters of a syllable of Korean.
+// Format characters of Arabic and other scripts, characters that only libvterm still takes for
+// marks, and the middle and last letters of a Korean syllable.
 constexpr std::array<Range, 10> further_marks = {{
     {0x600, 0x605},
     {0x6dd, 0x6de},
