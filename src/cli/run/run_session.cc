@@ -94,6 +94,7 @@ private:
     bool is_quiet_;
     bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
+    bool has_stop_key_ = false; // among what was read from the caller and not written yet
     std::optional<Error> failure_;      // why the command has not run
     std::optional<int> sandbox_status_; // of the process that we started
     int ended_by_ = 0;                  // the signal that asked us to end
@@ -311,6 +312,12 @@ void Session::open_flows() {
     UniqueFd to_command = has_terminal_ ? UniqueFd(::fcntl(master_.get(), F_DUPFD_CLOEXEC, 3))
                                         : std::move(spawned.input);
     if (!sandbox_status_) input_ = Flow(std::move(*streams_.input), std::move(to_command));
+    // Whether the key stops the command is asked before it has the key: woken by its signal, a
+    // command that waits for the signal looks like one that does not.
+    if (has_terminal_)
+        input_.look_first([this](std::string_view keys) {
+            has_stop_key_ = is_stop_key(keys, master_.get(), run_->leader());
+        });
     output_ = Flow(std::move(spawned.output), std::move(*streams_.output));
     if (spawned.error) errors_ = Flow(std::move(spawned.error), std::move(*streams_.errors));
     streams_ = {};
@@ -331,8 +338,7 @@ void Session::relay(const Polled& polled, TimePoint now) {
     const bool had_ended = input_.has_source_ended();
     (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // result not needed
     // The signal comes to the caller's whole job, and to us: see suspend().
-    if (has_terminal_ && is_stop_key(input_.news(), master_.get(), run_->leader()))
-        (void)::kill(0, SIGTSTP);
+    if (std::exchange(has_stop_key_, false)) (void)::kill(0, SIGTSTP);
     // In raw mode, the input of a terminal ends only when the terminal is gone.
     if (has_terminal_ && !had_ended && input_.has_source_ended() && !sandbox_status_)
         on_ending(SIGHUP, now);

@@ -52,7 +52,7 @@ bool stops_by_default(pid_t process) {
                               16);
         if ((signals >> (SIGTSTP - 1) & 1) != 0) return false;
     }
-    return true;
+    return !waits_for_signals(process); // it may have begun to wait in between
 }
 
 } // namespace

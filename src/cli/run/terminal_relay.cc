@@ -40,7 +40,6 @@ pollfd Flow::target() const {
 
 bool Flow::on_ready(short source_events, short target_events) {
     constexpr short gone = POLLERR | POLLHUP | POLLNVAL;
-    news_ = 0;
     if (!is_open()) return false;
     if ((target_events & gone) != 0) {
         close();
@@ -64,7 +63,8 @@ bool Flow::fill() {
         has_source_ended_ = true;
     }
     begin_ = 0;
-    end_ = news_ = result.count;
+    end_ = result.count;
+    if (look_ && is_held_up()) look_({bytes_.get(), end_});
     return result.state != os::IoState::would_block;
 }
 

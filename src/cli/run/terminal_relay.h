@@ -12,9 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace ew::cli {
@@ -53,8 +55,8 @@ public:
     // Closes both ends and drops the bytes in between.
     void close();
 
-    // Returns the bytes that the last on_ready() has read.
-    std::string_view news() const { return {bytes_.get(), news_}; }
+    // Calls `look` with what was read, each time before it is written.
+    void look_first(std::function<void(std::string_view)> look) { look_ = std::move(look); }
 
     // Returns the number of bytes that were read from the source but not from the target, which is
     // a pipe. Known once the flow has ended.
@@ -72,10 +74,10 @@ private:
     End source_;
     End target_;
     bool has_source_ended_ = false;
+    std::function<void(std::string_view)> look_;
     std::unique_ptr<char[]> bytes_;
     std::size_t begin_ = 0; // the waiting bytes: from begin_ to end_
     std::size_t end_ = 0;
-    std::size_t news_ = 0; // as long as news()
     std::size_t untaken_ = 0;
     int write_error_ = 0;
 };
