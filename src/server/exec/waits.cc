@@ -67,7 +67,7 @@ std::optional<WritersWait> Waits::take(const json::Id& request) {
 
 std::optional<TimePoint> Waits::next_deadline(const Progress& progress) const {
     std::optional<TimePoint> next = progress.over_at ? std::nullopt : next_look();
-    if (of_call_ && !has_told_call_) next = end_of(*of_call_, progress);
+    if (of_call_ && !has_told_call_) next = earlier(next, end_of(*of_call_, progress));
     for (const WritersWait& writer : of_writers_)
         next = earlier(next, end_of(writer.wait, progress));
     return next;

@@ -9,6 +9,16 @@ from support.mcp import LEGACY, MODERN, McpClient
 from support.runner import main, test
 
 LONG = 60_000
+# Listens on a free port, and says on which.
+LISTENS = (
+    "import socket,sys,time\n"
+    "time.sleep(0.3)\n"
+    "s=socket.socket(); s.bind(('127.0.0.1',0)); s.listen()\n"
+    "print('port',s.getsockname()[1],flush=True)\n"
+    "time.sleep(1000)\n"
+)
+
+
 def started(client, command, **arguments):
     """Starts a program that says nothing until go(). Returns its id."""
     gate = client.home.project + "/gate"
@@ -68,6 +78,19 @@ def a_text_that_was_told_counts_again_only_from_the_start(scene):
     equal((again["state"], again["ended_by"]), ("running", "time"), "what was told already")
     again = client.call("wait", id=told["id"], until_text="ready", from_start=True, timeout_ms=LONG)
     equal((again["ended_by"], again["match"]["line"]), ("pattern", 1), "from the start")
+
+
+@test
+def a_port_is_told_by_its_number(scene):
+    client = McpClient(scene)
+    told = client.call("run_command", argv=["python3", "-c", LISTENS], until_port=0, timeout_ms=LONG)
+    equal((told["state"], told["ended_by"]), ("running", "port"), "the end")
+    again = client.call("wait", id=told["id"], until_port=told["port"], timeout_ms=LONG)
+    equal((again["ended_by"], again["port"]), ("port", told["port"]), "the port by its number")
+    whole = client.call("wait", id=told["id"], until_text="\n", from_start=True, timeout_ms=LONG)
+    check(whole["ended_by"] == "pattern", "its line: %s" % whole)
+    page = client.call("read_output", id=told["id"], after=0)
+    equal(page["output"], "port %d\n" % told["port"], "what it said")
 
 
 @test

@@ -101,6 +101,27 @@ TEST_CASE("a wait ends at its deadline") {
     CHECK(writers.over(over_at(start), start) == "2");
 }
 
+TEST_CASE("a wait for a port or for input looks again and again, whoever waits") {
+    protocol::Until port;
+    port.port = 0;
+    protocol::Until input;
+    input.input = true;
+    for (const protocol::Until& until : {port, input}) {
+        Waits of_call;
+        of_call.begin_for_call(wait_until(until, start + patience));
+        Writers writers;
+        writers.add("1", wait_until(until));
+        for (Waits* const waits : {&of_call, &writers.waits}) {
+            CHECK(is_due(waits->next_deadline(running()), start));
+            waits->take({}, start);
+            const std::optional<TimePoint> next = waits->next_deadline(running());
+            REQUIRE(next.has_value());
+            CHECK(*next > start);
+            CHECK(*next < start + patience);
+        }
+    }
+}
+
 TEST_CASE("a wait for silence ends after output, and not before there was some") {
     Writers writers;
     writers.add("1", wait_for_quiet());
