@@ -94,7 +94,7 @@ private:
     bool is_quiet_;
     bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
-    bool has_stop_key_ = false; // among what was read from the caller and not written yet
+    bool has_stop_key_ = false;         // among what was read from the caller and not written yet
     std::optional<Error> failure_;      // why the command has not run
     std::optional<int> sandbox_status_; // of the process that we started
     int ended_by_ = 0;                  // the signal that asked us to end
