@@ -23,7 +23,8 @@ void HereDocuments::begin(ScriptReading& in) {
     constexpr std::string_view delimiters =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     const bool strips_tabs = in.rest().starts_with("<<-");
-    const std::size_t at = in.at + (strips_tabs ? 3 : 2);
+    const std::size_t at =
+        std::min(in.text.find_first_not_of(" \t", in.at + (strips_tabs ? 3 : 2)), in.text.size());
     const char quote = at < in.text.size() ? in.text[at] : '\0';
     const std::size_t end = std::min(in.text.find_first_not_of(delimiters, at + 1), in.text.size());
     const bool is_literal = (quote == '\'' || quote == '"') && end > at + 1 &&
@@ -31,6 +32,7 @@ void HereDocuments::begin(ScriptReading& in) {
                             ends_operator(in.text.substr(end + 1));
     if (!is_literal) return in.fail(other_redirection);
     if (documents_.empty()) first_ = in.at;
+    ++count_;
     documents_.push_back({in.text.substr(at + 1, end - at - 1), strips_tabs});
     in.at = end + 1;
 }

@@ -21,6 +21,9 @@ public:
     // Returns true if texts begin behind this line.
     bool are_due() const { return !documents_.empty(); }
 
+    // The number of texts so far.
+    int count() const { return count_; }
+
 private:
     struct Document {
         std::string_view end;
@@ -30,6 +33,7 @@ private:
     static void skip(ScriptReading& in, const Document& document);
 
     std::vector<Document> documents_;
+    int count_ = 0;
     std::size_t first_ = 0; // the offset of the first operator
 };
 

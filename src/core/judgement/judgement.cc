@@ -54,7 +54,7 @@ private:
 
     // Words that are not known may be those of any rule, behind a program that may start them.
     bool may_be_banned(const Part& part) const {
-        const auto& [words, has_glob, written] = part.command;
+        const auto& [words, has_glob, written, reads_pipe] = part.command;
         if (part.is_plain || index_.stricter_names().empty() || is_safe(part)) return false;
         for (std::size_t i = 0; i < words.size(); ++i)
             if (has_glob[i] && words[i] == "*") return true;
@@ -70,6 +70,7 @@ private:
         if (!part.obstacle.empty() || !part.command.written.empty() || has_own_environment_)
             return false;
         return is_known_safe(part.command, [&](std::string_view word) {
+            if (word != part.command.words.front()) return is_straight_path(word) && trust_(word);
             return (part.is_in_shell && is_shell_builtin(word)) || is_trusted_start(part, trust_);
         });
     }
@@ -184,7 +185,7 @@ bool can_be_prefix(const Words& words) {
 }
 
 bool can_be_proposed(const Finding& finding, const Part& part) {
-    const auto& [words, has_glob, written] = part.command;
+    const auto& [words, has_glob, written, reads_pipe] = part.command;
     return finding.cause != Cause::dangerous && part.obstacle.empty() && !part.has_left_workspace &&
            written.empty() && can_be_prefix(words) &&
            std::find(has_glob.begin(), has_glob.end(), true) == has_glob.end();

@@ -47,6 +47,7 @@ private:
             return false;
         if (!is_option) {
             result_.operands.push_back(at_++);
+            only_operands_ = only_operands_ || known_.stops_at_operand;
             return true;
         }
         ++at_;

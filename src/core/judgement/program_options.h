@@ -21,6 +21,7 @@ struct KnownOptions {
     bool takes_number = false;   // -20 is an option
     bool is_complete = false; // no option of any version does harm, so a pattern may expand to file
                               // names that look like options
+    bool stops_at_operand = false; // all words behind the first operand are operands
 };
 
 struct ReadWords {

@@ -1,16 +1,17 @@
-// find: its words are a language of their own. Start directories, tests and printing actions are
-// accepted.
+// find: its words are a language of their own. Start directories, tests, printing actions and -exec
+// are accepted.
 #include "core/judgement/safe_find.h"
 
 #include "core/judgement/program_options.h"
-#include "core/judgement/safe_programs.h"
+
+#include <utility>
 
 namespace ew::core {
 
 namespace {
 
-// find(1), findutils 4.9. Not listed are -delete, the -exec and -ok families, -fprint and the like,
-// and -fls.
+// find(1), findutils 4.9. Not listed are -delete, -execdir, -ok, -okdir, -fprint and the like, and
+// -fls.
 constexpr std::string_view without_value =
     "-a -and -o -or -not -d -daystart -depth -follow -ignore_readdir_race -noignore_readdir_race "
     "-mount -noleaf -xdev -warn -nowarn -empty -executable -false -nogroup -nouser -readable -true "
@@ -33,10 +34,35 @@ bool begins_expression(std::string_view word) {
            word == ",";
 }
 
-bool is_safe_expression(const ShellCommand& command, std::size_t first) {
+// Reads the command behind -exec, and moves `at` to its end. A file's path begins with a start
+// directory or with ./, and so is no option.
+std::optional<ShellCommand> read_started(const ShellCommand& command, std::size_t& at) {
+    ShellCommand started;
+    for (++at; at < command.words.size(); ++at) {
+        std::string word = command.words[at];
+        const bool is_end =
+            word == ";" || (word == "+" && !started.words.empty() && started.has_glob.back());
+        if (is_end && !started.words.empty()) return started;
+        bool has_glob = command.has_glob[at];
+        for (std::size_t i = 0; (i = word.find("{}", i)) != std::string::npos; has_glob = true)
+            word.replace(i, 2, i == 0 ? "./*" : "*");
+        started.words.push_back(std::move(word));
+        started.has_glob.push_back(has_glob);
+    }
+    return std::nullopt;
+}
+
+bool is_safe_expression(const ShellCommand& command, std::size_t first,
+                        std::vector<ShellCommand>& started) {
     const auto& words = command.words;
     for (std::size_t i = first; i < words.size(); ++i) {
         if (command.has_glob[i]) return false;
+        if (words[i] == "-exec") {
+            std::optional<ShellCommand> next = read_started(command, i);
+            if (!next) return false;
+            started.push_back(std::move(*next));
+            continue;
+        }
         if (is_listed(without_value, words[i])) continue;
         if (!is_listed(with_value, words[i]) && !is_newer(words[i])) return false;
         ++i; // the value, whatever it looks like
@@ -47,14 +73,16 @@ bool is_safe_expression(const ShellCommand& command, std::size_t first) {
 
 } // namespace
 
-bool is_safe_find(const ShellCommand& command) {
+std::optional<std::vector<ShellCommand>> started_by_find(const ShellCommand& command) {
     const auto& words = command.words;
+    std::vector<ShellCommand> started;
     std::size_t at = 1;
     while (at < words.size() && is_listed("-H -L -P -O0 -O1 -O2 -O3", words[at]))
         ++at;
     for (; at < words.size() && !begins_expression(words[at]); ++at)
-        if (!is_clear_of_options(command, at)) return false;
-    return is_safe_expression(command, at);
+        if (!is_clear_of_options(command, at)) return std::nullopt;
+    if (!is_safe_expression(command, at, started)) return std::nullopt;
+    return started;
 }
 
 } // namespace ew::core

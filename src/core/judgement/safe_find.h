@@ -3,8 +3,13 @@
 
 #include "core/judgement/shell_words.h"
 
+#include <optional>
+#include <vector>
+
 namespace ew::core {
 
-bool is_safe_find(const ShellCommand& command);
+// Returns the commands behind -exec, with a * in place of the path of a file. Returns nullopt if
+// find itself does more than read.
+std::optional<std::vector<ShellCommand>> started_by_find(const ShellCommand& command);
 
 } // namespace ew::core

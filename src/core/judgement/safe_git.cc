@@ -75,6 +75,7 @@ constexpr std::array subcommands = {
         Operands::patterns,
         "list merged no-merged contains no-contains points-at"},
     Subcommand{"cat-file", "ptse", ""},
+    Subcommand{"count-objects", "vH", "verbose human-readable", {}, Operands::none},
     Subcommand{"describe", "",
                "all tags contains abbrev? always long exact-match match= exclude= candidates= "
                "first-parent"},

@@ -36,6 +36,26 @@ bool is_safe_tar(const ShellCommand& command) {
            are_files(command, 2);
 }
 
+// tree(1) takes the value of a letter from the next word, even if more letters follow: -Po. -o
+// writes a file, and -R writes one in each directory.
+bool is_safe_tree(const ShellCommand& command) {
+    constexpr std::string_view letters = "adfilFgpuDshxnNCASJXqQrtcUv";
+    constexpr std::string_view longs = "--dirsfirst --filesfirst --noreport --nolinks --du --si "
+                                       "--inodes --device --prune --gitignore --ignore-case --help";
+    const auto& words = command.words;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (!is_clear_of_options(command, i)) return false;
+        if (is_listed("-L -P -I", words[i])) {
+            ++i;
+            if (i >= words.size() || command.has_glob[i] || words[i].starts_with('-')) return false;
+        } else if (words[i].starts_with('-') && !is_listed(longs, words[i]) &&
+                   words[i].find_first_not_of(letters, 1) != std::string::npos) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool is_safe_unzip(const ShellCommand& command) {
     return command.words.size() > 2 && (command.words[1] == "-l" || command.words[1] == "-v") &&
            are_files(command, 2);

@@ -8,6 +8,7 @@ namespace ew::core {
 
 bool is_safe_getconf(const ShellCommand& command);
 bool is_safe_tar(const ShellCommand& command);
+bool is_safe_tree(const ShellCommand& command);
 bool is_safe_unzip(const ShellCommand& command);
 
 } // namespace ew::core

@@ -2,9 +2,11 @@
 
 #include "core/judgement/command_safety.h"
 #include "core/judgement/program_options.h"
+#include "core/judgement/safe_filters.h"
 #include "core/judgement/safe_find.h"
 #include "core/judgement/safe_git.h"
 #include "core/judgement/safe_listing.h"
+#include "core/judgement/safe_starters.h"
 #include "core/judgement/shell_builtins.h"
 
 #include <algorithm>
@@ -28,7 +30,10 @@ struct Program {
 // write, start a program or read words from elsewhere are missing.
 constexpr std::array programs = {
     Program{"base64", {"diw:", "decode ignore-garbage wrap= help version"}},
+    Program{"base32", {"diw:", "decode ignore-garbage wrap= help version"}},
     Program{"basename", {"as:z", "multiple suffix= zero help version", false, true}},
+    Program{"bzcat", {}},
+    Program{"cal", {"13ymjNhVA:B:n:", "help version"}},
     Program{"cat",
             {"AbeEnstTuv",
              "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting "
@@ -58,6 +63,8 @@ constexpr std::array programs = {
              "ignore-blank-lines ignore-case side-by-side width= suppress-common-lines "
              "report-identical-files minimal exclude= color? label= strip-trailing-cr "
              "show-c-function ignore-matching-lines= help version"}},
+    Program{"diff3",
+            {"eExX3AaimTLE", "text show-all merge initial-tab ed overlap-only help version"}},
     Program{"dirname", {"z", "zero help version", false, true}},
     Program{"du",
             {"0aAB:bcDd:HhklLmPSst:xX:",
@@ -125,6 +132,12 @@ constexpr std::array programs = {
              "debug delimiter= field= format= from= from-unit= grouping header? invalid= padding= "
              "round= suffix= to= to-unit= zero-terminated help version",
              true, true}},
+    Program{"objdump",
+            {"afhpxdDsTtrRCwz",
+             "archive-headers file-headers private-headers headers all-headers section-headers "
+             "disassemble disassemble-all full-contents syms dynamic-syms reloc dynamic-reloc "
+             "demangle no-show-raw-insn wide disassemble-zeroes section= start-address= "
+             "stop-address= help version"}},
     Program{"od",
             {"A:j:N:S::t:vw::abcdfilosx",
              "address-radix= endian= skip-bytes= read-bytes= strings? format= output-duplicates "
@@ -179,6 +192,7 @@ constexpr std::array programs = {
              true, true}},
     Program{"tr",
             {"cCdst", "complement delete squeeze-repeats truncate-set1 help version", false, true}},
+    Program{"tty", {"s", "silent quiet help version"}, 0},
     Program{"uname",
             {"asnrvmpio",
              "all kernel-name nodename kernel-release kernel-version machine processor "
@@ -195,6 +209,7 @@ constexpr std::array programs = {
             {"clmLw", "bytes chars lines files0-from= max-line-length words total= help version",
              false, true}},
     Program{"which", {"as", ""}},
+    Program{"xzcat", {}},
     Program{"whoami", {"", "help version", false, true}},
 };
 
@@ -244,13 +259,14 @@ bool is_safe_exit(const ShellCommand& command) {
 }
 
 constexpr std::array special_programs = {
-    SpecialProgram{"[", is_safe_test},          SpecialProgram{"test", is_safe_test},
-    SpecialProgram{"command", is_safe_lookup},  SpecialProgram{"date", is_safe_date},
-    SpecialProgram{"exit", is_safe_exit},       SpecialProgram{"find", is_safe_find},
-    SpecialProgram{"getconf", is_safe_getconf}, SpecialProgram{"tar", is_safe_tar},
-    SpecialProgram{"unzip", is_safe_unzip},     SpecialProgram{"git", is_safe_git},
-    SpecialProgram{"printf", is_safe_printf},   SpecialProgram{"sed", is_safe_sed},
-    SpecialProgram{"type", is_safe_type},
+    SpecialProgram{"[", is_safe_test},         SpecialProgram{"test", is_safe_test},
+    SpecialProgram{"command", is_safe_lookup}, SpecialProgram{"date", is_safe_date},
+    SpecialProgram{"exit", is_safe_exit},      SpecialProgram{"getconf", is_safe_getconf},
+    SpecialProgram{"tar", is_safe_tar},        SpecialProgram{"tree", is_safe_tree},
+    SpecialProgram{"unzip", is_safe_unzip},    SpecialProgram{"git", is_safe_git},
+    SpecialProgram{"printf", is_safe_printf},  SpecialProgram{"sed", is_safe_sed},
+    SpecialProgram{"type", is_safe_type},      SpecialProgram{"awk", is_safe_awk},
+    SpecialProgram{"gawk", is_safe_awk},       SpecialProgram{"mawk", is_safe_awk},
 };
 
 bool has_safe_words(const ShellCommand& command, const KnownOptions& options,
@@ -264,47 +280,15 @@ bool has_safe_words(const ShellCommand& command, const KnownOptions& options,
     return read->operands.size() <= most_operands && !has_pattern;
 }
 
-// N, $ or N~STEP
-bool is_line_address(std::string_view text) {
-    const std::size_t step = text.find('~');
-    if (step == std::string_view::npos) return is_digits(text) || text == "$";
-    return is_digits(text.substr(0, step)) && is_digits(text.substr(step + 1));
-}
-
-// One line address, two with a comma, or N,+M, followed by p: sed(1) prints these lines and does
-// nothing else.
-bool is_print_command(std::string_view text) {
-    if (!text.ends_with('p')) return false;
-    text.remove_suffix(1);
-    const std::size_t comma = text.find(',');
-    if (!is_line_address(text.substr(0, comma))) return false;
-    if (comma == std::string_view::npos) return true;
-    std::string_view to = text.substr(comma + 1);
-    if (to == "$") return true;
-    if (to.starts_with('+') || to.starts_with('~')) to.remove_prefix(1);
-    return is_digits(to);
-}
-
-bool is_print_script(std::string_view script) {
-    while (true) {
-        const std::size_t end = std::min(script.find(';'), script.size());
-        if (!is_print_command(script.substr(0, end))) return false;
-        if (end == script.size()) return true;
-        script.remove_prefix(end + 1);
-    }
+// What is started is a file, also where the shell has a builtin of that name.
+bool are_safe_starts(const std::optional<std::vector<ShellCommand>>& started,
+                     const ProgramTrust& trust) {
+    return started && std::ranges::all_of(*started, [&](const ShellCommand& command) {
+               return !is_shell_builtin(command.words.front()) && is_known_safe(command, trust);
+           });
 }
 
 } // namespace
-
-bool is_safe_sed(const ShellCommand& command) {
-    const auto& words = command.words;
-    if (words.size() < 3 || words[1] != "-n" || !is_print_script(words[2])) return false;
-    for (std::size_t i = 3; i < words.size(); ++i) {
-        if (words[i].size() > 1 && words[i].front() == '-') return false;
-        if (!is_clear_of_options(command, i)) return false;
-    }
-    return true;
-}
 
 // An operand without + sets the clock.
 bool is_safe_date(const ShellCommand& command) {
@@ -337,6 +321,8 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust) {
     if (!trust(word)) return false;
     const std::string_view name = base_name(word);
     if (is_listed(takes_anything, name)) return true;
+    if (name == "xargs") return are_safe_starts(started_by_xargs(command), trust);
+    if (name == "find") return are_safe_starts(started_by_find(command), trust);
     if (is_listed(checksums, name)) return has_safe_words(command, checksum_options, any_number);
     for (const SpecialProgram& program : special_programs)
         if (program.name == name) return program.is_safe(command);

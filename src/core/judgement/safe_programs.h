@@ -6,7 +6,6 @@
 
 namespace ew::core {
 
-bool is_safe_sed(const ShellCommand& command);
 bool is_safe_date(const ShellCommand& command);
 bool is_safe_printf(const ShellCommand& command);
 

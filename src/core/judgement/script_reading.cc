@@ -147,6 +147,7 @@ private:
 
     void expansion(bool is_quoted) {
         if (in_.next() == '?') return status();
+        if (in_.next() == '(') return substitution(is_quoted);
         const bool is_braced = in_.next() == '{';
         const std::size_t begin = std::min(in_.at + (is_braced ? 2 : 1), in_.text.size());
         const std::string_view name = in_.text.substr(begin, name_length(in_.text.substr(begin)));
@@ -158,10 +159,20 @@ private:
         in_.at = end + (is_braced ? 1 : 0);
         in_.is_plain = false;
         word_.is_expanded = true;
-        const std::optional<std::string>& value = variable->second;
+        const auto& [value, is_pattern] = variable->second;
         if (!value || (!is_quoted && !is_one_word(*value))) return add_unknown(!is_quoted);
         add(*value);
+        word_.has_glob = word_.has_glob || is_pattern;
         in_.spend(value->size());
+    }
+
+    void substitution(bool is_quoted) {
+        const bool is_arithmetic = in_.rest().starts_with("$((");
+        if (in_.dialect == Dialect::zsh || is_arithmetic) return in_.fail(unknown_value);
+        in_.at += 2;
+        in_.read_commands();
+        word_.is_expanded = true;
+        add_unknown(!is_quoted);
     }
 
     // $? is a number, and which one does not matter to a command that is safe with any. zsh reads

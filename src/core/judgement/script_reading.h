@@ -4,6 +4,7 @@
 #include "core/judgement/shell_words.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,8 +25,13 @@ struct ShellWord {
     std::vector<std::string> words = {}; // if braces make several words of it
 };
 
-// The variables that a script has set itself, HOME and PWD. nullopt: the value is not known.
-using ShellVariables = std::map<std::string, std::optional<std::string>, std::less<>>;
+struct ShellValue {
+    std::optional<std::string> text = {}; // nullopt: it is not known
+    bool is_pattern = false;              // it is one of the names that the pattern stands for
+};
+
+// The variables that a script has set itself, HOME and PWD.
+using ShellVariables = std::map<std::string, ShellValue, std::less<>>;
 
 constexpr std::string_view other_redirection =
     "a redirection that is not to or from /dev/null or a plain file";
@@ -39,7 +45,9 @@ struct ScriptReading {
     std::size_t at = 0;
     bool is_plain = true; // see Script
     std::string obstacle = {};
-    ShellVariables variables = {{"HOME", std::nullopt}, {"PWD", std::nullopt}};
+    ShellVariables variables = {{"HOME", {}}, {"PWD", {}}};
+    // Reads the commands of a substitution, up to and with its closing parenthesis.
+    std::function<void()> read_commands = {};
 
     bool is_good() const { return obstacle.empty(); }
 

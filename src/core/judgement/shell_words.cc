@@ -31,7 +31,9 @@ constexpr std::string_view redirection_alone = "a redirection without a command"
 class Parser {
 public:
     Parser(std::string_view text, Dialect dialect, OutputFiles output_files)
-        : in_(text, dialect), reader_(in_, documents_, output_files) {}
+        : in_(text, dialect), reader_(in_, documents_, output_files) {
+        in_.read_commands = [this] { substitution(); };
+    }
 
     Script parse() {
         if (in_.text.size() > longest_script) in_.fail("the script is too long to be looked at");
@@ -155,7 +157,10 @@ private:
             ++in_.at;
             skip_lines();
             const Sometimes sometimes(*this);
+            const std::size_t first = script_.commands.size();
             if (expect_command()) command();
+            for (std::size_t i = first; i < script_.commands.size(); ++i)
+                script_.commands[i].reads_pipe = true;
         }
     }
 
@@ -188,12 +193,26 @@ private:
 
     void subshell() {
         if (in_.next() == '(') return in_.fail("(( )) computes");
-        in_.is_plain = false;
         ++in_.at;
+        subshell_behind_parenthesis();
+    }
+
+    void subshell_behind_parenthesis() {
+        in_.is_plain = false;
+        const Sometimes sometimes(*this);
         list("");
         if (in_.here() != ')') in_.fail("a parenthesis is not closed");
         if (documents_.are_due()) in_.fail(document_in_line);
         if (in_.is_good()) ++in_.at;
+    }
+
+    // Shells differ in where a document begins if a line of the substitution ends first, and some
+    // count the parentheses of a document in it.
+    void substitution() {
+        const int documents = documents_.count();
+        if (documents_.are_due()) in_.fail(document_in_line);
+        subshell_behind_parenthesis();
+        if (documents_.count() != documents) in_.fail(document_in_line);
     }
 
     void if_command() {
@@ -222,7 +241,7 @@ private:
         for (int i = 0; i < 2 && in_.is_good(); ++i) {
             in_.at = begin;
             for (const std::string& name : names)
-                in_.variables[name] = std::nullopt;
+                in_.variables[name] = {};
             const std::size_t first = script_.commands.size();
             loop_body();
             // These go back in the file that all commands of the loop read, and it never ends.
@@ -238,15 +257,19 @@ private:
         return is_listed("hexdump tac", program) || is_shell(program);
     }
 
-    // Returns no names if this is more than `IFS=… read -r NAME…`.
+    // Returns no names if this is more than `IFS=… read -r -d '' NAME…`.
     static std::vector<std::string> variables_of_read(const SimpleCommand& simple) {
-        const auto& [words, has_glob, written] = simple.command;
+        const auto& [words, has_glob, written, reads_pipe] = simple.command;
         if (words.empty() || words[0] != "read" || simple.has_redirection) return {};
         const auto is_other = [](const Assignment& one) { return one.name != "IFS" || !one.value; };
-        const auto names = words.begin() + (words.size() > 1 && words[1] == "-r" ? 2 : 1);
+        auto names = words.begin() + 1;
+        if (names != words.end() && *names == "-r") ++names;
+        if (words.end() - names > 2 && names[0] == "-d" && names[1].empty()) names += 2;
         if (std::any_of(simple.assignments.begin(), simple.assignments.end(), is_other) ||
             std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end() ||
-            !std::all_of(names, words.end(), is_own_variable))
+            !std::all_of(names, words.end(), [](std::string_view name) {
+                return name == "_" || is_own_variable(name);
+            }))
             return {};
         return {names, words.end()};
     }
@@ -281,13 +304,13 @@ private:
         in_.at += name.size();
         skip_lines();
         expect("in");
-        const std::vector<std::optional<std::string>> values = values_of_loop();
+        const std::vector<ShellValue> values = values_of_loop();
         skip_lines();
         const std::size_t begin = in_.at;
         // Its text would be read again as a script.
         if (documents_.are_due()) return in_.fail(document_in_line);
         std::size_t pass = script_.commands.size();
-        for (const std::optional<std::string>& value : values) {
+        for (const ShellValue& value : values) {
             if (!in_.is_good()) return;
             in_.at = begin;
             in_.variables[name] = value;
@@ -295,21 +318,23 @@ private:
             loop_body();
             pass = after_pass(pass, first, begin);
         }
-        in_.variables[name] = std::nullopt;
+        in_.variables[name] = {};
     }
 
-    // Returns nullopt twice for a word with names that are not known: the body may run repeatedly.
-    std::vector<std::optional<std::string>> values_of_loop() {
-        std::vector<std::optional<std::string>> values;
+    // Returns a value twice if names that are not known stand for it: the body may run repeatedly.
+    std::vector<ShellValue> values_of_loop() {
+        std::vector<ShellValue> values;
         for (in_.skip_blanks(); in_.is_good() && !in_.is_at(";\n#"); in_.skip_blanks()) {
             ShellWord word = read_shell_word(in_);
             if (!word.is_written || in_.is_at("&|<>()")) in_.fail(not_understood);
             if (word.has_glob)
-                values.insert(values.end(), 2, std::nullopt);
+                values.insert(values.end(), 2,
+                              word.is_split ? ShellValue()
+                                            : ShellValue{std::move(word.text), true});
             else if (word.words.empty())
-                values.emplace_back(std::move(word.text));
-            else
-                std::move(word.words.begin(), word.words.end(), std::back_inserter(values));
+                values.push_back({std::move(word.text)});
+            for (std::string& text : word.words)
+                values.push_back({std::move(text)});
         }
         if (in_.here() == ';') ++in_.at;
         if (values.empty()) values.emplace_back();
@@ -410,7 +435,7 @@ private:
 
     void assign(const Assignment& assignment) {
         if (!is_own_variable(assignment.name)) return in_.fail("a variable is set");
-        in_.variables[assignment.name] = sometimes_ > 0 ? std::nullopt : assignment.value;
+        in_.variables[assignment.name] = {sometimes_ > 0 ? std::nullopt : assignment.value};
     }
 
     ScriptReading in_;

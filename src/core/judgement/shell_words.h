@@ -15,6 +15,7 @@ struct ShellCommand {
                                 // has 0 in place of $?, or * in place of what is not known. A word
                                 // that is only * may also become several words, or none.
     std::vector<std::string> written = {}; // files that the shell opens for its output
+    bool reads_pipe = false; // its input is the output of another command of the script
 
     friend bool operator==(const ShellCommand&, const ShellCommand&) = default;
 };

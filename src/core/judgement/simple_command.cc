@@ -11,6 +11,8 @@ SimpleCommand CommandReader::read() {
     for (in_.skip_blanks(); in_.is_good() && !in_.is_at("\n;&|)"); in_.skip_blanks()) {
         if (in_.here() == '#')
             in_.skip_comment();
+        else if (takes_process())
+            add_process(simple);
         else if (!redirection(simple))
             take_word(simple);
     }
@@ -29,6 +31,21 @@ void CommandReader::take_word(SimpleCommand& simple) {
         simple.command.has_glob.push_back(read.has_glob);
         simple.is_several.push_back(read.is_several);
     }
+}
+
+// <(…) is a name such as /dev/fd/63. It must be a word of its own.
+bool CommandReader::takes_process() {
+    if (in_.dialect != Dialect::bash || !in_.rest().starts_with("<(")) return false;
+    in_.at += 2;
+    in_.read_commands();
+    if (!in_.is_at(" \t\n;&|)")) in_.fail(other_redirection);
+    return true;
+}
+
+void CommandReader::add_process(SimpleCommand& simple) {
+    simple.command.words.emplace_back("/dev/fd/*");
+    simple.command.has_glob.push_back(true);
+    simple.is_several.push_back(false);
 }
 
 void CommandReader::take_assignment(SimpleCommand& simple, const ShellWord& word) {
@@ -71,6 +88,7 @@ void CommandReader::input() {
     in_.is_plain = false;
     ++in_.at;
     in_.skip_blanks();
+    if (takes_process()) return;
     const ShellWord path = read_shell_word(in_);
     const bool is_literal = path.is_written && !path.has_glob && path.words.empty();
     // bash opens connections in place of files in /dev/tcp and /dev/udp.

@@ -42,6 +42,8 @@ private:
     void take_assignment(SimpleCommand& simple, const ShellWord& word);
     bool takes_output_file(ShellCommand& command);
     void input();
+    bool takes_process();
+    static void add_process(SimpleCommand& simple);
 
     ScriptReading& in_;
     HereDocuments& documents_;

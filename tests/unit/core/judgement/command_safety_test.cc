@@ -25,6 +25,11 @@ bool is_safe(std::string_view command) {
     return is_known_safe(script.commands.front(), is_trusted);
 }
 
+bool is_last_safe(std::string_view text) {
+    const Script script = decompose(text);
+    return script.obstacle.empty() && is_known_safe(script.commands.back(), is_trusted);
+}
+
 void check_all(bool expected, std::initializer_list<const char*> commands) {
     for (const char* command : commands) {
         CAPTURE(command);
@@ -84,13 +89,120 @@ TEST_CASE("uniq is safe with one operand, because it writes the second") {
               {"uniq a b", "uniq - b", "uniq -- a b", "uniq -f 1 a b", "uniq a*", "uniq [ab]"});
 }
 
-TEST_CASE("sed is safe when it only prints lines by number") {
+TEST_CASE("sed is safe when it only prints, leaves out and replaces") {
     check_all(true, {"sed -n 1p a", "sed -n 1,5p a b", "sed -n '$p' a", "sed -n '1p;3,+2p' a",
                      "sed -n '2~3p'"
-                     " a"});
-    check_all(false, {"sed 1p a", "sed -n 1p -i a", "sed -n '1w x' a", "sed -n '1p;1e x' a",
-                      "sed -n 1p -fx", "sed -n s/a/b/p a", "sed -n 1p *", "sed -i 1p a", "sed -n p",
-                      "sed -n '1p;' a", "sed -n ',p' a"});
+                     " a",
+                     "sed -n '/a/,/}/p' a", "sed -n '$='", "sed '/^\\s*$/d' a",
+                     "sed 's/a/b/g; s|c|\\1|2' a", "sed -E -e 's/[^a-z[:space:]]+$//' -e '3,$d' a",
+                     "sed -nE 's/[]]x/&/pI' a"});
+    check_all(false, {"sed 1p a",
+                      "sed -n 1p -i a",
+                      "sed -n '1w x' a",
+                      "sed -n '1p;1e x' a",
+                      "sed -n 1p -fx",
+                      "sed -n 1p *",
+                      "sed -i 1p a",
+                      "sed -n p",
+                      "sed -n '1p;' a",
+                      "sed -n ',p' a",
+                      "sed s/a/b/e a",
+                      "sed 's/a/b/w x' a",
+                      "sed 's/a/b/gw x' a",
+                      "sed '1{p;e x\n}' a",
+                      "sed 's/[/]/w x/' a",
+                      "sed 's/[]/]/w x/' a",
+                      "sed 's/[[:x/]/w x/' a",
+                      "sed 's/[[./.]]/w x/' a",
+                      "sed 's/[\\]/w x/]/' a",
+                      "sed 's/a\nb/c/' a",
+                      "sed 's/a/b\\\n/' a",
+                      "sed '/a/e x' a",
+                      "sed '1r x' a",
+                      "sed '1!w x' a",
+                      "sed -e 's/a/b/' -e '1e x' a",
+                      "sed -e s/a/b/ -i a",
+                      "sed -e",
+                      "sed y/a/b/ a",
+                      "sed q a",
+                      "sed 'sea' a",
+                      "sed 's/a/b/m' a",
+                      "sed -s -n 1p a",
+                      "sed -n '/a/e' a",
+                      "sed '1~p' a"});
+}
+
+TEST_CASE("awk is safe when its program can neither write nor start anything") {
+    check_all(true,
+              {"awk '{print $1}' a", "awk -F: '{print $1, NF}' a", "awk -F : 'NR==1 || /x/' a",
+               "awk '$3 > 5 && $1 >= 2 {print; n++} END {print n}' a",
+               "gawk '{if ($1 >= 2) print}'", "awk -v n=3 'NR == n' a", "mawk 1"});
+    check_all(false, {"awk '{print > \"x\"}' a",
+                      "awk '{print >> \"x\"}' a",
+                      "awk '{print | \"x\"}' a",
+                      "awk '{\"x\" | getline}' a",
+                      "awk 'BEGIN {system(\"x\")}'",
+                      "awk '{print |& \"x\"}' a",
+                      "awk -f x a",
+                      "awk -i inplace 1 a",
+                      "awk -lx 1",
+                      "awk '@include \"x\"' a",
+                      "awk 'BEGIN {f=\"x\"; @f()}'",
+                      "awk 'BEGIN {print ENVIRON[\"A\"]}'",
+
+                      "awk '/{/ {print > \"x\"}' a",
+                      "awk '{print \"a\" >\"x\"}' a",
+                      "awk *",
+                      "awk 1 /inet/tcp/0/a/80",
+                      "awk '{print ||| \"x\"}' a",
+                      "awk --source 1",
+                      "awk -Wexec=x",
+                      "awk 'BEGIN {while ((getline l) > 0) n++}'",
+                      "awk"});
+}
+
+TEST_CASE("find and xargs are safe with commands that are safe with any words") {
+    check_all(true,
+              {"find . -name '*.c' -exec wc -l {} +", "find . -exec grep -l a {} \\; -print",
+               "find . -exec cat -- {} + -exec head -n1 x{} \\;", "find . -exec sed -n 1p {} +"});
+    check_all(false,
+              {"find . -exec rm {} +", "find . -exec sort {} x{} -o y \\;", "find . -exec {} a \\;",
+               "find . -exec wc {}", "find . -exec \\;", "find . -exec wc + -delete \\;",
+               "find . -exec echo {} +", "find . -exec sh -c {} \\;", "find . -exec git {} \\;",
+               "find . -exec sed -n {} \\;", "find . -exec find . -delete \\;",
+               "find . -execdir wc {} +", "find . -exec ./wc {} +", "find . -exec awk {} a \\;",
+               "xargs wc"});
+    for (const char* script :
+         {"ls | xargs wc -l", "ls | xargs -0 -n1 grep x", "ls | xargs -I% head -n1 a%",
+          "ls | xargs -i cat {}", "ls | xargs -r -d '\\n' stat --"}) {
+        CAPTURE(script);
+        CHECK(is_last_safe(script));
+    }
+    for (const char* script : {"ls | xargs rm",
+                               "ls | xargs",
+                               "ls | xargs sort",
+                               "ls | xargs git log",
+                               "ls | xargs -I% % a",
+                               "ls | xargs -I ca cat a",
+                               "ls | xargs -p wc",
+                               "ls | xargs -o wc",
+                               "ls | xargs -a x wc",
+                               "ls | xargs --process-slot-var=X wc",
+                               "ls | xargs xargs wc",
+                               "ls | xargs echo",
+                               "ls | xargs sh -c wc",
+                               "ls | xargs env",
+                               "ls | xargs sed -n",
+                               "ls | xargs awk",
+                               "ls | xargs find",
+                               "ls | xargs -n $? wc",
+                               "ls | xargs -E wc",
+                               "ls | xargs ./wc",
+                               "ls | xargs -I% sed -n % a",
+                               "ls | xargs uniq a"}) {
+        CAPTURE(script);
+        CHECK_FALSE(is_last_safe(script));
+    }
 }
 
 TEST_CASE("find is safe with tests and with actions that print") {
@@ -114,12 +226,28 @@ TEST_CASE("rg is safe unless it starts a program") {
 
 TEST_CASE("everyday programs that list and show are safe") {
     check_all(true,
-              {"git reflog", "git reflog -n 5", "git reflog show main --oneline",
+              {"git reflog",
+               "git reflog -n 5",
+               "git reflog show main --oneline",
                "git show-ref --heads",
                "git for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads",
-               "git stash show", "git stash show -p", "uptime -p", "du -sh *", "hexdump -C a",
-               "strings -n 8 a", "column -t -s , a", "free -h", "fmt a", "tar tf x.tar",
-               "tar -tzf x.tar.gz dir", "unzip -l x.zip", "getconf PAGESIZE", "locale -a"});
+               "git stash show",
+               "git stash show -p",
+               "uptime -p",
+               "du -sh *",
+               "hexdump -C a",
+               "strings -n 8 a",
+               "tree",
+               "tree -ad -L 2 x",
+               "tree -L 2 -I 'a|b' --prune x",
+               "column -t -s , a",
+               "free -h",
+               "fmt a",
+               "tar tf x.tar",
+               "tar -tzf x.tar.gz dir",
+               "unzip -l x.zip",
+               "getconf PAGESIZE",
+               "locale -a"});
     check_all(false, {"git config user.name x",
                       "git config --get a.b --add",
                       "git config --unset a.b",
@@ -145,8 +273,12 @@ TEST_CASE("everyday programs that list and show are safe") {
                       "xxd -ps a b",
                       "xxd -rev a",
                       "hexdump -f x a",
-                      "tree",
                       "tree -iPo * x",
+                      "tree -Po a x",
+                      "tree -L",
+                      "tree -L -o x",
+                      "tree --fromfile x",
+                      "tree *",
                       "tree -o x",
                       "tree -R -L 1 -H .",
                       "tree -aRL 1",
