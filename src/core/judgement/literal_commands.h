@@ -9,7 +9,8 @@ namespace ew::core {
 
 struct FoundCommands {
     std::vector<std::vector<std::string>> commands = {};
-    bool is_whole = true; // false at a bound: there may be more commands
+    bool is_whole = true;     // false at a bound: there may be more commands
+    bool has_unknown = false; // a * stands for words that a program puts into a command
 };
 
 // Returns the commands written literally anywhere in a script: in conditions, loops, groups,

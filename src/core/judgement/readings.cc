@@ -94,12 +94,20 @@ void append_words_of(std::string_view text, Words& words) {
     }
 }
 
+// Some of the zeros stand for $?, which may be any number.
+Words words_with_any_status(const ShellCommand& command) {
+    Words words = command.words;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (command.has_glob[i]) std::ranges::replace(words[i], '0', '*');
+    return words;
+}
+
 class Reader {
 public:
     Reader(const Part& part, const ProgramTrust& trust) : part_(part), trust_(trust) {}
 
     Readings read() {
-        add_started({part_.command.words});
+        add_started({words_with_any_status(part_.command)});
         if (const Words words = words_of_program(part_); !words.empty()) add_started({words});
         add_started(part_.fed);
         readings_.is_whole = readings_.is_whole && part_.is_fed_whole;
@@ -111,7 +119,7 @@ public:
         const Words& words = part_.command.words;
         readings_.has_alias = std::any_of(words.begin(), words.end(), holds_alias);
         const auto& has_glob = part_.command.has_glob;
-        readings_.has_pattern = !part_.obstacle.empty() ||
+        readings_.has_pattern = readings_.has_pattern || !part_.obstacle.empty() ||
                                 std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end();
         return std::move(readings_);
     }
@@ -120,6 +128,7 @@ private:
     void add_started(const std::vector<Words>& commands) {
         const FoundCommands found = with_started_commands(commands);
         readings_.is_whole = readings_.is_whole && found.is_whole;
+        readings_.has_pattern = readings_.has_pattern || found.has_unknown;
         append(found.commands);
     }
 

@@ -156,15 +156,6 @@ bool is_better(const PrefixRule& rule, const PrefixRule* best) {
     return rule.prefix.size() > best->prefix.size();
 }
 
-// xargs and parallel append words to the command, or replace {} by them.
-bool could_be_completed(const PrefixRule& rule, WordSpan words) {
-    for (std::size_t i = 1; i < rule.prefix.size() && i < words.size(); ++i) {
-        if (words[i].find('{') != std::string::npos) return true;
-        if (!holds(rule.prefix[i], words[i])) return false;
-    }
-    return words.size() < rule.prefix.size();
-}
-
 std::size_t weight_of(const PrefixRule& rule) {
     std::size_t weight = 0;
     for (const Words& alternatives : rule.prefix)
@@ -205,8 +196,6 @@ private:
         // The options of git are known, so its words are also examined without them.
         const Words without = git_without_options(words);
         const bool is_read_without = !without.empty() && without.size() < words.size();
-        const bool is_completed =
-            at > 0 && is_listed("xargs parallel", base_name(readings_.commands[at - 1].front()));
         for (const PrefixRule* rule : index_.stricter(name)) {
             if (!spend(weight_of(*rule))) return;
             if (matches_strictly(*rule, words)) {
@@ -216,7 +205,6 @@ private:
             if (!is_better(*rule, possible_) || (!is_read_without && !spend(words.size())))
                 continue;
             if ((name == "git" && readings_.has_alias) ||
-                (is_completed && could_be_completed(*rule, words)) ||
                 (!is_read_without && matches_around_options(*rule, words)) ||
                 (readings_.has_pattern && could_match_by_pattern(*rule, words)))
                 take(*rule, possible_);

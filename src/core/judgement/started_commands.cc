@@ -2,11 +2,11 @@
 #include "core/judgement/started_commands.h"
 
 #include "core/judgement/command_safety.h"
+#include "core/judgement/launchers.h"
 #include "core/judgement/literal_commands.h"
 #include "core/judgement/program_options.h"
 
 #include <algorithm>
-#include <array>
 
 namespace ew::core {
 
@@ -22,94 +22,12 @@ constexpr std::size_t most_copied = 4 << 20; // bytes of words, besides the firs
 constexpr int most_aliases = 16;             // aliases in one git command
 constexpr std::size_t most_arguments = 256;  // arguments behind ::: of parallel
 
-// Programs that start another program, which their operands name.
-struct Launcher {
-    std::string_view name;
-    std::string_view with_value =
-        {}; // short options that take the next word as value if none is attached
-    std::string_view longs_with_value = {}; // the same for long options, without "="
-    std::size_t operands = 0;               // number of own operands before the program
-    bool skips_assignments = false;
-};
-
-constexpr std::array launchers = {
-    Launcher{"builtin"},
-    Launcher{"busybox"},
-    Launcher{"caffeinate", "tw"},
-    Launcher{"chroot", "", "userspec groups", 1},
-    Launcher{"chrt", "TPD", "", 1},
-    Launcher{"command"},
-    Launcher{"coproc"},
-    Launcher{"dbus-run-session", "", "config-file dbus-daemon"},
-    Launcher{"doas", "uC"},
-    Launcher{"env", "uCSa", "unset chdir split-string argv0", 0, true},
-    Launcher{"exec", "a"},
-    Launcher{"fakeroot", "lsib", "lib faked"},
-    Launcher{"firejail"},
-    Launcher{"flock", "wE", "wait timeout conflict-exit-code", 1},
-    Launcher{"gtime", "fo", "format output"},
-    Launcher{"ionice", "cnpPu", "class classdata"},
-    Launcher{"linux32"},
-    Launcher{"linux64"},
-    Launcher{"ltrace", "eopsnuaAlFx", "output"},
-    Launcher{"nice", "n", "adjustment"},
-    Launcher{"nocorrect"},
-    Launcher{"noglob"},
-    Launcher{"nohup"},
-    Launcher{"nsenter", "tSG", "target"},
-    Launcher{"parallel", "jIC", "jobs"},
-    Launcher{"pkexec", "u", "user"},
-    Launcher{"prlimit", "p", "pid"},
-    Launcher{"proot", "rbwk"},
-    Launcher{"repeat", "", "", 1},
-    Launcher{"setarch"},
-    Launcher{"setpriv", "", "reuid regid groups"},
-    Launcher{"setsid"},
-    Launcher{"softlimit", "mdsloapfcrt"},
-    Launcher{"ssh-agent", "aEPt"},
-    Launcher{"stdbuf", "ioe", "input output error"},
-    Launcher{"strace", "abeEoOpPsSuUIX", "output expr"},
-    Launcher{"sudo", "CDghpRrtTUu",
-             "close-from chdir group host prompt chroot role type user other-user command-timeout",
-             0, true},
-    Launcher{"systemd-inhibit", "", "what who why mode"},
-    Launcher{"systemd-run", "pEMu", "property unit"},
-    Launcher{"taskset", "", "", 1},
-    Launcher{"time", "fo", "format output"},
-    Launcher{"timeout", "ks", "kill-after signal", 1},
-    Launcher{"toybox"},
-    Launcher{"unbuffer"},
-    Launcher{"unshare", "SGRw", "root wd"},
-    Launcher{"valgrind"},
-    Launcher{"watch", "n", "interval"},
-    Launcher{"xargs", "adEIsnLP",
-             "arg-file delimiter max-chars max-args max-lines max-procs process-slot-var"},
-    Launcher{"xvfb-run", "nfpsew", "server-num server-args"},
-};
-
 // Launchers with more options than are listed, or with an operand that may be missing.
 constexpr std::string_view with_other_options =
     "firejail ltrace nsenter setarch setpriv strace systemd-run unshare valgrind";
 
 // Programs with an option whose value is a shell script.
 constexpr std::string_view script_runners = "emulate script runuser su sg";
-
-// The dynamic linker starts the program whose name follows its options (ld.so(8)).
-constexpr Launcher linker = {"ld.so", "",
-                             "library-path preload audit argv0 glibc-hwcaps-prepend "
-                             "glibc-hwcaps-mask"};
-
-bool is_linker(std::string_view name) {
-    return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so");
-}
-
-const Launcher* find_launcher(std::string_view name) {
-    if (is_linker(name)) return &linker;
-    const auto* found =
-        std::find_if(launchers.begin(), launchers.end(),
-                     [&](const Launcher& launcher) { return launcher.name == name; });
-    return found == launchers.end() ? nullptr : found;
-}
 
 std::string joined(const Words& words, std::size_t first) {
     std::string text;
@@ -118,24 +36,21 @@ std::string joined(const Words& words, std::size_t first) {
     return text;
 }
 
-// Returns true if `name` is the beginning of a word of `list`, since long options may be
-// abbreviated.
-bool abbreviates_one(std::string_view list, std::string_view name) {
-    if (name.empty() || name.find(' ') != std::string_view::npos) return false;
-    return list.starts_with(name) || list.find(" " + std::string(name)) != std::string_view::npos;
-}
-
-// Returns the number of words that an option of a launcher takes: 1, or 2 with a separate value.
-std::size_t option_width(const Launcher& launcher, std::string_view word) {
-    if (word.starts_with("--"))
-        return abbreviates_one(launcher.longs_with_value, word.substr(2)) ? 2 : 1;
-    const std::size_t letter = word.find_first_of(launcher.with_value, 1);
-    return letter == word.size() - 1 ? 2 : 1;
+// Puts a * in place of the text. Returns true if any word had it.
+bool put_unknown(Words& words, std::string_view text) {
+    bool has_text = false;
+    for (std::string& word : words)
+        for (std::size_t at = 0; (at = word.find(text, at)) != std::string::npos; ++at) {
+            word.replace(at, text.size(), "*");
+            has_text = true;
+        }
+    return has_text;
 }
 
 class Search {
 public:
-    explicit Search(FoundCommands& found) : found_(found.commands), is_whole_(found.is_whole) {}
+    explicit Search(FoundCommands& found)
+        : found_(found.commands), is_whole_(found.is_whole), has_unknown_(found.has_unknown) {}
 
     // The script that a shell gets is always read.
     void begin(const Words& argv) {
@@ -262,7 +177,9 @@ private:
             end = std::max(end, i + 1);
             while (end < words.size() && words[end] != ";" && words[end] != "+")
                 ++end;
-            add(between(words, i + 1, end), depth + 1);
+            Words started = between(words, i + 1, end);
+            has_unknown_ = put_unknown(started, "{}") || has_unknown_;
+            add(started, depth + 1);
         }
     }
 
@@ -288,7 +205,14 @@ private:
         if (launcher.name == "parallel") add_arguments(words, at, depth);
         const bool is_script = at < words.size() && words[at].find(' ') != std::string::npos;
         if (is_script) return add_joined("", words, at, depth); // watch 'PROGRAM WORDS'
-        add(from(words, at), depth + 1);
+        Words started = from(words, at);
+        if (is_listed("xargs parallel", launcher.name) && !started.empty()) {
+            for (const std::string_view text : replaced_texts(launcher, words, at))
+                put_unknown(started, text);
+            started.emplace_back("*");
+            has_unknown_ = true;
+        }
+        add(started, depth + 1);
         // One of the options may have taken a word.
         if (is_listed(with_other_options, launcher.name)) add(from(words, at + 1), depth + 1);
     }
@@ -362,6 +286,7 @@ private:
 
     std::vector<Words>& found_;
     bool& is_whole_;
+    bool& has_unknown_;
     std::size_t words_left_ = most_words;
     std::size_t text_left_ = most_text;
     std::size_t bytes_left_ = most_copied;

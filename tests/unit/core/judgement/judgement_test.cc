@@ -372,9 +372,12 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
 TEST_CASE("what may be forbidden behind something that starts programs is a question") {
     const RuleSet set = rules({rule(forbidden, {"git", "push"}), rule(allow, {"sudo"})});
 
-    for (const char* script : {"sudo --unknown x git push", "nice --unknown x git -C a push",
-                               "git --config-env=alias.p=P p", "git -c include.path=x p",
-                               "git config alias.p push", "xargs git", "xargs -I{} git {}"}) {
+    for (const char* script :
+         {"sudo --unknown x git push", "nice --unknown x git -C a push",
+          "git --config-env=alias.p=P p", "git -c include.path=x p", "git config alias.p push",
+          "xargs git", "xargs -I{} git {}", "xargs -I% git %", "xargs -rI % % push",
+          "xargs --replace=Z git Z", "xargs -ia sh -c 'git a'", "timeout 3 xargs -0 git",
+          "find . -exec git {} \\;", "find . -exec {} push +", "parallel git", "ls; git pus$?"}) {
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
     }
