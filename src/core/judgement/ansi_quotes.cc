@@ -48,4 +48,19 @@ std::string read_ansi_quoted(std::string_view text, std::size_t& at) {
     return quoted;
 }
 
+// echo takes a 0 and three more digits.
+std::string without_escapes(std::string_view text) {
+    std::string plain;
+    for (std::size_t at = 0; at < text.size();) {
+        const char c = text[at++];
+        if (c != '\\' || at >= text.size())
+            plain += c;
+        else if (text[at] == '0')
+            plain += read_number(text, at, 8, 4);
+        else
+            plain += read_escape(text, at);
+    }
+    return plain;
+}
+
 } // namespace ew::core

@@ -26,9 +26,6 @@ constexpr std::size_t most_commands = 4096;
 constexpr std::size_t most_words_of_braces = 64;
 constexpr std::size_t most_text_of_braces = 65536; // in all
 
-// Stands for a program that is not known. No program has this name.
-constexpr std::string_view unknown_program = "$";
-
 // Words of the grammar that may precede a command.
 constexpr std::array<std::string_view, 12> openers = {
     "!", "{", "}", "if", "then", "elif", "else", "do", "while", "until", "time", "coproc"};

@@ -7,6 +7,9 @@
 
 namespace ew::core {
 
+// Stands for a program that is not known. No program has this name.
+constexpr std::string_view unknown_program = "$";
+
 struct FoundCommands {
     std::vector<std::vector<std::string>> commands = {};
     bool is_whole = true;     // false at a bound: there may be more commands

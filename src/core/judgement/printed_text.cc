@@ -1,5 +1,6 @@
 #include "core/judgement/printed_text.h"
 
+#include "core/judgement/ansi_quotes.h"
 #include "core/judgement/command_safety.h"
 
 namespace ew::core {
@@ -18,7 +19,7 @@ std::string printed_text(const std::vector<std::string>& words) {
     text += '\n';
     for (std::size_t i = 1; i < words.size(); ++i)
         text.append(words[i]).append(" ");
-    return text;
+    return text.find('\\') == std::string::npos ? text : text + "\n" + without_escapes(text);
 }
 
 } // namespace ew::core

@@ -6,7 +6,8 @@
 
 namespace ew::core {
 
-// Returns the text that printf makes of its format, and the words as echo prints them.
+// Returns the text that printf makes of its format, and the words as echo prints them. If there are
+// escapes, the text follows once more without them.
 std::string printed_text(const std::vector<std::string>& words);
 
 } // namespace ew::core

@@ -1,6 +1,7 @@
 #include "core/judgement/rule_matching.h"
 
 #include "core/judgement/further_words.h"
+#include "core/judgement/literal_commands.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/readings.h"
 #include "core/judgement/safe_git.h"
@@ -192,6 +193,7 @@ private:
     void compare(std::size_t at) {
         const Words& words = readings_.commands[at];
         const std::string_view name = base_name(words.front());
+        if (name == unknown_program) return compare_unknown(words);
         if (readings_.has_pattern && is_pattern(name)) return compare_pattern(words);
         // The options of git are known, so its words are also examined without them.
         const Words without = git_without_options(words);
@@ -209,6 +211,25 @@ private:
                 (readings_.has_pattern && could_match_by_pattern(*rule, words)))
                 take(*rule, possible_);
         }
+    }
+
+    // The program is computed, as in $x push. A rule for the bare program counts if its name is
+    // written anywhere.
+    void compare_unknown(const Words& words) {
+        for (const std::string_view name : index_.stricter_names()) {
+            if (!spend(words.size())) return;
+            Words by_name = words;
+            by_name.front() = name;
+            compare_start(by_name, is_written(name) ? 1 : 2);
+        }
+    }
+
+    bool is_written(std::string_view name) {
+        return std::ranges::any_of(readings_.commands, [&](const Words& words) {
+            return spend(words.size()) && std::ranges::any_of(words, [&](std::string_view word) {
+                       return base_name(word) == name;
+                   });
+        });
     }
 
     // The program is a pattern, as in g?t push.
@@ -236,8 +257,8 @@ private:
         }
     }
 
-    // Looks for a command that may begin here.
-    void compare_start(WordSpan words) {
+    // Looks for a command that may begin here, with rules of at least so many words.
+    void compare_start(WordSpan words, std::size_t least = 1) {
         const std::string_view name = base_name(words.front());
         const RuleIndex::Found& rules = index_.stricter(name);
         if (rules.empty()) return;
@@ -245,7 +266,7 @@ private:
         const Words without = git_without_options({start.begin(), start.end()});
         for (const PrefixRule* rule : rules) {
             if (!spend(weight_of(*rule) + start.size())) return;
-            if (!is_better(*rule, possible_)) continue;
+            if (!is_better(*rule, possible_) || rule->prefix.size() < least) continue;
             if (matches_strictly(*rule, start) ||
                 (without.empty() ? matches_around_options(*rule, start)
                                  : matches_strictly(*rule, without)))

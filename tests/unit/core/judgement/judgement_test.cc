@@ -363,7 +363,9 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
                                "repeat 2 git push",
                                "emulate sh -c 'git push'",
                                "test -v 'a[$(git push)]'",
-                               "exit 'a[`git push`]'"}) {
+                               "exit 'a[`git push`]'",
+                               "printf 'git\\040push' | dash",
+                               "echo 'git\\0040pus\\x68' | sh"}) {
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == forbidden);
     }
@@ -372,12 +374,26 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
 TEST_CASE("what may be forbidden behind something that starts programs is a question") {
     const RuleSet set = rules({rule(forbidden, {"git", "push"}), rule(allow, {"sudo"})});
 
-    for (const char* script :
-         {"sudo --unknown x git push", "nice --unknown x git -C a push",
-          "git --config-env=alias.p=P p", "git -c include.path=x p", "git config alias.p push",
-          "xargs git", "xargs -I{} git {}", "xargs -I% git %", "xargs -rI % % push",
-          "xargs --replace=Z git Z", "xargs -ia sh -c 'git a'", "timeout 3 xargs -0 git",
-          "find . -exec git {} \\;", "find . -exec {} push +", "parallel git", "ls; git pus$?"}) {
+    for (const char* script : {"sudo --unknown x git push",
+                               "nice --unknown x git -C a push",
+                               "git --config-env=alias.p=P p",
+                               "git -c include.path=x p",
+                               "git config alias.p push",
+                               "xargs git",
+                               "xargs -I{} git {}",
+                               "xargs -I% git %",
+                               "xargs -rI % % push",
+                               "xargs --replace=Z git Z",
+                               "xargs -ia sh -c 'git a'",
+                               "timeout 3 xargs -0 git",
+                               "find . -exec git {} \\;",
+                               "find . -exec {} push +",
+                               "parallel git",
+                               "ls; git pus$?",
+                               "$x push",
+                               "${x:-git} push",
+                               "x=$(echo git); $x push",
+                               "read x <<< git; $x push"}) {
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
     }
@@ -387,6 +403,15 @@ TEST_CASE("what may be forbidden behind something that starts programs is a ques
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
     }
+}
+
+TEST_CASE("a ban of a program counts for a computed one if its name is written") {
+    const RuleSet set = rules({rule(forbidden, {"rm"})});
+
+    for (const char* script : {"$(echo rm) x", "`echo rm` x", "x=$(echo /bin/rm); $x a"})
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
+    for (const char* script : {"$CC -c x.c", "`echo ls` x", "${EDITOR:-vi} x"})
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
 }
 
 TEST_CASE("options between the words of a ban make it a question") {
