@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import (
+    PATIENCE,
     PYTHON,
     check,
     children_of,
@@ -993,6 +994,29 @@ def a_start_whose_first_process_is_killed_is_answered(site):
         check(failed, "every start was further than it seemed")
         site.works("true")
         eventually(lambda: site.litter() == [], "an empty workspace")
+
+
+@sandbox_test
+def a_run_whose_first_process_is_killed_says_so(site):
+    command = [site.scene.command[0], "run", "--sandbox", "workspace-write", "--", "true"]
+    env = {**os.environ, "XDG_STATE_HOME": site.scene.path("state"), "XDG_CONFIG_HOME": site.scene.path("config")}
+    options = {"cwd": site.workspace, "env": env, "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    equal(subprocess.run(command, timeout=PATIENCE, **options).returncode, 0, "a run that nobody disturbs")
+    for _ in range(200):
+        with subprocess.Popen(command, **options) as run:
+            halted = None
+            while halted is None and run.poll() is None:
+                halted = halted_start(run.pid)
+            if halted:
+                kill_quietly(halted[0])
+            errors = run.communicate(timeout=PATIENCE)[1]
+        if halted:
+            eventually(lambda halted=halted: not is_alive(halted[1]), "the end of the second process")
+        if run.returncode != 0:
+            equal(run.returncode, 125, "exit status: " + errors)
+            check("was not run" in errors, errors)
+            return
+    raise AssertionError("every start was further than it seemed")
 
 
 def end_a_start(site, begin):
