@@ -3,6 +3,7 @@
 #include "core/judgement/judgement.h"
 #include "core/judgement/literal_commands.h"
 #include "core/judgement/program_options.h"
+#include "core/judgement/started_commands.h"
 #include "core/text/paths.h"
 
 #include <algorithm>
@@ -53,6 +54,14 @@ bool is_odd_shell_call(const Words& argv) {
         if (!word.starts_with("--") && word.find('c') != std::string::npos) return true;
     }
     return false;
+}
+
+// Returns true if the command, or one that it starts, runs its input.
+bool may_run_input(const Words& words) {
+    return std::any_of(words.begin(), words.end(), is_shell) ||
+           std::ranges::any_of(with_started_commands(words).commands, [](const Words& started) {
+               return is_listed("at batch parallel ssh", base_name(started.front()));
+           });
 }
 
 class Dissection {
@@ -133,7 +142,7 @@ private:
         for (const ShellCommand& inner : script.commands) {
             const std::size_t first = parts_.size();
             add(inner, depth + 1);
-            if (is_fed || std::none_of(inner.words.begin(), inner.words.end(), is_shell)) continue;
+            if (is_fed || !may_run_input(inner.words)) continue;
             FoundCommands found = literal_commands(call.script);
             parts_[first].fed = std::move(found.commands);
             parts_[first].is_fed_whole = found.is_whole && script.is_plain;

@@ -534,7 +534,9 @@ bool reads_commands(const Words& words) {
     const bool is_builtin =
         words.size() > 1 && (words.front() == "builtin" || words.front() == "command");
     return is_listed(readers, base_name(words[is_builtin ? 1 : 0])) ||
-           std::any_of(words.begin(), words.end(), is_shell);
+           std::any_of(words.begin(), words.end(), [](const std::string& word) {
+               return is_shell(word) || is_listed("at batch parallel", base_name(word));
+           });
 }
 
 bool prints(const Words& words) {

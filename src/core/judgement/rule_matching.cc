@@ -241,7 +241,14 @@ private:
             Words by_name = words;
             by_name.front() = name;
             compare_start(by_name);
+            if (words.size() == 1 && pattern == "*") compare_several(name);
         }
+    }
+
+    // The word may become all words of a command.
+    void compare_several(std::string_view name) {
+        for (const PrefixRule* rule : index_.stricter(name))
+            if (spend(1) && is_better(*rule, possible_)) take(*rule, possible_);
     }
 
     void compare_behind(const Words& words) {

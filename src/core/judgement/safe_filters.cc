@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace ew::core {
 
@@ -85,14 +86,17 @@ private:
         return false;
     }
 
-    // Versions of sed disagree about a delimiter and a backslash in brackets.
+    // Versions of sed disagree about a delimiter and a backslash in brackets, and about where they
+    // end behind [:alpha:].
     bool brackets(char delimiter) {
         take('^');
         take(']');
+        bool has_class = false;
         while (!rest_.empty() && rest_.front() != ']') {
             const char c = rest_.front();
             if (c == delimiter || c == '\\' || c == '\n') return false;
             rest_.remove_prefix(1);
+            if (c == '[' && std::exchange(has_class, true)) return false;
             if (c != '[' || rest_.empty() ||
                 std::string_view(":.=").find(rest_.front()) == std::string_view::npos)
                 continue;
@@ -126,6 +130,14 @@ bool is_safe_awk_program(std::string_view text) {
     return true;
 }
 
+// Returns true if the word may become /inet/…: a connection for some versions of awk.
+bool may_connect(std::string_view word, bool has_glob) {
+    constexpr std::string_view network = "/inet";
+    const std::string_view start = literal_start(word);
+    return word.find(network) != std::string_view::npos ||
+           (has_glob && (network.starts_with(start) || start.starts_with(network)));
+}
+
 } // namespace
 
 bool is_safe_sed(const ShellCommand& command) {
@@ -148,16 +160,13 @@ bool is_safe_sed(const ShellCommand& command) {
     return true;
 }
 
-// Some versions of awk connect to a file named /inet/….
 bool is_safe_awk(const ShellCommand& command) {
     const auto read = read_words(command, 1, {.shorts = "F:v:", .stops_at_operand = true});
     if (!read || read->operands.empty()) return false;
     const std::size_t program = read->operands.front();
-    const auto connects = [&](const std::string& word) {
-        return word.find("/inet") != std::string::npos;
-    };
-    return !command.has_glob[program] && is_safe_awk_program(command.words[program]) &&
-           std::none_of(command.words.begin() + 1, command.words.end(), connects);
+    for (std::size_t i = 1; i < command.words.size(); ++i)
+        if (may_connect(command.words[i], command.has_glob[i])) return false;
+    return !command.has_glob[program] && is_safe_awk_program(command.words[program]);
 }
 
 } // namespace ew::core

@@ -4,6 +4,7 @@
 
 #include "core/judgement/program_options.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ew::core {
@@ -35,15 +36,17 @@ bool begins_expression(std::string_view word) {
 }
 
 // Reads the command behind -exec, and moves `at` to its end. A file's path begins with a start
-// directory or with ./, and so is no option.
+// directory or with ./, and so is no option. A word that is not known could end the command, and in
+// busybox so does each +.
 std::optional<ShellCommand> read_started(const ShellCommand& command, std::size_t& at) {
     ShellCommand started;
     for (++at; at < command.words.size(); ++at) {
         std::string word = command.words[at];
-        const bool is_end =
-            word == ";" || (word == "+" && !started.words.empty() && started.has_glob.back());
-        if (is_end && !started.words.empty()) return started;
-        bool has_glob = command.has_glob[at];
+        if (command.has_glob[at]) return std::nullopt;
+        const bool is_behind_file = command.words[at - 1] == "{}" && started.words.size() > 1;
+        if (word == "+" && !is_behind_file) return std::nullopt;
+        if ((word == ";" || word == "+") && !started.words.empty()) return started;
+        bool has_glob = false;
         for (std::size_t i = 0; (i = word.find("{}", i)) != std::string::npos; has_glob = true)
             word.replace(i, 2, i == 0 ? "./*" : "*");
         started.words.push_back(std::move(word));
@@ -55,9 +58,12 @@ std::optional<ShellCommand> read_started(const ShellCommand& command, std::size_
 bool is_safe_expression(const ShellCommand& command, std::size_t first,
                         std::vector<ShellCommand>& started) {
     const auto& words = command.words;
+    // The paths of a list may look like options.
+    const bool has_list = std::find(words.begin(), words.end(), "-files0-from") != words.end();
     for (std::size_t i = first; i < words.size(); ++i) {
         if (command.has_glob[i]) return false;
         if (words[i] == "-exec") {
+            if (has_list) return false;
             std::optional<ShellCommand> next = read_started(command, i);
             if (!next) return false;
             started.push_back(std::move(*next));

@@ -64,7 +64,7 @@ constexpr std::array programs = {
              "report-identical-files minimal exclude= color? label= strip-trailing-cr "
              "show-c-function ignore-matching-lines= help version"}},
     Program{"diff3",
-            {"eExX3AaimTLE", "text show-all merge initial-tab ed overlap-only help version"}},
+            {"eExX3AaimTL:E", "text show-all merge initial-tab ed overlap-only help version"}},
     Program{"dirname", {"z", "zero help version", false, true}},
     Program{"du",
             {"0aAB:bcDd:HhklLmPSst:xX:",
@@ -221,6 +221,9 @@ constexpr std::string_view takes_anything = ": echo expr false true";
 constexpr std::string_view checksums = "b2sum md5sum sha1sum sha224sum sha256sum sha384sum "
                                        "sha512sum";
 
+// These take further options from a file that is named as @FILE (binutils).
+constexpr std::string_view reads_options = "objdump strings";
+
 struct SpecialProgram {
     std::string_view name;
     bool (*is_safe)(const ShellCommand&);
@@ -326,6 +329,10 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust) {
     if (is_listed(checksums, name)) return has_safe_words(command, checksum_options, any_number);
     for (const SpecialProgram& program : special_programs)
         if (program.name == name) return program.is_safe(command);
+    if (is_listed(reads_options, name) &&
+        std::ranges::any_of(command.words,
+                            [](std::string_view each) { return each.starts_with('@'); }))
+        return false;
     for (const Program& program : programs)
         if (program.name == name)
             return has_safe_words(command, program.options, program.most_operands);

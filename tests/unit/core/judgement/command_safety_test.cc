@@ -113,6 +113,7 @@ TEST_CASE("sed is safe when it only prints, leaves out and replaces") {
                       "sed 's/[/]/w x/' a",
                       "sed 's/[]/]/w x/' a",
                       "sed 's/[[:x/]/w x/' a",
+                      "sed 's/[[:alpha:][]/A]/;s,a/w out,b,' a",
                       "sed 's/[[./.]]/w x/' a",
                       "sed 's/[\\]/w x/]/' a",
                       "sed 's/a\nb/c/' a",
@@ -154,6 +155,9 @@ TEST_CASE("awk is safe when its program can neither write nor start anything") {
                       "awk '{print \"a\" >\"x\"}' a",
                       "awk *",
                       "awk 1 /inet/tcp/0/a/80",
+                      "awk 1 $HOME",
+                      "awk 1 a*b /i*",
+                      "awk 1 \"/in$HOME\"",
                       "awk '{print ||| \"x\"}' a",
                       "awk --source 1",
                       "awk -Wexec=x",
@@ -165,13 +169,30 @@ TEST_CASE("find and xargs are safe with commands that are safe with any words") 
     check_all(true,
               {"find . -name '*.c' -exec wc -l {} +", "find . -exec grep -l a {} \\; -print",
                "find . -exec cat -- {} + -exec head -n1 x{} \\;", "find . -exec sed -n 1p {} +"});
+    check_all(false, {"find . -exec rm {} +",
+                      "find . -exec sort {} x{} -o y \\;",
+                      "find . -exec {} a \\;",
+                      "find . -exec wc {}",
+                      "find . -exec \\;",
+                      "find . -exec wc + -delete \\;",
+                      "find . -exec echo {} +",
+                      "find . -exec sh -c {} \\;",
+                      "find . -exec git {} \\;",
+                      "find . -exec sed -n {} \\;",
+                      "find . -exec find . -delete \\;",
+                      "find . -exec cat $HOME \\;",
+                      "find . -exec cat a* + -o -name \\;",
+                      "find . -exec grep {} x + -o -exec sh a \\;",
+                      "find . -exec wc x{} +",
+                      "find -files0-from a -exec wc {} +",
+                      "find . -exec {} +",
+                      "find . -execdir wc {} +",
+                      "find . -exec ./wc {} +",
+                      "find . -exec awk {} a \\;",
+                      "xargs wc"});
     check_all(false,
-              {"find . -exec rm {} +", "find . -exec sort {} x{} -o y \\;", "find . -exec {} a \\;",
-               "find . -exec wc {}", "find . -exec \\;", "find . -exec wc + -delete \\;",
-               "find . -exec echo {} +", "find . -exec sh -c {} \\;", "find . -exec git {} \\;",
-               "find . -exec sed -n {} \\;", "find . -exec find . -delete \\;",
-               "find . -execdir wc {} +", "find . -exec ./wc {} +", "find . -exec awk {} a \\;",
-               "xargs wc"});
+              {"diff3 -m -L -- --diff-program=x a b c", "diff3 -AL -- --diff-program=x a b c",
+               "objdump -d @a", "strings @a", "strings @*"});
     for (const char* script :
          {"ls | xargs wc -l", "ls | xargs -0 -n1 grep x", "ls | xargs -I% head -n1 a%",
           "ls | xargs -i cat {}", "ls | xargs -r -d '\\n' stat --"}) {
@@ -199,7 +220,10 @@ TEST_CASE("find and xargs are safe with commands that are safe with any words") 
                                "ls | xargs -E wc",
                                "ls | xargs ./wc",
                                "ls | xargs -I% sed -n % a",
-                               "ls | xargs uniq a"}) {
+                               "ls | xargs uniq a",
+                               "ls | xargs gawk 1",
+                               "find . -exec cat $(a) \\;",
+                               "find . -exec gawk 1 \"$(a)\" \\;"}) {
         CAPTURE(script);
         CHECK_FALSE(is_last_safe(script));
     }

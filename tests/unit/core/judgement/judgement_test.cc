@@ -364,6 +364,11 @@ TEST_CASE("a ban is found behind whatever starts programs, however its options a
                                "emulate sh -c 'git push'",
                                "test -v 'a[$(git push)]'",
                                "exit 'a[`git push`]'",
+                               "parallel < <(echo git push)",
+                               "echo git push | at now",
+                               "at now <<'E'\ngit push\nE",
+                               "ls; ssh h < <(echo git push)",
+                               "echo git push | timeout 3 batch",
                                "printf 'git\\040push' | dash",
                                "echo 'git\\0040pus\\x68' | sh"}) {
         CAPTURE(script);
@@ -393,7 +398,10 @@ TEST_CASE("what may be forbidden behind something that starts programs is a ques
                                "$x push",
                                "${x:-git} push",
                                "x=$(echo git); $x push",
-                               "read x <<< git; $x push"}) {
+                               "read x <<< git; $x push",
+                               "xargs -n2 env < <(echo git push)",
+                               "xargs nice",
+                               "$(which git) push"}) {
         CAPTURE(script);
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
     }
