@@ -67,12 +67,15 @@ Result<void> LocalStarts::begin_plain(Process& process) {
 // namespaces of the session; otherwise begin_waiting() launches later.
 Result<void> LocalStarts::begin_confined(Process& process) {
     host_.need(processes_.now());
-    if (host_.machine() == nullptr && !host_.failure()) return {};
     return launch_confined(process);
 }
 
 Result<void> LocalStarts::launch_confined(Process& process) {
     if (host_.failure()) return machine_unknown(*host_.failure());
+    if (host_.machine() == nullptr) {
+        host_.need(processes_.now()); // another launch has contradicted what was known
+        return {};
+    }
     ProcessSandbox& sandbox = *process.local->sandbox;
     if (!host_.may_launch(sandbox.wish())) return {};
     if (Result<void> begun = sandbox.launch(process.request, settings_.journal, host_); !begun)

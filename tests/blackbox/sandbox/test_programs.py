@@ -997,6 +997,32 @@ def a_start_whose_first_process_is_killed_is_answered(site):
 
 
 @sandbox_test
+def starts_that_wait_for_one_that_is_killed_are_answered(site):
+    def start():
+        params = site.server.start_params(
+            site.new_name(), ["true"], sandbox=mode(), cwd=file_uri(site.workspace)
+        )
+        return site.server.request("process/start", params)
+
+    site.works("true")  # it is known what the machine can enforce
+    failed = 0
+    for _ in range(60):
+        site.new_server()  # the first start makes the namespaces, and the others wait for it
+        worker = site.server.worker()
+        requests = [start() for _ in range(3)]
+        while not site.server.is_answered(requests[0]) and not site.server.ended:
+            for pid in children_of(worker):
+                kill_quietly(pid)
+        replies = [site.server.reply(request) for request in requests]
+        failed += any("error" in reply for reply in replies)
+        # Without a trial that was not killed, the machine counts as one without a sandbox for a while.
+        eventually(lambda: "result" in site.server.reply(start()), "a start that works")
+        if failed == 10:
+            return
+    raise AssertionError("hardly any start was killed: %d" % failed)
+
+
+@sandbox_test
 def a_run_whose_first_process_is_killed_says_so(site):
     command = [site.scene.command[0], "run", "--sandbox", "workspace-write", "--", "true"]
     env = {**os.environ, "XDG_STATE_HOME": site.scene.path("state"), "XDG_CONFIG_HOME": site.scene.path("config")}
