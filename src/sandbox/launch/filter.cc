@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
 #include <utility>
 
 namespace ew::sandbox {
@@ -285,19 +286,23 @@ std::vector<CallAction> actions_by_number(const FilterOptions& options) {
     return all;
 }
 
+// The code of each call, by its number. Of two entries for a call the first one counts.
+std::map<int, Code> code_by_number(Architecture architecture, const FilterOptions& options) {
+    std::map<int, Code> all;
+    for (const auto& [call, action] : actions_by_number(options))
+        all.try_emplace(call.number(architecture), Code{finish(action)});
+    for (const CallRules& entry : rules_by_argument(options))
+        all.try_emplace(entry.call.number(architecture), code_of(entry.rules));
+    all.erase(no_number);
+    return all;
+}
+
 } // namespace
 
 std::vector<sock_filter> make_filter(Architecture architecture, const FilterOptions& options) {
     Code program = prologue(architecture);
-    for (const auto& [call, action] : actions_by_number(options)) {
-        const int number = call.number(architecture);
-        if (number != no_number) append(program, for_call(number, {finish(action)}));
-    }
-    for (const CallRules& entry : rules_by_argument(options)) {
-        const int number = entry.call.number(architecture);
-        if (number != no_number) append(program, for_call(number, code_of(entry.rules)));
-    }
-    program.push_back(finish(allow));
+    const std::map<int, Code> calls = code_by_number(architecture, options);
+    append(program, choice({calls.begin(), calls.end()}));
     CHECK(program.size() <= BPF_MAXINSNS);
     return program;
 }

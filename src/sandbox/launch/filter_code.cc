@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
 namespace ew::sandbox {
 
@@ -56,6 +57,28 @@ Code code_of(const Rule& rule) {
     return code;
 }
 
+Code for_call(const std::pair<int, Code>& call) {
+    const auto& [number, inner] = call;
+    Code code = {jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, inner.size())};
+    append(code, inner);
+    code.push_back(finish(allow));
+    return code;
+}
+
+Code choice_between(std::span<const std::pair<int, Code>> calls) {
+    if (calls.empty()) return {finish(allow)};
+    if (calls.size() == 1) return for_call(calls.front());
+    const std::size_t half = calls.size() / 2;
+    const Code lower = choice_between(calls.first(half));
+    const auto first_upper = static_cast<std::uint32_t>(calls[half].first);
+    // A conditional jump has eight bits for its distance, this one has 32.
+    Code code = {jump(BPF_JGE, first_upper, 0, 1),
+                 statement(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(lower.size()))};
+    append(code, lower);
+    append(code, choice_between(calls.subspan(half)));
+    return code;
+}
+
 } // namespace
 
 void append(Code& code, const Code& more) {
@@ -70,10 +93,8 @@ Code code_of(const std::vector<Rule>& rules) {
     return code;
 }
 
-Code for_call(int number, const Code& inner) {
-    Code code = {jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, inner.size())};
-    append(code, inner);
-    return code;
+Code choice(const std::vector<std::pair<int, Code>>& calls) {
+    return choice_between(calls);
 }
 
 Code prologue(Architecture architecture) {

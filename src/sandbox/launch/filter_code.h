@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ew::sandbox {
@@ -71,8 +72,10 @@ void append(Code& code, const Code& more);
 // The first rule that matches decides; if none does, the call is allowed.
 Code code_of(const std::vector<Rule>& rules);
 
-// Expects the number of the call in the accumulator, and leaves it there for the next test.
-Code for_call(int number, const Code& inner);
+// Expects the number of the call in the accumulator, and allows a call that has no code. `calls` is
+// sorted by number. Few tests lead to each call: the kernel runs the program once for every number
+// when it is installed (seccomp_cache_prepare()).
+Code choice(const std::vector<std::pair<int, Code>>& calls);
 
 // Ends with the number of the call in the accumulator.
 Code prologue(Architecture architecture);
