@@ -97,7 +97,7 @@ public:
     // Makes a file or directory of the sandbox's own, such as an entry of /proc, read-only.
     void close(const std::string& path) {
         const UniqueFd place = mount_calls::open_place(root_mount_.get(), without_slash(path));
-        if (!place && errno == ENOENT) return; // the inner /proc may lack what the machine's has
+        if (!place && errno == ENOENT) return;
         if (!place) fail_start(Step::build, errno, path);
         const UniqueFd copy = mount_calls::copy_of(place.get(), Reach::with_all_below);
         if (!copy) fail_start(Step::build, errno, path);
@@ -258,9 +258,10 @@ UniqueFd add_devices(MountTree& tree, const std::string& terminal) {
 void add_proc(MountTree& tree, const Machine& machine) {
     if (!machine.has_proc) return tree.show("/proc", closed);
     tree.add_processes();
-    // The first pid namespace differs only in the processes.
     if (!machine.is_root) return tree.close("/proc/sys");
-    for (const std::string& path : entries_of_the_machine(std::string(host_path) + "/proc"))
+    // The first pid namespace differs only in the processes.
+    for (const std::string& path : entries_of_the_machine(std::string(host_path) + "/proc",
+                                                          std::string(new_root_path) + "/proc"))
         tree.close(path);
 }
 

@@ -37,7 +37,7 @@ void add_proc(Arguments& to, const Machine& machine) {
     // The "try" options accept only a missing source, so an entry that the inner /proc lacks must
     // not be named. The first pid namespace differs only in the processes.
     if (!machine.is_root) return put(to, {"--ro-bind-try", "/proc/sys", "/proc/sys"});
-    for (const std::string& path : entries_of_the_machine("/proc"))
+    for (const std::string& path : entries_of_the_machine("/proc", "/proc"))
         put(to, {"--ro-bind-try", path, path});
 }
 

@@ -1,5 +1,6 @@
 #include "sandbox/plan/machine_entries.h"
 
+#include "base/unique_fd.h"
 #include "os/directory.h"
 #include "sandbox/plan/resolved_path.h"
 
@@ -25,22 +26,27 @@ bool is_about_processes(std::string_view name) {
            std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Root may change the mode of a file that not everybody may read.
+bool is_for_all_to_read(int proc, const char* name) {
+    struct stat status = {};
+    if (::fstatat(proc, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    return S_ISLNK(status.st_mode) || (S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 &&
+                                       (status.st_mode & 0004) != 0);
+}
+
 } // namespace
 
-std::vector<std::string> entries_of_the_machine(const std::string& path) {
+std::vector<std::string> entries_of_the_machine(const std::string& path,
+                                                const std::string& listed) {
     std::vector<std::string> result;
-    const os::Directory proc = os::open_directory(path);
-    if (!proc) return {"/proc/sys"};
-    while (const dirent* entry = ::readdir(proc.get())) {
+    const os::Directory names = os::open_directory(listed);
+    const UniqueFd proc(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!names || !proc) return {"/proc/sys"};
+    while (const dirent* entry = ::readdir(names.get())) {
         const std::string_view name = entry->d_name;
         if (name.starts_with('.') || is_about_processes(name)) continue;
-        struct stat status = {};
-        if (::fstatat(::dirfd(proc.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        const bool is_for_all_to_read =
-            S_ISREG(status.st_mode) && (status.st_mode & 0222) == 0 && (status.st_mode & 0004) != 0;
-        if (S_ISLNK(status.st_mode) || is_for_all_to_read) continue;
-        result.push_back("/proc/" + std::string(name));
+        if (!is_for_all_to_read(proc.get(), entry->d_name))
+            result.push_back("/proc/" + std::string(name));
     }
     std::ranges::sort(result);
     return result;

@@ -11,8 +11,10 @@ namespace ew::sandbox {
 // not every user may read: root owns them, and their modes are the same in all instances of /proc.
 // Entries that everybody may read and nobody may write are left out, since each mount makes a start
 // slower.
-// `path` leads to the machine's /proc; the results begin with /proc.
-std::vector<std::string> entries_of_the_machine(const std::string& path);
+// `listed` leads to a /proc whose names are taken, and `path` to one that tells their modes:
+// listing that of the machine takes long, since all processes are in it. What is only in the first
+// one counts. The results begin with /proc.
+std::vector<std::string> entries_of_the_machine(const std::string& path, const std::string& listed);
 
 // Returns the devices in a directory of /dev and below, not those that links lead to, and not more
 // than the bounds.
