@@ -4,9 +4,11 @@
 usage: scripts/bench/sandbox.py [--rounds N] BUILD_DIR
 
 Compares, for /bin/true in a small workspace: bare; bubblewrap with exactly the arguments that
-execward gives it, without execward-init; process/start without and with a sandbox, from the request to
-process/closed; execward run. Times are wall clock; the ratios count, since they come from one run.
-The last column is the ratio of the median to that of bubblewrap.
+execward gives it, without execward-init; process/start without and with a sandbox, from the request
+to process/closed, and the first one with a sandbox of a server; execward run. Times are wall clock;
+the ratios count, since they come from one run.
+The last columns are the ratios of the median and of the first quartile, which other programs on the
+machine disturb less, to those of bubblewrap.
 """
 
 import argparse
@@ -108,6 +110,20 @@ def fill(workspace):
         path.write_text("./\n")  # differs from the content of a placeholder
 
 
+def timed(run):
+    begun = time.perf_counter()
+    run()
+    return (time.perf_counter() - begun) * 1000
+
+
+def first_start(program, directory, environment):
+    server = Server(program, directory, environment)
+    server.run(False)  # the server is at work
+    time_ = timed(lambda: server.run(True))
+    server.end()
+    return time_
+
+
 def measure(build, rounds, root):
     workspace = os.path.join(root, "workspace")
     bare_workspace = os.path.join(root, "bare")
@@ -122,22 +138,22 @@ def measure(build, rounds, root):
     server = Server(program, workspace, environment)
     bare_server = Server(program, bare_workspace, environment)
     runs = {
-        "bare": lambda: spawn(["/bin/true"]),
-        "bubblewrap, same arguments": lambda: bubblewrap(arguments),
-        "process/start": lambda: server.run(False),
-        "process/start, sandbox": lambda: server.run(True),
-        "the same, with placeholders": lambda: bare_server.run(True),
-        "execward run": lambda: spawn(
-            [program, "run", "--directory=" + workspace, "--", "/bin/true"]
+        "bare": lambda: timed(lambda: spawn(["/bin/true"])),
+        "bubblewrap, same arguments": lambda: timed(lambda: bubblewrap(arguments)),
+        "process/start": lambda: timed(lambda: server.run(False)),
+        "process/start, sandbox": lambda: timed(lambda: server.run(True)),
+        "the same, with placeholders": lambda: timed(lambda: bare_server.run(True)),
+        "the first of a server": lambda: first_start(program, workspace, environment),
+        "execward run": lambda: timed(
+            lambda: spawn([program, "run", "--directory=" + workspace, "--", "/bin/true"])
         ),
     }
     times = {name: [] for name in runs}
     for number in range(rounds + 3):
         for name, run in runs.items():
-            begun = time.perf_counter()
-            run()
+            time_ = run()
             if number >= 3:  # the first starts are a warm-up
-                times[name].append((time.perf_counter() - begun) * 1000)
+                times[name].append(time_)
     server.end()
     bare_server.end()
     return times
@@ -150,11 +166,16 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as root:
         times = measure(options.build.resolve(), options.rounds, root)
-    line = statistics.median(times["bubblewrap, same arguments"])
-    print("%-30s %9s %9s %9s" % ("ms", "median", "fastest", "ratio"))
+    def figures(name):
+        return statistics.median(times[name]), statistics.quantiles(times[name], n=4)[0]
+
+    median_line, quartile_line = figures("bubblewrap, same arguments")
+    heads = ("ms", "median", "quartile", "fastest", "ratio", "ratio")
+    print("%-30s %9s %9s %9s %9s %9s" % heads)
     for name, list_ in times.items():
-        median = statistics.median(list_)
-        print("%-30s %9.2f %9.2f %9.2f" % (name, median, min(list_), median / line))
+        median, quartile = figures(name)
+        row = (name, median, quartile, min(list_), median / median_line, quartile / quartile_line)
+        print("%-30s %9.2f %9.2f %9.2f %9.2f %9.2f" % row)
 
 
 main()
