@@ -45,6 +45,7 @@ MAP = {
     "server/request": "server/session sandbox config core protocol json os base",
     "server/session": "config store core protocol os base",
     "server/connection": "mcp protocol transcript json os base",
+    "sandbox/start": "sandbox/launch sandbox/init files",
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",
     "sandbox/run": "sandbox/supervise sandbox/launch sandbox/aftermath sandbox/policy core os base",
@@ -55,7 +56,7 @@ MAP = {
     "sandbox/plan": "sandbox/walk sandbox/policy sandbox/init core os base",
     "sandbox/walk": "sandbox/policy core os base",
     "sandbox/policy": "core os base",
-    "sandbox/init": "files core base",
+    "sandbox/init": "core base",
     "files/verbs": "files/patch files/. core json os base",
     "files/patch": "files/. patch core os base",
     "files/.": "os base",

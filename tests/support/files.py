@@ -10,11 +10,11 @@ from support.client import (
     PATIENCE,
     check,
     children_of,
+    command_line,
     decoded,
     encoded,
     file_uri,
     is_alive,
-    program_of,
 )
 
 LARGEST_CONTENT = 48 << 20
@@ -207,8 +207,7 @@ def file_processes(server):
     """Returns the pids of the server's file processes outside of a sandbox."""
     found = []
     for pid in children_of(server.worker()):
-        program = program_of(pid) or ""
-        if os.path.basename(program) == "execward-init" and is_alive(pid):
+        if command_line(pid).split()[1:2] == ["files"] and is_alive(pid):
             found.append(pid)
     return found
 

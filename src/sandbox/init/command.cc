@@ -148,12 +148,13 @@ void become_command(const Order& order) {
     require(Step::capabilities,
             order.is_first_process ? check_no_capabilities() : drop_capabilities());
     require(Step::privileges, forbid_new_privileges());
-    check_mounts(order);
+    WritableMounts mounts;
+    check_mounts(order, mounts);
     restrict_files(order);
     forbid_cores();
     const int listener = apply_filter(order);
     take_limits(order); // all steps that need descriptors or memory are done
-    require(Step::report, tell_applied(listener));
+    require(Step::report, tell_applied(listener, mounts.ids, mounts.count));
     if (listener >= 0) ::close(listener);
     execute(order);
 }

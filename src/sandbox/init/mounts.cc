@@ -193,37 +193,42 @@ private:
 
 constexpr char table[] = "/proc/self/mountinfo";
 
-void check_line(const Order& order, char* text, std::size_t length) {
+// Returns the number of the mount if it can be written to, or 0.
+std::uint64_t check_line(const Order& order, char* text, std::size_t length) {
     MountLine line;
     if (!parse_mount({text, length}, line)) fail(Step::mounts, EBADMSG, table);
-    if (line.is_read_only) return;
+    if (line.is_read_only) return 0;
     // The type lies behind the path, so only the blank after the path is overwritten.
     char* const path = text + (line.path.data() - text);
     path[unescape(line.path, path)] = 0;
     if (!WritableMount(order, line, path).is_allowed()) fail(Step::mounts, EPERM, path);
+    return line.id;
 }
 
-void check_table(const Order& order) {
+void check_table(const Order& order, WritableMounts& writable) {
     const int file = ::open(table, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file < 0 && order.may_lack_proc) return;
     if (file < 0) fail(Step::mounts, errno, table);
     Lines lines(file);
     std::size_t length = 0;
     std::uint64_t count = 0;
+    std::size_t found = 0;
     while (char* const line = lines.next(length)) {
-        check_line(order, line, length);
         ++count;
+        const std::uint64_t id = check_line(order, line, length);
+        if (id != 0 && found++ < WritableMounts::most) writable.ids[found - 1] = id;
     }
     if (errno != 0 || count == 0) fail(Step::mounts, errno != 0 ? errno : EBADMSG, table);
     ::close(file);
+    writable.count = found <= WritableMounts::most ? found : 0;
 }
 
 } // namespace
 
-void check_mounts(const Order& order) {
+void check_mounts(const Order& order, WritableMounts& writable) {
     for (std::uint32_t i = 0; i < order.expected_count; ++i)
         check(order.expected[i], order.expected_paths[i]);
-    if (order.checks_mounts) check_table(order);
+    if (order.checks_mounts) check_table(order, writable);
 }
 
 } // namespace ew::sandbox::init

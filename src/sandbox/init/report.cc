@@ -9,9 +9,9 @@
 
 namespace ew::sandbox::init {
 
-int send_record(const wire::Record& record, const char* text, int descriptor) {
+int send_record(const wire::Record& record, const void* text, int descriptor) {
     iovec parts[2] = {{const_cast<wire::Record*>(&record), sizeof record},
-                      {const_cast<char*>(text), record.size}};
+                      {const_cast<void*>(text), record.size}};
     alignas(cmsghdr) unsigned char control[CMSG_SPACE(sizeof descriptor)] = {};
     msghdr message = {};
     message.msg_iov = parts;
@@ -31,10 +31,11 @@ int send_record(const wire::Record& record, const char* text, int descriptor) {
     }
 }
 
-int tell_applied(int listener) {
+int tell_applied(int listener, const std::uint64_t* mounts, std::size_t count) {
     wire::Record record;
     record.kind = wire::RecordKind::applied;
-    return send_record(record, "", listener);
+    record.size = static_cast<std::uint32_t>(count * sizeof *mounts);
+    return send_record(record, mounts, listener);
 }
 
 void fail(wire::Step step, int error, const char* about, int code) {

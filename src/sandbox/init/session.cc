@@ -1,15 +1,12 @@
 #include "sandbox/init/session.h"
 
-#include "sandbox/init/privileges.h"
 #include "sandbox/init/report.h"
 #include "sandbox/init/wire.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 namespace ew::sandbox::init {
@@ -50,18 +47,6 @@ int hold(char** arguments) {
     send_namespace(wire::Namespace::mounts, "/host/proc/self/ns/mnt");
     send_namespace(wire::Namespace::users, "/host/proc/self/ns/user");
     return 0;
-}
-
-int wait_for(char** arguments) {
-    if (arguments[0] == nullptr || arguments[1] == nullptr) return wrong_use;
-    const pid_t child = ::atoi(arguments[0]);
-    const int kept = ::atoi(arguments[1]);
-    if (kept > 0) close_range(0, static_cast<unsigned>(kept) - 1);
-    close_range(static_cast<unsigned>(kept) + 1, ~0u);
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return wrong_use;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 } // namespace ew::sandbox::init

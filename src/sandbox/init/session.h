@@ -1,5 +1,4 @@
-// What execward-init does outside a single sandbox: it sets up the namespaces of a session, and
-// waits for the first process of a sandbox.
+// What execward-init does outside a single sandbox: it sets up the namespaces of a session.
 #pragma once
 
 namespace ew::sandbox::init {
@@ -8,9 +7,5 @@ namespace ew::sandbox::init {
 // namespaces (launch/namespaces.h). Sends the namespaces, and ends. It must not need capabilities:
 // Ubuntu's AppArmor profile takes them from what bubblewrap executes. Returns the exit status.
 int hold(char** arguments);
-
-// `execward-init wait PID FD`: waits for the child `PID` and ends as it does. Keeps the descriptor
-// `FD`, and closes all others. Returns the exit status.
-int wait_for(char** arguments);
 
 } // namespace ew::sandbox::init

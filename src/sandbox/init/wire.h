@@ -2,18 +2,24 @@
 // structs in host byte order: all three are the same build on the same machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace ew::sandbox::wire {
 
 // Descriptors that bubblewrap passes on. The command inherits none of them.
 constexpr int status_fd = 3;   // SOCK_SEQPACKET: records, then end of file when the command runs
-constexpr int end_fd = 4;      // a pipe: the wait status (wait(2), 4 bytes) of the command
+constexpr int end_fd = 4;      // a pipe: the wait status (wait(2), 4 bytes) of the command; then
+                               // look_mark and what it has left (aftermath.h, encode_set_aside())
 constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the order
 constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see launch_child.cc
 
 // Increased with every change of the format; execward-init refuses any other version.
-constexpr std::uint32_t version = 4;
+constexpr std::uint32_t version = 5;
+
+constexpr std::string_view look_mark = "\xff\xff\xff\xff"; // no wait status has these bytes
+constexpr std::size_t longest_look = 512 << 10;            // bytes
 
 enum class RecordKind : std::uint32_t {
     refused,     // before bubblewrap; text: kind name, message, hint, each ended by NUL. `value`:
@@ -22,7 +28,8 @@ enum class RecordKind : std::uint32_t {
     note,        // text: a sentence
     missing,     // `value`: bits of a GuaranteeSet
     applied,     // everything is in force; sent by the process that becomes the command (its
-                 // credentials give its pid); with the seccomp listener if there is one
+                 // credentials give its pid); with the seccomp listener if there is one; text: the
+                 // numbers of the mounts that can be written to, 8 bytes each, or nothing
     failed,      // the command does not run; `step`, `value`: errno; text: the path or program
                  // concerned, or nothing
     guarded,     // with a mount namespace, see devices.h

@@ -3,8 +3,10 @@
 #include "base/unique_fd.h"
 #include "os/forked.h"
 #include "os/io.h"
+#include "sandbox/aftermath/aftermath.h"
 #include "sandbox/init/mount_lock.h"
 #include "sandbox/init/privileges.h"
+#include "sandbox/init/run.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/mount_tree.h"
 #include "sandbox/launch/report.h"
@@ -13,11 +15,15 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ew::sandbox {
 
@@ -52,48 +58,74 @@ void die_with_parent(const os::Pipe& alive) {
         fail_start(Step::namespaces, error, "");
     if (const int error = init::drop_capabilities(); error != 0)
         fail_start(Step::capabilities, error, "");
-    std::string program(init_path);
-    char* const argv[] = {program.data(), nullptr};
-    char* const no_environment[] = {nullptr};
-    ::execve(argv[0], argv, no_environment);
-    fail_start(Step::exec, errno, init_path);
+    init::run(false);
 }
 
-// Executes a small program for the wait, since this one is a copy of the server. It keeps `alive`.
-[[noreturn]] void become_waiter(const UniqueFd& init, pid_t child, int alive) {
-    (void)::fcntl(alive, F_SETFD, 0);
-    if (init::drop_capabilities() != 0) leave();
-    std::string name = "execward-init";
-    std::string word = "wait";
-    std::string pid = std::to_string(child);
-    std::string kept = std::to_string(alive);
-    char* const argv[] = {name.data(), word.data(), pid.data(), kept.data(), nullptr};
-    char* const no_environment[] = {nullptr};
-    ::fexecve(init.get(), argv, no_environment);
-    leave();
+// In the fork. The first process is a child of this one's parent, and this one ends.
+[[noreturn]] void make_first_process(const Namespaces& namespaces, const Entrance& entrance,
+                                     os::Pipe& alive, pid_t parent) {
+    alive.write.reset(); // the parent alone holds it
+    const char* const name = ::ttyname(STDOUT_FILENO);
+    const std::string terminal = name == nullptr ? "" : name;
+    join(namespaces.users, CLONE_NEWUSER);
+    join(namespaces.mounts, CLONE_NEWNS);
+    if (entrance.plan.has_own_network && namespaces.network) join(namespaces.network, CLONE_NEWNET);
+    make_own_namespaces();
+    // Other credentials make the kernel forget the death signal (prctl(2)).
+    if (!os::dies_with(parent)) leave();
+    const long child = ::syscall(SYS_clone, CLONE_PARENT, nullptr, nullptr, nullptr, nullptr);
+    if (child < 0) fail_start(Step::namespaces, errno, "");
+    if (child > 0) ::_exit(0);
+    die_with_parent(alive);
+    become_first_process(entrance.plan, entrance.machine, terminal);
+}
+
+void close_all_but(std::vector<int> kept) {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int fd = 0; fd <= 2; ++fd)
+        if (::dup2(nothing.get(), fd) < 0) ::close(fd);
+    os::close_all_but(std::move(kept));
+}
+
+// Returns the wait status of the first process. If that was not made, this process ends.
+int wait_for_first_process(pid_t maker) {
+    for (;;) {
+        int status = 0;
+        const pid_t ended = ::waitpid(-1, &status, 0);
+        if (ended < 0 && errno != EINTR) leave();
+        if (ended > 0 && ended != maker) return status;
+        if (ended == maker && status != 0) leave();
+    }
+}
+
+// A look that takes too long ends this process, and the server looks.
+void tell_what_is_left(std::optional<HeldLook> look) {
+    constexpr unsigned longest = 30; // seconds
+    if (!look) return;
+    ::alarm(longest);
+    const std::string text = encode_set_aside(look_again(std::move(*look)));
+    // Nobody reads the pipe before this process has ended. What does not fit counts as no result.
+    (void)::fcntl(wire::end_fd, F_SETPIPE_SZ, static_cast<int>(wire::longest_look));
+    (void)os::set_nonblocking(wire::end_fd);
+    (void)os::write_all(wire::end_fd, std::string(wire::look_mark) + text);
 }
 
 } // namespace
 
-void enter(const Namespaces& namespaces, const Plan& plan, const Machine& machine, pid_t server) {
-    const char* const name = ::ttyname(STDOUT_FILENO);
-    const std::string terminal = name == nullptr ? "" : name;
-    const UniqueFd init(::open(machine.init.c_str(), O_RDONLY | O_CLOEXEC));
+void enter(const Namespaces& namespaces, Entrance entrance, pid_t server) {
     Result<os::Pipe> alive = os::make_pipe(os::NonBlocking::read_end);
-    if (!init || !alive) fail_start(Step::namespaces, errno, machine.init);
-
-    join(namespaces.users, CLONE_NEWUSER);
-    join(namespaces.mounts, CLONE_NEWNS);
-    if (plan.has_own_network && namespaces.network) join(namespaces.network, CLONE_NEWNET);
-    make_own_namespaces();
-    // Other credentials make the kernel forget the death signal (prctl(2)).
+    if (!alive) fail_start(Step::namespaces, errno, "");
+    const pid_t parent = ::getpid();
+    const pid_t maker = ::fork();
+    if (maker < 0) fail_start(Step::namespaces, errno, "");
+    if (maker == 0) make_first_process(namespaces, entrance, *alive, parent);
+    std::vector<int> kept = {alive->write.get(), wire::end_fd};
+    if (entrance.look) kept.push_back(entrance.look->lock.get());
+    close_all_but(std::move(kept));
     if (!os::dies_with(server)) leave();
-    const pid_t child = ::fork();
-    if (child < 0) fail_start(Step::namespaces, errno, "");
-    if (child > 0) become_waiter(init, child, alive->write.get());
-    alive->write.reset();
-    die_with_parent(*alive);
-    become_first_process(plan, machine, terminal);
+    const int status = wait_for_first_process(maker);
+    tell_what_is_left(std::move(entrance.look));
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 } // namespace ew::sandbox

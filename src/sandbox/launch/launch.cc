@@ -4,6 +4,7 @@
 #include "os/io.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/launch_child.h"
+#include "sandbox/launch/launch_process.h"
 #include "sandbox/policy/refusal.h"
 
 #include <fcntl.h>
@@ -113,6 +114,15 @@ std::vector<std::string> texts_of(std::string_view text) {
     return texts;
 }
 
+std::vector<std::uint64_t> numbers_of(std::string_view bytes) {
+    std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
+    for (std::uint64_t& number : numbers) {
+        std::memcpy(&number, bytes.data(), sizeof number);
+        bytes.remove_prefix(sizeof number);
+    }
+    return numbers;
+}
+
 } // namespace
 
 // A packet as received from the socket.
@@ -135,7 +145,7 @@ Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
     std::unique_ptr<Launch> launch(new Launch);
     launch->missing_ = missing;
     TRY(launch->open(order.request));
-    TRY(launch->fork_child(order, server));
+    TRY(launch->make_child(order, server));
     launch->request_ = std::move(order.request);
     return launch;
 }
@@ -163,14 +173,15 @@ Result<void> Launch::open(const os::SpawnRequest& request) {
     return {};
 }
 
-Result<void> Launch::fork_child(const LaunchOrder& order, pid_t server) {
-    const pid_t pid = ::fork();
-    if (pid < 0) return os::system_error("create a process", errno);
-    if (pid == 0)
-        launch_child(
-            order,
-            {descriptors_.stdio, child_status_.get(), child_end_.get(), child_lifeline_.get()},
-            server);
+Result<void> Launch::make_child(LaunchOrder& order, pid_t server) {
+    const int* const stdio = descriptors_.stdio;
+    const ChildDescriptors descriptors = {{stdio[0], stdio[1], stdio[2]},
+                                          child_status_.get(),
+                                          child_end_.get(),
+                                          child_lifeline_.get()};
+    const pid_t pid = TRY(begin_child(order, descriptors, server));
+    // Until its first report it may have been killed while it waited.
+    is_passing_ = order.ready != nullptr && order.ready->pid() == pid;
     descriptors_.ours.pid = pid;
     watch_.add(pid);
     descriptors_.child_ends.clear();
@@ -280,6 +291,7 @@ Namespaces Launch::take_namespaces() {
 }
 
 void Launch::take(Packet& packet) {
+    is_passing_ = false;
     switch (packet.record.kind) {
     case wire::RecordKind::refused: {
         const std::vector<std::string> texts = texts_of(packet.text);
@@ -307,6 +319,7 @@ void Launch::take(Packet& packet) {
     case wire::RecordKind::applied:
         is_applied_ = true;
         leader_ = packet.sender;
+        writable_mounts_ = numbers_of(packet.text);
         listener_ = std::move(packet.descriptor);
         return;
     case wire::RecordKind::failed:
@@ -321,6 +334,11 @@ void Launch::take(Packet& packet) {
 Launch::Outcome Launch::conclude() {
     if (failure_) return {std::move(failure_), contradicts_machine_, is_passing_};
     if (is_applied_) return {};
+    if (is_passing_)
+        return {Error{ErrorKind::sandbox_unavailable,
+                      "the command was not run: the process that makes its sandbox has ended",
+                      "try again"},
+                false, true};
     const std::string complaint = complaint_in(descriptors_.ours);
     if (is_about_what_is_gone(complaint))
         return {Error{ErrorKind::sandbox_unavailable,
@@ -346,12 +364,29 @@ std::vector<std::string> Launch::stand_ins() const {
     return paths;
 }
 
+void Launch::read_end() {
+    std::array<char, 4096> block;
+    for (;;) {
+        const os::IoResult got = os::read_some(end_.get(), block.data(), block.size());
+        if (got.state != os::IoState::progress) return;
+        end_text_.append(block.data(), got.count);
+    }
+}
+
 std::optional<int> Launch::wait_status() {
     std::int32_t status = 0;
-    const os::IoResult result =
-        os::read_some(end_.get(), static_cast<char*>(static_cast<void*>(&status)), sizeof status);
-    if (result.state != os::IoState::progress || result.count != sizeof status) return std::nullopt;
+    read_end();
+    if (end_text_.size() < sizeof status || end_text_.starts_with(wire::look_mark))
+        return std::nullopt;
+    std::memcpy(&status, end_text_.data(), sizeof status);
     return status;
+}
+
+std::optional<std::string> Launch::look_result() {
+    const std::size_t begin = wait_status() ? sizeof(std::int32_t) : 0;
+    const std::string_view rest = std::string_view(end_text_).substr(begin);
+    if (!rest.starts_with(wire::look_mark)) return std::nullopt;
+    return std::string(rest.substr(wire::look_mark.size()));
 }
 
 } // namespace ew::sandbox

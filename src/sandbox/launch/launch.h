@@ -1,7 +1,7 @@
-// Starts a program in a sandbox. A forked process makes the plan (it may wait for the disk) and
-// becomes bubblewrap, which becomes execward-init, which puts the rest in force and runs the
-// program. Nothing here waits. The program runs only if everything that the order asks for is in
-// force; otherwise outcome() reports the error.
+// Starts a program in a sandbox. execward-init makes the plan (it may wait for the disk), makes the
+// sandbox or has bubblewrap make it, puts the rest in force and runs the program. Nothing here
+// waits. The program runs only if everything that the order asks for is in force; otherwise
+// outcome() reports the error.
 #pragma once
 
 #include "base/clock.h"
@@ -11,12 +11,14 @@
 #include "sandbox/aftermath/look_journal.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
+#include "sandbox/launch/start_process.h"
 #include "sandbox/launch/start_watch.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +34,7 @@ struct LaunchOrder {
     std::string journal = {};               // directory of the placeholders; empty: none are made
     const Namespaces* namespaces = nullptr; // borrowed; null: the launch makes its own
     int guarded = -1; // borrowed: the result of take_guarded() of an earlier launch; -1: none
+    StartProcess* ready = nullptr; // borrowed: carries the launch out if it can; null: none
 };
 
 class Launch {
@@ -72,6 +75,10 @@ public:
 
     UniqueFd take_listener() { return std::move(listener_); }
 
+    // The mounts of the sandbox that could be written to when the program began, as in statx(2)
+    // (STATX_MNT_ID). Empty if they were not told.
+    const std::vector<std::uint64_t>& writable_mounts() const { return writable_mounts_; }
+
     GuaranteeSet missing() const { return missing_; }
 
     const std::vector<std::string>& notes() const { return notes_; }
@@ -79,6 +86,10 @@ public:
     // How the program ended, as in wait(2). Returns nullopt if that was not reported, as when it
     // was killed with the whole sandbox.
     std::optional<int> wait_status();
+
+    // What the look found that was done when everything in the sandbox had ended (aftermath.h,
+    // encode_set_aside()). Returns nullopt if there was none, or its process was killed.
+    std::optional<std::string> look_result();
 
     // Mounts that keep the machine's devices as they are, for further launches. Empty if the order
     // has given them or they are not needed.
@@ -108,24 +119,27 @@ private:
     Launch() = default;
 
     Result<void> open(const os::SpawnRequest& request);
-    Result<void> fork_child(const LaunchOrder& order, pid_t server);
+    Result<void> make_child(LaunchOrder& order, pid_t server);
     void look_after();
     bool take_packet();
     void take(Packet& packet);
     void keep_placeholder(Packet& packet);
     void keep_root(Packet& packet);
+    void read_end();
     Outcome conclude();
 
     os::SpawnRequest request_; // for messages
     UniqueFd status_;
     StartWatch watch_;
     UniqueFd end_;
+    std::string end_text_;  // what was read from it
     UniqueFd child_status_; // until the child exists
     UniqueFd child_end_;
     UniqueFd child_lifeline_;
     UniqueFd lifeline_;
     os::ProgramDescriptors descriptors_;
     UniqueFd listener_;
+    std::vector<std::uint64_t> writable_mounts_;
     UniqueFd guarded_;
     Namespaces namespaces_;
     bool is_applied_ = false;

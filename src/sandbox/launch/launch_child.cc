@@ -9,7 +9,6 @@
 #include "sandbox/launch/devices.h"
 #include "sandbox/launch/entrance.h"
 #include "sandbox/launch/filter.h"
-#include "sandbox/launch/init_place.h"
 #include "sandbox/launch/planned_look.h"
 #include "sandbox/launch/planned_placeholders.h"
 #include "sandbox/launch/planning.h"
@@ -37,8 +36,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace ew::sandbox {
@@ -313,14 +312,6 @@ void put_arguments(const Plan& plan, const Machine& machine) {
             "reinstall it; execward doctor tells what is missing"});
 }
 
-// These programs are executed unconfined: no confined program may replace them.
-void name_own_programs(LaunchOrder& launch) {
-    launch.context.read_only = {init_place(), launch.machine.bubblewrap,
-                                os::real_path("/proc/self/exe").value_or("")};
-    const char* const home = ::getenv("HOME");
-    if (home != nullptr) launch.context.home = home;
-}
-
 // A missing directory gives the same error with and without a sandbox.
 void check_directory(const os::SpawnRequest& request) {
     struct stat status = {};
@@ -342,17 +333,17 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     LaunchOrder launch = order;
     take_mark(launch.request.limits);
     check_directory(launch.request);
-    name_own_programs(launch);
 
     finish_looks_of_others(launch.journal);
     const std::string unguarded = guard(launch, is_guarded);
     const Namespaces namespaces = namespaces_for(launch);
     auto [plan, orders] = prepare(launch, unguarded);
-    if (launch.machine.has_mounts) look_before(plan, launch.journal);
+    std::optional<HeldLook> look;
+    if (launch.machine.has_mounts) look = look_before(plan, launch.journal);
     tell(plan);
     if (launch.machine.init.empty()) run_unconfined(std::move(orders));
     put_at(wire::order_fd, encode(orders), true);
-    if (namespaces.exist()) enter(namespaces, plan, launch.machine, server);
+    if (namespaces.exist()) enter(namespaces, {plan, launch.machine, std::move(look)}, server);
     if (launch.machine.has_mounts) put_arguments(plan, launch.machine);
     execute(launch.machine);
 }

@@ -36,7 +36,9 @@ std::optional<Launch::Outcome> ConfinedRun::outcome() {
 Result<void> ConfinedRun::supervise() {
     UniqueFd listener = launch_->take_listener();
     if (!listener) return {}; // the machine has no notifications
-    if (supervision_.has_mounts) supervision_.mounts = KnownMounts::of(leader_);
+    const std::vector<std::uint64_t>& told = launch_->writable_mounts();
+    if (supervision_.has_mounts)
+        supervision_.mounts = told.empty() ? KnownMounts::of(leader_) : KnownMounts(told);
     supervision_.look = launch_->look();
     supervisor_ = TRY(Supervisor::start(std::move(listener), std::move(supervision_)));
     return {};
@@ -85,6 +87,13 @@ Leftovers ConfinedRun::drop_all(TimePoint now) {
     Leftovers leftovers;
     leftovers.placeholders = launch_->take_placeholders();
     leftovers.look = launch_->take_look();
+    const std::optional<std::string> looked = launch_->look_result();
+    if (const auto things = looked ? decode_set_aside(*looked) : std::nullopt) {
+        leftovers.look.reset();
+        note_set_aside(*things);
+    } else if (looked) {
+        note_missed_look(true);
+    }
     launch_.reset();
     return leftovers;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -33,16 +34,19 @@ bool is_writable(std::string_view line) {
 
 } // namespace
 
+KnownMounts::KnownMounts(std::vector<std::uint64_t> ids) : ids_(std::move(ids)) {
+    std::ranges::sort(ids_);
+}
+
 KnownMounts KnownMounts::of(pid_t process) {
-    KnownMounts known;
+    std::vector<std::uint64_t> ids;
     const std::string table = os::read_proc_file(fmt::format("/proc/{}/mountinfo", process));
     for (std::string_view rest = table; !rest.empty();) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
-        if (is_writable(rest.substr(0, end))) known.ids_.push_back(number_in(rest));
+        if (is_writable(rest.substr(0, end))) ids.push_back(number_in(rest));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    std::ranges::sort(known.ids_);
-    return known;
+    return KnownMounts(std::move(ids));
 }
 
 bool KnownMounts::has(int file) const {

@@ -14,6 +14,9 @@ class KnownMounts {
 public:
     KnownMounts() = default; // of no mount
 
+    // `ids` as in statx(2) (STATX_MNT_ID).
+    explicit KnownMounts(std::vector<std::uint64_t> ids);
+
     // Reads the table of the process's mount namespace. Knows no mount if it cannot be read.
     static KnownMounts of(pid_t process);
 

@@ -41,10 +41,10 @@ std::vector<protocol::Denial> to_wire(const sandbox::DenialLog& denials) {
 }
 
 Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::string& journal,
-                                    const SandboxHost& host) {
+                                    SandboxHost& host) {
     has_mounts_ = host.machine()->has_mounts;
-    sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context, *host.machine(),
-                                  journal, host.namespaces(wish_), host.guarded()};
+    sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context,  *host.machine(),
+                                  journal, host.namespaces(wish_), host.guarded(), host.ready()};
     order.context.looks_afterwards = true;
     host.add_roots(order.context);
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));

@@ -30,7 +30,7 @@ public:
     // Errors: those of sandbox::Launch::begin. `request` is the program to run. The host knows its
     // machine.
     Result<void> launch(const os::SpawnRequest& request, const std::string& journal,
-                        const SandboxHost& host);
+                        SandboxHost& host);
 
     // Returns true also after the end of the run. A process whose launch failed must not look as if
     // it still waited for the trial of the machine.

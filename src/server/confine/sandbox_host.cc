@@ -101,6 +101,13 @@ bool SandboxHost::keep_namespaces(std::uint64_t serial, const SandboxOrder& orde
     return true;
 }
 
+void SandboxHost::make_ready() {
+    if (!machine_ || machine_->init.empty() || (ready_ && !ready_->has_order())) return;
+    ready_.reset();
+    if (Result<sandbox::StartProcess> process = sandbox::StartProcess::begin(machine_->init))
+        ready_.emplace(std::move(*process)); // otherwise the next launch begins its own
+}
+
 void SandboxHost::add_roots(sandbox::Context& context) const {
     for (const os::HeldDirectory& root : roots_)
         context.known.push_back(root.known);
@@ -117,6 +124,7 @@ void SandboxHost::keep_roots(std::vector<os::HeldDirectory> roots) {
 }
 
 void SandboxHost::doubt() {
+    ready_.reset();
     for (Place& place : places_of_policies_)
         place.namespaces = {};
     trusts_memory_ = false;

@@ -8,6 +8,7 @@
 #include "os/known_directory.h"
 #include "os/poller.h"
 #include "sandbox/launch/namespaces.h"
+#include "sandbox/launch/start_process.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/trial/trial.h"
@@ -57,6 +58,12 @@ public:
 
     void keep_guarded(UniqueFd guarded) { guarded_ = std::move(guarded); }
 
+    // Returns the process that waits for the next launch, borrowed, or null.
+    sandbox::StartProcess* ready() { return ready_ ? &*ready_ : nullptr; }
+
+    // Begins such a process unless there is one: a launch need not wait until it runs.
+    void make_ready();
+
     // Adds the roots that earlier starts have found, as they were then. What the context knows
     // already counts first.
     void add_roots(sandbox::Context& context) const;
@@ -103,6 +110,7 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
+    std::optional<sandbox::StartProcess> ready_;
     std::vector<os::HeldDirectory> roots_;
     std::vector<Place> places_of_policies_; // the least recently used first
     bool trusts_memory_ = true;             // use the result of a trial before a restart

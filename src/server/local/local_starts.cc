@@ -81,6 +81,7 @@ Result<void> LocalStarts::launch_confined(Process& process) {
     if (Result<void> begun = sandbox.launch(process.request, settings_.journal, host_); !begun)
         return not_startable(process, std::move(begun.error()));
     host_.note_launch(process.serial, sandbox.wish());
+    host_.make_ready();
     process.local->pid = sandbox.run().spawned().pid;
     (void)poller_.watch(sandbox.run().status(), token_of(Source::start, process.serial),
                         os::Interest::read);

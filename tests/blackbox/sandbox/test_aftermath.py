@@ -339,20 +339,27 @@ def what_a_killed_server_has_not_looked_at_is_moved_by_the_next_start(site):
 
 def direct_children(pid):
     """Reads one file, which is fast enough to see a process that lives for a millisecond."""
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-        return set(map(int, file.read().split()))
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            return set(map(int, file.read().split()))
+    except OSError:  # it has ended
+        return set()
 
 
 def killed_look(site):
-    """Kills the process that looks at what a command has left. Returns the command's end, or None."""
+    """Kills the process that looks at what a command has left, which has waited for its end, and the
+    one that then tries again. Returns the command's end, or None."""
     server = site.server
     name = site.start("mkdir .codex; echo x > .codex/x; read line", pipeStdin=True)
     eventually(lambda: read(site.inside(".codex/x")), "the file")
     worker = server.worker()
     before = direct_children(worker)
+    (waiting,) = [pid for pid in before if direct_children(pid)]
     server.write(name, b"go\n")
     end = time.monotonic() + within(10)
     while not server.process(name).closed and time.monotonic() < end:
+        if not direct_children(waiting):
+            kill_quietly(waiting)
         for pid in direct_children(worker) - before:
             kill_quietly(pid)
     ended = site.ended(name)

@@ -934,6 +934,13 @@ def a_terminate_in_the_middle_of_a_start_is_one_end(site):
     eventually(lambda: not server.programs(), "the end of all programs")
 
 
+def started_by(worker):
+    """Returns the children that carry a launch out. Another one, which has made no session yet, waits
+    for the next launch."""
+    own = stat_of(worker)[3:4]
+    return [pid for pid in children_of(worker) if stat_of(pid)[3:4] not in ([], own)]
+
+
 def halted_start(worker):
     """Stops a start whose first process has made the second one, and returns the two; or None."""
     for first in children_of(worker):
@@ -965,7 +972,7 @@ def halt_a_start(site, begin=None):
             halted = halted_start(worker)
         if halted:
             return (*halted, request)
-        eventually(lambda: not children_of(worker), "the end of the program")
+        eventually(lambda: not started_by(worker), "the end of the program")
     raise AssertionError("no start was slow enough")
 
 

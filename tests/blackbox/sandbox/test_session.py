@@ -1,10 +1,20 @@
 """What the confined commands of one session share (/tmp and a loopback), and what they do not."""
 
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import check, children_of, equal, file_uri, program_of
+from support.client import (
+    check,
+    children_of,
+    equal,
+    eventually,
+    file_uri,
+    is_alive,
+    program_of,
+    stat_of,
+)
 from support.runner import main
 from support.sandboxes import READ_ONLY, connect_to, connect_to_file, mode, sandbox_test
 
@@ -189,12 +199,40 @@ def a_command_cannot_take_the_workspace_below_tmp_away(site):
     equal(site.ended(name).text, "ready\nkept", "what the first command sees")
 
 
+def waiting_processes(site):
+    """Returns the children that wait for the next start: they have made no session yet."""
+    worker = site.server.worker()
+    own = stat_of(worker)[3:4]
+    return [pid for pid in children_of(worker) if is_alive(pid) and stat_of(pid)[3:4] == own]
+
+
+@sandbox_test
+def a_start_needs_no_process_that_waits_for_it(site):
+    site.works("true")
+    for number in range(5):
+        for pid in waiting_processes(site):
+            equal(os.path.basename(program_of(pid)), "execward-init", "what waits")
+            os.kill(pid, signal.SIGKILL)
+        equal(site.works("echo %d" % number), "%d\n" % number, "output")
+
+
+@sandbox_test
+def what_waits_for_a_start_is_closed_to_other_processes(site):
+    site.works("true")
+    (waiting,) = waiting_processes(site)
+    equal(os.stat("/proc/%d/environ" % waiting).st_uid, 0, "the owner of its memory and descriptors")
+
+
 @sandbox_test
 def nothing_is_left_running_for_a_session(site):
     site.works("true")
-    below = [child for pid in site.server.own_pids() for child in children_of(pid)]
-    names = [program_of(pid) for pid in below if pid not in site.server.own_pids()]
-    equal(names, [], "programs of the server")
+    own = site.server.own_pids()
+
+    def below():
+        return [child for pid in own for child in children_of(pid) if child not in own]
+
+    check(len(below()) <= 1, "more than the process that waits for the next start: %s" % below())
+    eventually(lambda: not below(), "its end")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,11 @@
-// execward-init: the last stage of a sandboxed start, inside the sandbox. It is linked statically,
-// since the sandbox need not show any library, and no file of the command may be loaded into it.
-//
-// As the first process of a pid namespace it forks: the child becomes the command, and the parent
-// stays as the first process. Otherwise it becomes the command itself. As `execward-init files` it
-// is a file process, in a sandbox or not.
+#include "sandbox/init/run.h"
 
-#include "files/verbs/serve.h"
 #include "sandbox/init/command.h"
 #include "sandbox/init/first_process.h"
 #include "sandbox/init/mount_lock.h"
 #include "sandbox/init/order_reader.h"
 #include "sandbox/init/privileges.h"
-#include "sandbox/init/probes.h"
 #include "sandbox/init/report.h"
-#include "sandbox/init/session.h"
 #include "sandbox/init/wire.h"
 
 #include <fcntl.h>
@@ -24,8 +16,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 
 namespace ew::sandbox::init {
 
@@ -90,7 +80,9 @@ void lock() {
     if (const int error = drop_capabilities(); error != 0) fail(Step::capabilities, error);
 }
 
-[[noreturn]] void run(bool locks) {
+} // namespace
+
+void run(bool locks) {
     const Mapping mapping = map_order();
     take_descriptors();
     Order order;
@@ -102,18 +94,4 @@ void lock() {
     become_command(order);
 }
 
-} // namespace
-
 } // namespace ew::sandbox::init
-
-int main(int argc, char** argv) {
-    if (argc >= 2 && std::strcmp(argv[1], "probe") == 0) return ew::sandbox::init::probe(argv + 2);
-    if (argc >= 2 && std::strcmp(argv[1], "files") == 0) {
-        (void)::signal(SIGXFSZ, SIG_IGN); // for EFBIG (setrlimit(2)); cannot fail
-        return ew::files::serve(0, argc >= 3 && std::strcmp(argv[2], "once") == 0);
-    }
-    if (argc >= 2 && std::strcmp(argv[1], "hold") == 0) return ew::sandbox::init::hold(argv + 2);
-    if (argc >= 2 && std::strcmp(argv[1], "wait") == 0)
-        return ew::sandbox::init::wait_for(argv + 2);
-    ew::sandbox::init::run(argc >= 2 && std::strcmp(argv[1], "lock") == 0);
-}
