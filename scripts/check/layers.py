@@ -48,8 +48,10 @@ MAP = {
     "sandbox/start": "sandbox/launch sandbox/init files",
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",
-    "sandbox/run": "sandbox/supervise sandbox/launch sandbox/aftermath sandbox/policy core os base",
-    "sandbox/supervise": "sandbox/launch sandbox/aftermath sandbox/plan sandbox/policy core os base",
+    "sandbox/run": "sandbox/supervise sandbox/gateway sandbox/launch sandbox/aftermath sandbox/policy core os base",
+    "sandbox/supervise": "sandbox/gateway sandbox/launch sandbox/aftermath sandbox/plan sandbox/policy"
+                         " core os base",
+    "sandbox/gateway": "sandbox/launch core os base",
     "sandbox/launch": "sandbox/aftermath sandbox/plan sandbox/walk sandbox/policy sandbox/init core"
                       " os base",
     "sandbox/aftermath": "sandbox/plan core os base",
@@ -67,7 +69,8 @@ MAP = {
     "store": "os json core base",
     "config": "json toml os core base",
     "protocol": "json core base",
-    "core/.": "core/judgement core/output core/screen core/text base",
+    "core/.": "core/network core/judgement core/output core/screen core/text base",
+    "core/network": "core/judgement base",
     "core/judgement": "core/output core/text base",
     "core/screen": "core/output core/text base",
     "core/output": "core/text base",

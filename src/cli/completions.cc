@@ -65,8 +65,9 @@ std::string bash_case(const Command& command) {
     std::string cases;
     std::string flags;
     for (const Option& option : command.options) {
-        flags +=
-            flag_of(option) + (option.argument.empty() || option.name.size() == 1 ? " " : "= ");
+        const bool is_bare =
+            option.argument.empty() || option.name.size() == 1 || option.may_lack_argument;
+        flags += flag_of(option) + (is_bare ? " " : "= ");
         if (!option.choices.empty())
             cases += fmt::format("    *:'{}':{}:*) words='{}' ;;\n", command.name, flag_of(option),
                                  joined(choices_of(option.choices)));
@@ -105,9 +106,10 @@ std::string zsh_option(const Option& option) {
     const std::string meaning = replaced(replaced(option.meaning, "[]:\\", "\\"), "'", "'\\'");
     std::string text = fmt::format("{}{}", option.repeats ? "*" : "", flag_of(option));
     if (!option.argument.empty()) text += option.name.size() == 1 ? "+" : "=";
+    if (option.may_lack_argument) text += "-";
     text += fmt::format("[{}]", meaning);
     if (option.argument.empty()) return text;
-    return fmt::format("{}:{}:{}", text, option.argument,
+    return fmt::format("{}{}:{}:{}", text, option.may_lack_argument ? ":" : "", option.argument,
                        option.choices.empty()
                            ? "_files"
                            : fmt::format("({})", joined(choices_of(option.choices))));
@@ -162,9 +164,9 @@ std::string for_fish() {
         for (const Option& option : command->options) {
             std::string what =
                 fmt::format("-{} {}", option.name.size() == 1 ? "s" : "l", option.name);
-            if (!option.choices.empty())
+            if (!option.choices.empty() && !option.may_lack_argument)
                 what += fmt::format(" -x -a '{}'", joined(choices_of(option.choices)));
-            else if (!option.argument.empty())
+            else if (!option.argument.empty() && !option.may_lack_argument)
                 what += " -r";
             add(seen, what, option.meaning);
         }

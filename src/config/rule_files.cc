@@ -142,9 +142,12 @@ void Loader::take(RuleText text, const RuleSource& source) {
                  "in it");
     }
     const std::size_t room = most_rules - here_.rules;
-    const bool has_more = text.rules.size() > room;
-    if (has_more) text.rules.resize(room);
-    here_.rules += text.rules.size();
+    const bool has_more = text.rules.size() + text.hosts.size() > room;
+    if (text.rules.size() > room) text.rules.resize(room);
+    if (has_more) text.hosts.resize(std::min(text.hosts.size(), room - text.rules.size()));
+    here_.rules += text.rules.size() + text.hosts.size();
+    for (core::HostRule& rule : text.hosts)
+        loaded_.hosts.push_back(std::move(rule));
     for (core::PrefixRule& rule : text.rules)
         loaded_.rules.rules.push_back(std::move(rule));
     for (core::HostExecutable& entry : text.host_executables)
@@ -197,6 +200,9 @@ void Loader::stop(const std::string& path, std::string_view why, RuleLayer layer
 LoadedRules Loader::finish() {
     if (!may_allow_)
         std::erase_if(loaded_.rules.rules,
+                      [](const auto& rule) { return rule.decision == core::Decision::allow; });
+    if (!may_allow_)
+        std::erase_if(loaded_.hosts,
                       [](const auto& rule) { return rule.decision == core::Decision::allow; });
     return std::move(loaded_);
 }

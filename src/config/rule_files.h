@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/judgement/rules.h"
+#include "core/network/hosts.h"
 #include "toml/toml.h"
 
 #include <cstddef>
@@ -30,6 +31,7 @@ struct RulePlaces {
 
 struct LoadedRules {
     core::RuleSet rules;
+    std::vector<core::HostRule> hosts; // those of [[network]]; the same limits and trust count
     std::vector<RuleProblem> problems;
 };
 

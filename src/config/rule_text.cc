@@ -1,5 +1,6 @@
 #include "config/rule_text.h"
 
+#include "config/host_rule_text.h"
 #include "core/judgement/shell_words.h"
 
 #include <fmt/format.h>
@@ -68,6 +69,10 @@ bool is_allow(const PrefixRule& rule) {
     return rule.decision == Decision::allow;
 }
 
+bool allows_host(const core::HostRule& rule) {
+    return rule.decision == Decision::allow;
+}
+
 class RuleReader {
 public:
     // `first_line` is the number of lines before the text, if it is a part of a file.
@@ -81,6 +86,8 @@ public:
                 out_.rules.push_back(std::move(*rule));
         for (const Table* table : reader.tables("host_executable"))
             read_host_executable(*table);
+        for (const Table* table : reader.tables("network"))
+            read_host(*table);
         reader.finish();
         for (const Problem& problem : out_.problems)
             if (!out_.mistake || problem.position < *out_.mistake) out_.mistake = problem.position;
@@ -101,6 +108,17 @@ private:
 
     void tell_no_effect(toml::Position position, std::string message) {
         without_effect_.push_back({source_.file, position, std::move(message)});
+    }
+
+    void read_host(const Table& table) {
+        std::optional<core::HostRule> rule = read_host_rule(
+            table, source_, fmt::format("{}:{}", source_.file, table.position.line + first_line_),
+            out_.problems);
+        if (!rule) return;
+        if (rule->decision == Decision::allow && can_only_tighten())
+            tell_no_effect(table.position, "decision \"allow\" has no effect: rules of the system "
+                                           "and of a project can only tighten");
+        out_.hosts.push_back(std::move(*rule));
     }
 
     // Returns nullopt if the prefix cannot be read.
@@ -241,7 +259,8 @@ std::string bare(std::string_view line) {
 bool begins_block(std::string_view line) {
     const std::string header = bare(line);
     return header.starts_with("[[rule]]") || header.starts_with("[[host_executable]]") ||
-           header.starts_with("[rule]") || header.starts_with("rule=");
+           header.starts_with("[rule]") || header.starts_with("rule=") ||
+           header.starts_with("[[network]]");
 }
 
 // Parses one block. If it has a mistake, parses only the lines before the mistake.
@@ -257,7 +276,7 @@ std::optional<Table> parse_block(std::string_view block, const std::string& file
 
 // Returns the rules of a text that does not parse, block by block. A block may be just a quotation
 // in another one, or incomplete, so these rules must only make decisions stricter.
-std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source) {
+RuleText salvage(std::string_view text, const RuleSource& source) {
     RuleText found;
     std::size_t blocks = 0;
     std::uint32_t line_number = 0;
@@ -281,7 +300,7 @@ std::vector<PrefixRule> salvage(std::string_view text, const RuleSource& source)
         begin = end + 1;
     }
     read_block(text.size());
-    return std::move(found.rules);
+    return found;
 }
 
 void limit_problems(std::vector<Problem>& problems, const std::string& file) {
@@ -301,10 +320,13 @@ RuleText read_rules(std::string_view text, const RuleSource& source) {
     } else {
         out.mistake = problem.position;
         out.problems.push_back(std::move(problem));
-        out.rules = salvage(text, source);
+        RuleText found = salvage(text, source);
+        out.rules = std::move(found.rules);
+        out.hosts = std::move(found.hosts);
     }
     if (!out.problems.empty() || !source.may_allow) {
         std::erase_if(out.rules, is_allow);
+        std::erase_if(out.hosts, allows_host);
         out.host_executables.clear();
     }
     std::stable_sort(out.problems.begin(), out.problems.end(),

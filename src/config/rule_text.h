@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/judgement/rules.h"
+#include "core/network/hosts.h"
 #include "toml/toml.h"
 
 #include <optional>
@@ -21,6 +22,7 @@ struct RuleSource {
 struct RuleText {
     std::vector<core::PrefixRule> rules; // in the order of the text
     std::vector<core::HostExecutable> host_executables;
+    std::vector<core::HostRule> hosts;   // in the order of the text
     std::vector<toml::Problem> problems; // at most a hundred, then one that counts the rest
     // The place of the first problem that may have lost or changed a rule. A rule that is
     // understood but has no effect is not a mistake.

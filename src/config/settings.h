@@ -93,6 +93,10 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
         confinement.read_only);
     visit({"confinement", "network_access", "Let confined commands use the network."},
           confinement.network_access);
+    visit({"confinement", "network_by_host",
+           "Let confined commands reach the hosts that [[network]] rules allow, and no others. "
+           "Counts before network_access."},
+          confinement.network_by_host);
     visit({"confinement", "shared_tmp",
            "With workspace-write: /tmp and $TMPDIR are the machine's, and writable. Otherwise a "
            "session has a /tmp of its own, which goes when it ends."},

@@ -52,14 +52,19 @@ std::string instructions_for(const protocol::Settings& settings) {
     const core::SandboxMode mode = settings.sandbox.value_or(core::SandboxMode::workspace_write);
     const bool is_confined =
         mode == core::SandboxMode::read_only || mode == core::SandboxMode::workspace_write;
+    const bool has_hosts = is_confined && settings.confinement &&
+                           settings.confinement->network_by_host.value_or(false);
     const bool has_network = !is_confined || (settings.confinement &&
                                               settings.confinement->network_access.value_or(false));
+    const std::string_view network = has_hosts     ? " They reach only the hosts that rules allow."
+                                     : has_network ? ""
+                                                   : " They have no network.";
     std::string text = "execward runs commands on this machine for you.";
     if (settings.workspace_roots && !settings.workspace_roots->empty())
         text +=
             fmt::format(" Workspace: {}.", core::visible(settings.workspace_roots->front().native));
     text += fmt::format(
-        " {}{} {}", about_mode(mode), has_network ? "" : " They have no network.",
+        " {}{} {}", about_mode(mode), network,
         about_policy(settings.approval_policy.value_or(core::ApprovalPolicy::on_request)));
     text +=
         " check_command tells beforehand what would happen. A command that takes longer than "

@@ -45,6 +45,7 @@ struct ConfinementSettings {
     std::optional<std::vector<Path>> writable_roots = {};
     std::optional<std::vector<std::string>> deny_read = {}; // as in SandboxPolicy
     std::optional<bool> network_access = {};
+    std::optional<bool> network_by_host = {};
     std::optional<bool> shared_tmp = {};
     std::optional<bool> exclude_slash_tmp = {};
     std::optional<bool> exclude_tmpdir_env_var = {};
@@ -60,6 +61,7 @@ void fields(Visitor& visit, ConfinementSettings& settings) {
     visit.optional("denyRead", settings.deny_read);
     visit.optional("readOnly", settings.read_only);
     visit.optional("networkAccess", settings.network_access);
+    visit.optional("networkByHost", settings.network_by_host);
     visit.optional("sharedTmp", settings.shared_tmp);
     visit.optional("excludeSlashTmp", settings.exclude_slash_tmp);
     visit.optional("excludeTmpdirEnvVar", settings.exclude_tmpdir_env_var);

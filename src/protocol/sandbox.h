@@ -137,7 +137,7 @@ void fields(Visitor& visit, FileSystemPolicy& policy) {
     visit.optional("glob_scan_max_depth", policy.glob_scan_max_depth, Bounds{1});
 }
 
-enum class NetworkPolicy : std::uint8_t { restricted, enabled };
+enum class NetworkPolicy : std::uint8_t { restricted, enabled, hosts };
 
 // ---------------------------------------------------------------- the form with permissions
 
@@ -188,6 +188,7 @@ struct SandboxPolicy {
     std::optional<std::vector<Path>> writable_roots = {};
     std::vector<std::string> deny_read = {}; // absolute paths, file URIs, glob patterns
     bool network_access = false;
+    std::optional<NetworkPolicy> network = {}; // counts before network_access
     bool shared_tmp = false;
     bool exclude_slash_tmp = false;
     bool exclude_tmpdir_env_var = false;
@@ -198,6 +199,7 @@ void option_fields(Visitor& visit, SandboxPolicy& policy) {
     visit.optional("writableRoots", policy.writable_roots);
     visit.optional("denyRead", policy.deny_read);
     visit.optional("networkAccess", policy.network_access);
+    visit.optional("network", policy.network);
     visit.optional("sharedTmp", policy.shared_tmp);
     visit.optional("excludeSlashTmp", policy.exclude_slash_tmp);
     visit.optional("excludeTmpdirEnvVar", policy.exclude_tmpdir_env_var);
@@ -238,6 +240,9 @@ struct SandboxRequest {
     // /tmp is empty, writable and temporary, whatever the entries say about it. Not allowed with
     // `mode`, whose policy decides about /tmp.
     std::optional<bool> private_tmp = {};
+    // With the network `hosts`: "NAME", "*.NAME", an address or a prefix, each with ":PORT" or
+    // without, which stands for 80 and 443. No others can be reached.
+    std::vector<std::string> allow_hosts = {};
 
     bool is_disabled() const {
         if (permissions) return permissions->type == PermissionsType::disabled;
@@ -265,6 +270,7 @@ void fields(Visitor& visit, SandboxRequest& request) {
     visit.optional("enforcement", request.enforcement);
     visit.optional("reportWrites", request.report_writes);
     visit.optional("privateTmp", request.private_tmp);
+    visit.optional("allowHosts", request.allow_hosts);
 }
 
 } // namespace ew::protocol
@@ -312,7 +318,7 @@ struct Names<protocol::FileSystemType> {
 
 template <>
 struct Names<protocol::NetworkPolicy> {
-    static constexpr std::array<std::string_view, 2> list = {"restricted", "enabled"};
+    static constexpr std::array<std::string_view, 3> list = {"restricted", "enabled", "hosts"};
 };
 
 template <>

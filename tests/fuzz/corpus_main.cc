@@ -21,8 +21,10 @@ struct Target {
     void (*play)(std::string_view input);
 };
 
-constexpr std::array<Target, 7> targets = {{
+constexpr std::array<Target, 9> targets = {{
+    {"client_hello", ew::fuzz::client_hello},
     {"dispatch", ew::fuzz::dispatch},
+    {"dns", ew::fuzz::dns},
     {"framing", ew::fuzz::framing},
     {"patch", ew::fuzz::patch},
     {"rules", ew::fuzz::rules},

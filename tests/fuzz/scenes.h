@@ -9,6 +9,8 @@
 
 namespace ew::fuzz {
 
+void client_hello(std::string_view input);
+void dns(std::string_view input);
 void framing(std::string_view input);
 void dispatch(std::string_view input);
 void patch(std::string_view input);

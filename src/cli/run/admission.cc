@@ -59,6 +59,8 @@ Result<void> Admission::plan(std::vector<std::string> argv) {
 Result<void> Admission::admit(std::vector<std::string> argv, const sandbox::Machine* machine) {
     TRY(plan(std::move(argv)));
     const server::ExecPlan& plan = call_.plan;
+    if (plan.policy && plan.policy->network == sandbox::Network::hosts)
+        call_.plan.context.hosts = gate_.host_rules();
     call_.ruling = gate_.rule_on(plan, call_.params, plan.policy.has_value());
     // Hardened only if nothing but the list of harmless programs allows the command.
     if (!call_.ruling.judgement.needs_safe_list) call_.ruling.hardening = core::Hardening::none;

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/paths.h"
 #include "config/settings.h"
+#include "core/network/hosts.h"
 #include "core/text/display.h"
 #include "core/text/patterns.h"
 #include "os/io.h"
@@ -77,7 +78,21 @@ constexpr auto options = std::to_array<Option>({
      .details = "Without it the command has an empty /tmp of its own, which TMPDIR, where it is "
                 "set, names."},
     {"exclude-tmp", "", "with --shared-tmp: they are not writable"},
-    {"network", "", "with the network of the machine"},
+    {.name = "network",
+     .argument = "MODE",
+     .meaning = "with the network of the machine, or with the hosts that are allowed",
+     .usual = "on",
+     .choices = "off|on|hosts",
+     .may_lack_argument = true,
+     .details = "With `hosts`, [[network]] rules and `--allow-host` say which hosts and ports can "
+                "be reached."},
+    {.name = "allow-host",
+     .argument = "HOST[:PORT]",
+     .meaning = "HOST can be reached by TCP; means --network=hosts",
+     .repeats = true,
+     .details = "HOST is a name, `*.NAME` for all names below it, an address or a prefix of "
+                "addresses. Without a port, 80 and 443 count. An address of a private network must "
+                "be named itself, whatever its name is."},
     {"report-writes", "", "tell of refused changes of files too; costs some time for each"},
     {.name = "best-effort",
      .meaning = "what this machine cannot enforce is told, and the command runs all the same",
@@ -205,7 +220,9 @@ Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
         confinement.read_only.emplace(config.confinement.read_only);
     for (const std::string& path : arguments.values("read-only"))
         read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
-    confinement.network_access = arguments.has("network");
+    const std::string network = arguments.value("network").value_or("off");
+    confinement.network_access = network == "on" || network.empty();
+    confinement.network_by_host = network == "hosts" || arguments.has("allow-host");
     confinement.shared_tmp = arguments.has("shared-tmp");
     confinement.exclude_slash_tmp = confinement.exclude_tmpdir_env_var =
         arguments.has("exclude-tmp");
@@ -297,6 +314,13 @@ Error execute(os::SpawnRequest request) {
     return error;
 }
 
+Result<std::vector<core::HostRule>> allowed_hosts(const Arguments& arguments) {
+    std::vector<core::HostRule> rules;
+    for (const std::string& text : arguments.values("allow-host"))
+        rules.push_back(TRY(core::allowed_host(text)));
+    return rules;
+}
+
 Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
     const std::string state_directory = state_place(config::Paths::from_environment());
     const std::unique_ptr<Admission> admission = TRY(open_admission(arguments, mode));
@@ -320,6 +344,8 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
         launch.policy.reports_writes = arguments.has("report-writes");
         launch.context = std::move(sandbox->context);
         launch.context.known.clear(); // all of them are of this run
+        for (core::HostRule& rule : TRY(allowed_hosts(arguments)))
+            launch.context.hosts.push_back(std::move(rule));
         launch.context.looks_afterwards = true;
         return run_confined(std::move(order), *admission);
     }

@@ -24,7 +24,16 @@ void say(std::string_view line) {
     (void)std::fwrite(text.data(), 1, text.size(), stderr); // a failure cannot be reported anywhere
 }
 
+// For what a network by host refused: the narrowest option, or the reason.
+std::string way_out_to_host(const sandbox::Denial& denial, std::string_view reason) {
+    if (denial.allow.empty()) return core::visible(reason);
+    return fmt::format("--allow-host {} allows it", denial.target);
+}
+
 std::string way_out(const sandbox::Denial& denial) {
+    constexpr std::string_view by_host = "network: hosts: ";
+    if (denial.rule.starts_with(by_host))
+        return way_out_to_host(denial, std::string_view(denial.rule).substr(by_host.size()));
     if (denial.allow.empty()) return "nothing allows it";
     if (denial.kind == sandbox::DenialKind::network) return "--network allows it";
     const char* const home = std::getenv("HOME");

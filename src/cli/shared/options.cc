@@ -39,6 +39,7 @@ std::string alternatives(const std::vector<std::string_view>& words) {
 std::string label_of(const Option& option) {
     if (option.name == help_option.name) return "-h, --help";
     if (option.argument.empty()) return flag_of(option);
+    if (option.may_lack_argument) return fmt::format("{}[={}]", flag_of(option), option.argument);
     return fmt::format("{}{}{}", flag_of(option), is_short(option) ? ' ' : '=', option.argument);
 }
 
@@ -96,7 +97,7 @@ const Action* find_action(const Command& command, std::string_view name) {
 // Is the next word the value of this one? getopt_long(3) also takes the beginning of a name.
 bool takes_next_word(const Command& command, std::string_view word) {
     return std::ranges::any_of(command.options, [word](const Option& option) {
-        if (option.argument.empty()) return false;
+        if (option.argument.empty() || option.may_lack_argument) return false;
         const std::string flag = flag_of(option);
         return word == flag || (word.size() > 2 && !is_short(option) && flag.starts_with(word));
     });
@@ -179,7 +180,9 @@ std::optional<int> Arguments::take_options(int argc, char** argv) {
         if (is_short(option))
             letters.append(option.name).append(has_value ? ":" : "");
         else
-            rows.push_back({option.name.data(), has_value, nullptr, first_long + index});
+            rows.push_back({option.name.data(),
+                            option.may_lack_argument ? optional_argument : has_value, nullptr,
+                            first_long + index});
     }
     rows.push_back({"help", no_argument, nullptr, 'h'});
     rows.push_back({});
@@ -205,7 +208,8 @@ std::optional<int> Arguments::take(const Option& option, const char* value) {
     if (!actions.empty() && std::ranges::find(actions, action()) == actions.end())
         return refuse(fmt::format("{} does not take {}", action(), flag_of(option)));
     const std::vector<std::string_view> choices = choices_of(option.choices);
-    if (!choices.empty() && std::ranges::find(choices, text) == choices.end()) {
+    const bool is_left_out = option.may_lack_argument && value == nullptr;
+    if (!is_left_out && !choices.empty() && std::ranges::find(choices, text) == choices.end()) {
         std::string what(option.name);
         std::ranges::replace(what, '-', ' ');
         return refuse(fmt::format("there is no {} '{}'", what, core::visible(text)));

@@ -24,7 +24,8 @@ struct Option {
     std::string_view choices = {};  // "a|b": the only values that it takes; empty if it takes any
     std::string_view actions = {};  // "list revoke": the actions that take it; empty if all do
     bool repeats = false;
-    std::string_view details = {}; // further sentences for the man page, `so` for bold type
+    bool may_lack_argument = false; // it stands behind "=", or nowhere
+    std::string_view details = {};  // further sentences for the man page, `so` for bold type
 };
 
 // The arguments that are not options.

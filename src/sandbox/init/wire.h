@@ -38,9 +38,13 @@ enum class RecordKind : std::uint32_t {
     look,        // text: the path of a record of a look (aftermath/look_journal.h); with its lock
     root,        // a KnownDirectory: text: name, path, device, inode, each ended by NUL; with a
                  // descriptor of the directory
+    network,     // of a network by host: `step`: which descriptor (NetworkPart), the network last
 };
 
 enum class Namespace : std::uint32_t { users, mounts, network };
+
+// What the server gets of a network by host (launch/host_network.h).
+enum class NetworkPart : std::uint32_t { datagrams, network };
 
 // One packet: the head, then `size` bytes of text.
 struct Record {

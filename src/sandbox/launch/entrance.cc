@@ -8,6 +8,7 @@
 #include "sandbox/init/privileges.h"
 #include "sandbox/init/run.h"
 #include "sandbox/init/wire.h"
+#include "sandbox/launch/host_network.h"
 #include "sandbox/launch/mount_tree.h"
 #include "sandbox/launch/report.h"
 #include "sandbox/plan/bubblewrap_arguments.h"
@@ -69,7 +70,10 @@ void die_with_parent(const os::Pipe& alive) {
     const std::string terminal = name == nullptr ? "" : name;
     join(namespaces.users, CLONE_NEWUSER);
     join(namespaces.mounts, CLONE_NEWNS);
-    if (entrance.plan.has_own_network && namespaces.network) join(namespaces.network, CLONE_NEWNET);
+    if (entrance.plan.has_hosts)
+        make_host_network();
+    else if (entrance.plan.has_own_network && namespaces.network)
+        join(namespaces.network, CLONE_NEWNET);
     make_own_namespaces();
     // Other credentials make the kernel forget the death signal (prctl(2)).
     if (!os::dies_with(parent)) leave();

@@ -133,6 +133,31 @@ struct Launch::Packet {
     UniqueFd descriptor = {};
 };
 
+namespace {
+
+// The mode is never replaced by another one: neither by no network, nor by all of it.
+std::optional<Error> refusal_of_hosts(const LaunchOrder& order) {
+    if (order.policy.network != Network::hosts) return std::nullopt;
+    const Machine& machine = order.machine;
+    std::string missing;
+    const auto need = [&missing](bool is_there, std::string_view what) {
+        if (!is_there) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
+    };
+    need(machine.has_mounts, "mounts");
+    need(machine.has_network_namespace, "a network namespace");
+    need(machine.has_filter && machine.has_notify, "seccomp notifications");
+    need(machine.shares_namespaces, "namespaces that commands can share");
+    if (missing.empty()) return std::nullopt;
+    return Error{ErrorKind::sandbox_unavailable,
+                 fmt::format("the command was not run: a network by host needs what this machine "
+                             "does not give: {}",
+                             missing),
+                 "execward doctor tells more; without a network, or with all of it, the command "
+                 "can run"};
+}
+
+} // namespace
+
 Launch::~Launch() = default;
 
 Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
@@ -142,6 +167,7 @@ Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
         needed_by(order.policy) - given_by(order.machine, order.policy.network);
     if (!missing.empty() && order.policy.enforcement == Enforcement::require)
         return refusal(order.machine, missing);
+    if (std::optional<Error> refused = refusal_of_hosts(order)) return std::move(*refused);
     std::unique_ptr<Launch> launch(new Launch);
     launch->missing_ = missing;
     TRY(launch->open(order.request));
@@ -309,6 +335,10 @@ void Launch::take(Packet& packet) {
         namespaces_.machine_mounts = static_cast<std::uint64_t>(packet.record.value);
         namespaces_.take(static_cast<wire::Namespace>(packet.record.step),
                          std::move(packet.descriptor));
+        return;
+    case wire::RecordKind::network:
+        host_network_.take(static_cast<wire::NetworkPart>(packet.record.step),
+                           std::move(packet.descriptor));
         return;
     case wire::RecordKind::root: return keep_root(packet);
     case wire::RecordKind::note: notes_.push_back(packet.text); return;

@@ -9,6 +9,7 @@
 #include "base/unique_fd.h"
 #include "os/spawn.h"
 #include "sandbox/aftermath/look_journal.h"
+#include "sandbox/launch/host_network.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/launch/start_process.h"
@@ -99,6 +100,9 @@ public:
     // the order has given them, or if this machine cannot share them.
     Namespaces take_namespaces();
 
+    // What a network by host has in it, once the program runs. Empty for other policies.
+    HostNetwork take_host_network() { return std::move(host_network_); }
+
     // The paths of the placeholders, once the program runs.
     std::vector<std::string> stand_ins() const;
 
@@ -142,6 +146,7 @@ private:
     std::vector<std::uint64_t> writable_mounts_;
     UniqueFd guarded_;
     Namespaces namespaces_;
+    HostNetwork host_network_;
     bool is_applied_ = false;
     std::optional<Error> failure_; // as reported by the child
     bool contradicts_machine_ = false;

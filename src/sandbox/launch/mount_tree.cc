@@ -1,7 +1,9 @@
 #include "sandbox/launch/mount_tree.h"
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "core/text/paths.h"
+#include "os/io.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/mount_calls.h"
 #include "sandbox/launch/namespaces.h"
@@ -129,6 +131,28 @@ public:
         require(mount_calls::set(copy.get(), plain, Reach::one), path);
         require(mount_calls::put(copy.get(), place_for(path, true).get()), path);
         shared_.push_back(path);
+    }
+
+    // Shows a file of the session's in place of the machine's. Every start writes it anew, under a
+    // name of its own, so that no other start reads half of it.
+    void show_own(const std::string& path, const std::string& content, std::size_t number) {
+        const UniqueFd place = mount_calls::open_place(root_mount_.get(), without_slash(path));
+        if (!place && (errno == ENOENT || errno == EACCES)) return; // the sandbox does not show it
+        if (!place) gone(path);
+        const std::string name = "own-file-" + std::to_string(number);
+        const std::string fresh =
+            name + "-" + std::to_string(clock_now().time_since_epoch().count());
+        constexpr mode_t mode = 0444;
+        const UniqueFd file(
+            ::openat(session_.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+        if (!file || !os::write_all(file.get(), content) ||
+            ::renameat(session_.get(), fresh.c_str(), session_.get(), name.c_str()) != 0)
+            fail_start(Step::build, errno, path);
+        const UniqueFd source = mount_calls::open_place(session_.get(), name);
+        const UniqueFd copy = source ? mount_calls::copy_of(source.get(), Reach::one) : UniqueFd();
+        if (!copy) fail_start(Step::build, errno, path);
+        require(mount_calls::set(copy.get(), closed | mount_calls::no_programs, Reach::one), path);
+        require(mount_calls::put(copy.get(), place.get()), path);
     }
 
     void hide_file(const std::string& path) {
@@ -348,6 +372,8 @@ void make_mounts(const Plan& plan, const Machine& machine, const std::string& te
     add_proc(tree, machine);
     PlannedMounts mounts(tree, plan);
     mounts.add_all();
+    for (std::size_t i = 0; i < plan.own_files.size(); ++i)
+        tree.show_own(plan.own_files[i].path, plan.own_files[i].content, i);
     tree.show_as(machine.init, std::string(init_path), closed);
     if (plan.keeps_writes) {
         MountTree::make_read_only(devices.get(), "/dev");

@@ -9,7 +9,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/nsfs.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -196,6 +199,13 @@ Result<Namespaces> make_namespaces(const Machine& machine) {
         result.take(static_cast<wire::Namespace>(record.step), std::move(descriptor));
     }
     return result;
+}
+
+// In the user namespace that owns the network we may have the right to enter it.
+bool enter_network(int network) {
+    if (::setns(network, CLONE_NEWNET) == 0) return true;
+    const UniqueFd owner(::ioctl(network, NS_GET_USERNS));
+    return owner && ::setns(owner.get(), CLONE_NEWUSER) == 0 && ::setns(network, CLONE_NEWNET) == 0;
 }
 
 } // namespace ew::sandbox

@@ -43,4 +43,9 @@ std::uint64_t machine_mounts();
 // Waits for bubblewrap. Errors: sandbox_unavailable, with its message; no more processes.
 Result<Namespaces> make_namespaces(const Machine& machine);
 
+// Moves this process, which must have one thread, into that network namespace (/proc/PID/ns/net),
+// and if its rights require it into the user namespace that owns it; it cannot go back. Returns
+// false if that is not permitted; then it may be in the user namespace all the same.
+bool enter_network(int network);
+
 } // namespace ew::sandbox

@@ -1,6 +1,7 @@
 #include "sandbox/plan/plan.h"
 
 #include "os/directory.h"
+#include "sandbox/plan/host_files.h"
 #include "sandbox/plan/policy_rules.h"
 #include "sandbox/plan/protection.h"
 #include "sandbox/plan/resolved_path.h"
@@ -29,7 +30,9 @@ public:
     Planning(const Policy& policy, PathRules rules) : policy_(policy), rules_(std::move(rules)) {}
 
     Result<Plan> plan() {
-        plan_.has_own_network = policy_.network == Network::restricted;
+        plan_.has_own_network = policy_.network != Network::enabled;
+        plan_.has_hosts = policy_.network == Network::hosts;
+        if (plan_.has_hosts) plan_.own_files = host_files();
         plan_.keeps_writes = policy_.keeps_writes;
         const State root = rules_.covering("/");
         plan_.reads_root = root == State::read || root == State::write;

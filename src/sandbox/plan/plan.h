@@ -53,6 +53,8 @@ struct Plan {
     std::vector<PlaceholderFile> placeholder_files = {};
     LookPlaces look = {}; // empty unless Context::looks_afterwards
     bool has_own_network = true;
+    bool has_hosts = false; // the network is made for this start alone (launch/host_network.h)
+    std::vector<PlaceholderFile> own_files = {}; // shown in place of the machine's, read-only
     bool keeps_writes = false;           // the sandbox's own directories and /dev are read-only
     std::vector<std::string> notes = {}; // a sentence for each thing shortened or left out
     GuaranteeSet missing = {};           // guarantees of the file system that the plan cannot keep

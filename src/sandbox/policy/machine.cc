@@ -74,7 +74,7 @@ constexpr int truncation_abi = 3;
 constexpr int scope_abi = 6;
 
 bool has(const Machine& machine, Network network, Means means) {
-    const bool is_off = network == Network::restricted;
+    const bool is_off = network != Network::enabled;
     switch (means) {
     case Means::mounts:
     case Means::pid_namespace: return machine.has_mounts;

@@ -115,6 +115,7 @@ void add_denied(Policy& policy, const std::vector<std::string>& paths) {
 Policy policy_of(core::SandboxMode mode, const ModeOptions& options) {
     Policy policy;
     policy.network = options.has_network ? Network::enabled : Network::restricted;
+    if (options.has_hosts) policy.network = Network::hosts;
     policy.reports_writes = options.reports_writes;
     if (options.has_private_caches) policy.caches = Caches::of_session;
     policy.enforcement = options.enforcement;
@@ -147,9 +148,9 @@ bool needs_sandbox(const Policy& policy) {
     if (policy.is_wanted && policy.file_system != FileSystem::external) return true;
     switch (policy.file_system) {
     case FileSystem::external: return false;
-    case FileSystem::unrestricted: return policy.network == Network::restricted;
+    case FileSystem::unrestricted: return policy.network != Network::enabled;
     case FileSystem::restricted:
-        return policy.network == Network::restricted || !is_all_writable(policy);
+        return policy.network != Network::enabled || !is_all_writable(policy);
     }
     return true;
 }
@@ -177,7 +178,7 @@ GuaranteeSet needed_by(const Policy& policy) {
     if (!needs_sandbox(policy)) return {};
     GuaranteeSet set = {Guarantee::kernel_settings, Guarantee::proc_hidden, Guarantee::signals,
                         Guarantee::ends_together, Guarantee::system_calls};
-    if (policy.network == Network::restricted) {
+    if (policy.network != Network::enabled) {
         set.add(Guarantee::net_off);
         set.add(Guarantee::abstract_sockets);
     }

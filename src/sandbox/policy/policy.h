@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "core/judgement/policy_types.h"
+#include "core/network/hosts.h"
 #include "os/known_directory.h"
 #include "sandbox/policy/guarantees.h"
 
@@ -52,7 +53,11 @@ enum class FileSystem : std::uint8_t {
     external,   // another program restricts it
 };
 
-enum class Network : std::uint8_t { restricted, enabled };
+enum class Network : std::uint8_t {
+    restricted,
+    enabled,
+    hosts, // those that rules allow (Context::hosts), by way of the server (gateway/gateway.h)
+};
 
 // The effect of a missing guarantee that the policy needs.
 enum class Enforcement : std::uint8_t {
@@ -103,6 +108,7 @@ struct Context {
     // Roots as they were when the session first named them: a plan refuses one that has become
     // something else since.
     std::vector<os::KnownDirectory> known = {};
+    std::vector<core::HostRule> hosts = {}; // with Network::hosts
 };
 
 // The settings of the modes.
@@ -110,6 +116,7 @@ struct ModeOptions {
     std::vector<std::string> writable_roots = {};
     std::vector<std::string> deny_read = {}; // paths, or glob patterns: see core::is_pattern
     bool has_network = false;
+    bool has_hosts = false;          // the network by host, which counts before has_network
     bool shares_tmp = false;         // /tmp and $TMPDIR are the machine's, and writable
     bool excludes_slash_tmp = false; // with shares_tmp: /tmp is not writable
     bool excludes_tmpdir = false;

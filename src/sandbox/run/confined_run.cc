@@ -1,6 +1,7 @@
 #include "sandbox/run/confined_run.h"
 
 #include "core/text/display.h"
+#include "sandbox/gateway/gateway.h"
 #include "sandbox/supervise/supervisor.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ Result<ConfinedRun> ConfinedRun::begin(LaunchOrder order) {
     run.supervision_ = supervision_of(order.policy, order.context, order.machine);
     if (const char* const home = ::getenv("HOME")) run.supervision_.home = home;
     run.journal_ = order.journal;
+    run.hosts_ = order.context.hosts;
     run.launch_ = TRY(Launch::begin(std::move(order), ::getpid()));
     return run;
 }
@@ -40,7 +42,11 @@ Result<void> ConfinedRun::supervise() {
     if (supervision_.has_mounts)
         supervision_.mounts = told.empty() ? KnownMounts::of(leader_) : KnownMounts(told);
     supervision_.look = launch_->look();
-    supervisor_ = TRY(Supervisor::start(std::move(listener), std::move(supervision_)));
+    std::unique_ptr<Gateway> gateway;
+    if (supervision_.has_hosts)
+        gateway = TRY(Gateway::start(launch_->take_host_network(), std::move(hosts_), clock_now()));
+    supervisor_ =
+        TRY(Supervisor::start(std::move(listener), std::move(supervision_), std::move(gateway)));
     return {};
 }
 

@@ -118,7 +118,8 @@ private:
     std::optional<os::Errand> cleanup_;
     SupervisorSettings supervision_;
     std::string journal_;
-    bool is_decided_ = false; // outcome() is known
+    std::vector<core::HostRule> hosts_; // until supervise()
+    bool is_decided_ = false;           // outcome() is known
     pid_t leader_ = 0;
     // Kept for after end().
     GuaranteeSet missing_;

@@ -154,6 +154,10 @@ bool Descriptor::is_udp() const {
     return protocol.starts_with("UDP");
 }
 
+bool Descriptor::is_stream() const {
+    return protocol.starts_with("TCP") || protocol.starts_with("MPTCP");
+}
+
 // O_PATH holds the file without holding the socket open: if ours were the last reference to the
 // socket, closing it could wait (SO_LINGER). Only a socket is looked at beyond its link, since
 // other descriptors may be of file systems that do not answer.

@@ -38,6 +38,7 @@ struct Descriptor {
     std::string protocol = {}; // empty: unknown
 
     bool is_udp() const;
+    bool is_stream() const; // TCP, also by several ways (MPTCP)
 };
 
 Descriptor descriptor_of(const Caller& caller, int fd);

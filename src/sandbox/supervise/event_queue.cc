@@ -12,7 +12,7 @@ namespace ew::sandbox {
 
 namespace {
 
-constexpr unsigned source_bits = 2;
+constexpr unsigned source_bits = 3;
 
 } // namespace
 

@@ -18,6 +18,7 @@ public:
         errand_result,
         errand_caller, // the process of the caller has ended
         socket,        // of a pending connect
+        gateway,       // of a network by host
     };
 
     struct Event {

@@ -1,5 +1,6 @@
 #include "sandbox/supervise/port_listeners.h"
 
+#include "sandbox/launch/namespaces.h"
 #include "sandbox/supervise/notifications.h"
 #include "sandbox/supervise/socket_owners.h"
 

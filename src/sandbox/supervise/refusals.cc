@@ -58,6 +58,30 @@ Denial internet_denial(const WaitingCall& call) {
     return denial;
 }
 
+Denial datagrams_denial(const WaitingCall& call) {
+    Denial denial = internet_denial(call);
+    denial.rule = "network: hosts: only TCP, and the sandbox's own name server";
+    denial.allow.clear();
+    return denial;
+}
+
+// The narrowest line that would allow it.
+Denial host_denial(const HostRefusal& refusal) {
+    Denial denial;
+    denial.kind = DenialKind::network;
+    denial.operation = "connect";
+    denial.target = refusal.there.text();
+    denial.pid = refusal.asker.process;
+    denial.program = refusal.asker.program;
+    denial.rule = fmt::format("network: hosts: {}", refusal.reason);
+    if (!refusal.justification.empty()) denial.rule += fmt::format(" ({})", refusal.justification);
+    if (refusal.can_be_allowed)
+        denial.allow = fmt::format("[[network]] host = \"{}\", ports = [{}], decision = \"allow\" "
+                                   "(--allow-host {})",
+                                   refusal.there.host, refusal.there.port, denial.target);
+    return denial;
+}
+
 Denial datagram_denial(const Caller& caller, bool is_pair) {
     Denial denial = call_denial(DenialKind::socket, is_pair ? "socketpair" : "socket", caller,
                                 "AF_UNIX, datagrams");

@@ -2,6 +2,7 @@
 // allow it.
 #pragma once
 
+#include "sandbox/gateway/gateway.h"
 #include "sandbox/supervise/call_errands.h"
 #include "sandbox/supervise/denials.h"
 #include "sandbox/supervise/file_changes.h"
@@ -15,6 +16,12 @@
 namespace ew::sandbox {
 
 Denial internet_denial(const WaitingCall& call);
+
+// The same for a network by host: of a socket that is no stream.
+Denial datagrams_denial(const WaitingCall& call);
+
+Denial host_denial(const HostRefusal& refusal);
+
 Denial datagram_denial(const Caller& caller, bool is_pair);
 
 // Returns nullopt if nothing was refused, or only a path of is_tried_in_passing().

@@ -101,4 +101,11 @@ SocketAddress read_address(std::string_view bytes) {
     return address;
 }
 
+// The port has the same place in both families.
+void set_port(SocketAddress& address, std::uint16_t port) {
+    address.port = port;
+    const std::uint16_t bytes = htons(port);
+    std::memcpy(address.bytes.data() + offsetof(sockaddr_in, sin_port), &bytes, sizeof bytes);
+}
+
 } // namespace ew::sandbox

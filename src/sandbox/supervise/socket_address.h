@@ -44,4 +44,7 @@ constexpr std::size_t longest_address = 128;
 
 SocketAddress read_address(std::string_view bytes);
 
+// Changes the port of an address of kind internet, in its bytes too.
+void set_port(SocketAddress& address, std::uint16_t port);
+
 } // namespace ew::sandbox

@@ -4,6 +4,7 @@
 #include "os/directory.h"
 #include "os/forked.h"
 #include "os/proc.h"
+#include "sandbox/launch/namespaces.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -234,13 +235,6 @@ bool is_one_of(int socket, const std::vector<std::uint32_t>& inodes) {
 }
 
 } // namespace
-
-// In the user namespace that owns the network we may have the right to enter it.
-bool enter_network(int network) {
-    if (::setns(network, CLONE_NEWNET) == 0) return true;
-    const UniqueFd owner(::ioctl(network, NS_GET_USERNS));
-    return owner && ::setns(owner.get(), CLONE_NEWUSER) == 0 && ::setns(network, CLONE_NEWNET) == 0;
-}
 
 bool is_listened_inside(const Caller& caller, int socket, pid_t server) {
     const std::optional<FileIdentity> file = identity_of(caller, socket);

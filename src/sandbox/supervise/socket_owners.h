@@ -39,9 +39,4 @@ struct NameOwner {
 // For a caller in the network of this process; `server` as above.
 NameOwner find_owner(const Caller& caller, const AbstractName& name, pid_t server);
 
-// Moves this process, which must have one thread, into that network namespace (/proc/PID/ns/net),
-// and if its rights require it into the user namespace that owns it; it cannot go back. Returns
-// false if that is not permitted; then it may be in the user namespace all the same.
-bool enter_network(int network);
-
 } // namespace ew::sandbox

@@ -71,7 +71,8 @@ void add_entry(SupervisorSettings& settings, const Entry& entry, const Policy& p
 SupervisorSettings supervision_of(const Policy& policy, const Context& context,
                                   const Machine& machine) {
     SupervisorSettings settings;
-    settings.is_network_off = policy.network == Network::restricted;
+    settings.is_network_off = policy.network != Network::enabled;
+    settings.has_hosts = policy.network == Network::hosts;
     settings.has_own_network =
         settings.is_network_off && machine.has_mounts && machine.has_network_namespace;
     settings.has_mounts = machine.has_mounts;

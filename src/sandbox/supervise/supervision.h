@@ -14,6 +14,7 @@ namespace ew::sandbox {
 struct SupervisorSettings {
     bool is_network_off = true;
     bool has_own_network = true; // a network namespace: loopback is the sandbox's own
+    bool has_hosts = false;      // the network is by host: without a gateway nothing is reached
     bool has_mounts = true;      // a socket file is reachable if its mount is one of `mounts`
     KnownMounts mounts = {};     // to be filled in when the sandbox has started
     // All writable roots whose names are known. Without mounts, socket files below these are

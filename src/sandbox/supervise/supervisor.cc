@@ -22,10 +22,14 @@ using Kind = SocketAddress::Kind;
 using Source = EventQueue::Source;
 
 Result<std::unique_ptr<Supervisor>> Supervisor::start(UniqueFd listener,
-                                                      SupervisorSettings settings) {
+                                                      SupervisorSettings settings,
+                                                      std::unique_ptr<Gateway> gateway) {
     std::unique_ptr<Supervisor> made(new Supervisor(std::move(settings)));
+    made->gateway_ = std::move(gateway);
     TRY(made->notifications_.open(std::move(listener)));
     TRY(made->events_.open());
+    if (made->gateway_ && !made->events_.add(made->gateway_->fd(), Source::gateway, 0, EPOLLIN))
+        return os::system_error("epoll_ctl", errno);
     made->set_listening(true);
     if (!made->is_listening_) return os::system_error("epoll_ctl", errno);
     return made;
@@ -80,6 +84,7 @@ void Supervisor::take_event(const EventQueue::Event& event, TimePoint now) {
         return;
     case Source::errand_caller: return errands_.on_caller(event.serial);
     case Source::socket: return connects_.on_socket(event.serial);
+    case Source::gateway: return on_gateway(now);
     }
 }
 
@@ -87,10 +92,15 @@ void Supervisor::on_time(TimePoint now) {
     errands_.on_time(now);
     set_listening(!errands_.is_full());
     connects_.on_time(now);
+    if (!gateway_) return;
+    gateway_->on_time(now);
+    take_refusals();
 }
 
 std::optional<TimePoint> Supervisor::next_deadline() const {
-    return earlier(errands_.next_deadline(), connects_.next_deadline());
+    const std::optional<TimePoint> next =
+        earlier(errands_.next_deadline(), connects_.next_deadline());
+    return gateway_ ? earlier(next, gateway_->next_deadline()) : next;
 }
 
 void Supervisor::take_calls(TimePoint now, TimePoint end) {
@@ -248,6 +258,7 @@ void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
     if (!settings_.is_network_off)
         return connects_.connect(std::move(call), PendingConnects::Networks::any, now);
     const bool is_held = settings_.has_own_network && call.address.is_loopback();
+    if (!is_held && gateway_) return decide_host(std::move(call), now);
     if (!is_held) return refuse_internet(call);
     if (const std::optional<bool> wants_machine = ports_.wants_machine(call))
         return decide_port(std::move(call), *wants_machine, now);
@@ -298,8 +309,50 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
     notifications_.answer(errand.call.id, result.error);
 }
 
+// The connect itself is carried out as every other one, on a copy of the socket, which must be of
+// the sandbox's network. There it finds the gateway's listener, or nobody.
+void Supervisor::decide_host(WaitingCall call, TimePoint now) {
+    using Way = Gateway::Way;
+    constexpr auto own = PendingConnects::Networks::own;
+    if (!call.descriptor.is_stream()) {
+        // The C library connects datagram sockets to find out which address it has.
+        if (!core::NameTable::has_range(call.address.internet)) return refuse_internet(call);
+        return connects_.connect(std::move(call), own, now);
+    }
+    const Asker asker = {call.caller.process, program_of(call.caller)};
+    if (!notifications_.is_waiting(call.id)) return; // the facts may be of another process
+    Gateway::Answer answer = gateway_->open(call.address.internet, call.address.port, asker, now);
+    switch (answer.way) {
+    case Way::open:
+        set_port(call.address, answer.port);
+        return connects_.connect(std::move(call), own, now);
+    case Way::nowhere: return connects_.connect(std::move(call), own, now);
+    case Way::refused:
+        denials_.add(host_denial(answer.refusal));
+        return notifications_.answer(call.id, ECONNREFUSED);
+    case Way::later:
+        if (held_.size() >= most_held) return notifications_.answer(call.id, EAGAIN);
+        held_.push_back(std::move(call));
+        return;
+    case Way::full: return notifications_.answer(call.id, EAGAIN);
+    }
+}
+
+void Supervisor::on_gateway(TimePoint now) {
+    gateway_->on_ready(now);
+    take_refusals();
+    if (!gateway_->has_news()) return;
+    for (WaitingCall& call : std::exchange(held_, {}))
+        if (notifications_.is_waiting(call.id)) decide_host(std::move(call), now);
+}
+
+void Supervisor::take_refusals() {
+    for (const HostRefusal& refusal : gateway_->take_refusals())
+        denials_.add(host_denial(refusal));
+}
+
 void Supervisor::refuse_internet(const WaitingCall& call) {
-    denials_.add(internet_denial(call));
+    denials_.add(settings_.has_hosts ? datagrams_denial(call) : internet_denial(call));
     notifications_.answer(call.id, ENETUNREACH);
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "sandbox/gateway/gateway.h"
 #include "sandbox/supervise/call_errands.h"
 #include "sandbox/supervise/denials.h"
 #include "sandbox/supervise/event_queue.h"
@@ -29,17 +30,20 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace ew::sandbox {
 
 class Supervisor {
 public:
-    static constexpr int most_calls = 64;    // in one turn of the loop; the others wait
-    static constexpr Millis longest_turn{5}; // after it, no further call is taken
+    static constexpr int most_calls = 64;        // in one turn of the loop; the others wait
+    static constexpr Millis longest_turn{5};     // after it, no further call is taken
+    static constexpr std::size_t most_held = 64; // connects that wait for the gateway
 
     // Errors: no more descriptors; the kernel has no notifications.
-    static Result<std::unique_ptr<Supervisor>> start(UniqueFd listener,
-                                                     SupervisorSettings settings);
+    // `gateway`: of a policy with Network::hosts; otherwise null.
+    static Result<std::unique_ptr<Supervisor>> start(UniqueFd listener, SupervisorSettings settings,
+                                                     std::unique_ptr<Gateway> gateway = nullptr);
     ~Supervisor() = default; // ends the errands; the kernel answers calls that wait with ENOSYS
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
@@ -91,6 +95,10 @@ private:
     void finish(CallErrands::Finished errand, TimePoint now);
     void refuse_internet(const WaitingCall& call);
 
+    void decide_host(WaitingCall call, TimePoint now);
+    void on_gateway(TimePoint now);
+    void take_refusals();
+
     SupervisorSettings settings_;
     FilePlaces places_;
     Notifications notifications_;
@@ -99,6 +107,8 @@ private:
     LoopbackPorts ports_;
     CallErrands errands_;
     PendingConnects connects_;
+    std::unique_ptr<Gateway> gateway_;
+    std::vector<WaitingCall> held_; // until the gateway has news
     DenialLog denials_;
 };
 

@@ -42,6 +42,10 @@ public:
     // write them.
     void note_writable(const std::vector<std::string>& places) { writable_.add(places); }
 
+    // The rules about hosts for a call with a network by host. A later change of the rules counts
+    // for later calls.
+    std::vector<core::HostRule> host_rules() { return rules_.host_rules(); }
+
     // Returns the ruling that a call would get with these settings, in a session whose sandboxes
     // are available. `only_rules` replace all rules and approvals, unless it is null.
     Ruling preview(const ExecPlan& plan, const protocol::ExecCommandParams& params,

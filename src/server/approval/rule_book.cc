@@ -36,6 +36,11 @@ void RuleBook::refresh() {
                    "execward policy check shows all problems"});
 }
 
+std::vector<core::HostRule> RuleBook::host_rules() {
+    refresh();
+    return files_->hosts;
+}
+
 core::Judgement RuleBook::judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
                                 const std::optional<std::string>& project) {
     refresh();

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ew::server {
 
@@ -25,6 +26,9 @@ public:
     // mistakes in files.
     core::Judgement judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
                           const std::optional<std::string>& project);
+
+    // The rules about hosts that are in force now.
+    std::vector<core::HostRule> host_rules();
 
 private:
     void refresh();

@@ -131,13 +131,22 @@ protocol::FileSystemEntry entry_of(const sandbox::Entry& entry) {
     return wire;
 }
 
+// A server that does not know the network by host refuses it, as it should: no other one stands
+// for it.
+protocol::NetworkPolicy network_of(sandbox::Network network) {
+    switch (network) {
+    case sandbox::Network::restricted: break;
+    case sandbox::Network::enabled: return protocol::NetworkPolicy::enabled;
+    case sandbox::Network::hosts: return protocol::NetworkPolicy::hosts;
+    }
+    return protocol::NetworkPolicy::restricted;
+}
+
 // Returns the form that every version with sandboxes reads; execward reads additional members.
 protocol::SandboxRequest request_for(const sandbox::Policy& policy, const ExecPlan& plan) {
     protocol::SandboxRequest request;
     protocol::PermissionProfile& permissions = request.permissions.emplace();
-    permissions.network = policy.network == sandbox::Network::enabled
-                              ? protocol::NetworkPolicy::enabled
-                              : protocol::NetworkPolicy::restricted;
+    permissions.network = network_of(policy.network);
     protocol::FileSystemPolicy& files = permissions.file_system.emplace();
     std::vector<protocol::FileSystemEntry>& entries = files.entries.emplace();
     for (const sandbox::Entry& entry : policy.entries)

@@ -108,8 +108,12 @@ void take_over(sandbox::Policy& policy, const protocol::FileSystemPolicy& wire) 
 }
 
 sandbox::Network network_of(protocol::NetworkPolicy policy) {
-    return policy == protocol::NetworkPolicy::enabled ? sandbox::Network::enabled
-                                                      : sandbox::Network::restricted;
+    switch (policy) {
+    case protocol::NetworkPolicy::restricted: break;
+    case protocol::NetworkPolicy::enabled: return sandbox::Network::enabled;
+    case protocol::NetworkPolicy::hosts: return sandbox::Network::hosts;
+    }
+    return sandbox::Network::restricted;
 }
 
 std::vector<std::string> natives_of(const std::vector<protocol::Path>& paths) {
@@ -125,6 +129,10 @@ sandbox::ModeOptions options_of(const protocol::SandboxPolicy& policy) {
     if (policy.writable_roots) options.writable_roots = natives_of(*policy.writable_roots);
     options.deny_read = policy.deny_read;
     options.has_network = policy.network_access;
+    if (policy.network) {
+        options.has_network = *policy.network == protocol::NetworkPolicy::enabled;
+        options.has_hosts = *policy.network == protocol::NetworkPolicy::hosts;
+    }
     options.shares_tmp = policy.shared_tmp;
     options.excludes_slash_tmp = policy.exclude_slash_tmp;
     options.excludes_tmpdir = policy.exclude_tmpdir_env_var;
@@ -231,6 +239,25 @@ void add_file(std::vector<std::string>& places, std::string path) {
     if (!path.empty() && !is_known) places.push_back(std::move(path));
 }
 
+// Nothing but the request says which hosts a process may reach, as with its whole network.
+Result<std::vector<core::HostRule>> hosts_of(const SandboxRequest& request,
+                                             const sandbox::Policy& policy) {
+    std::vector<core::HostRule> rules;
+    if (!request.allow_hosts.empty() && policy.network != sandbox::Network::hosts)
+        return Error{ErrorKind::invalid_params, "allowHosts needs the network \"hosts\"",
+                     "leave it out, or ask for that network", "sandbox.allowHosts"};
+    for (const std::string& text : request.allow_hosts) {
+        Result<core::HostRule> rule = core::allowed_host(text);
+        if (!rule) {
+            rule.error().path = "sandbox.allowHosts";
+            return std::move(rule.error());
+        }
+        rule->origin = "allowHosts";
+        rules.push_back(std::move(*rule));
+    }
+    return rules;
+}
+
 // Values for a process or an operation on files where the request gives none.
 struct Surroundings {
     std::string cwd;
@@ -252,6 +279,7 @@ Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
     order.policy.reports_writes = request.report_writes.value_or(side.reports_writes);
     order.context.tmpdir = std::move(surroundings.tmpdir);
     order.context.hidden = side.hidden;
+    order.context.hosts = TRY(hosts_of(request, order.policy));
     return std::optional(std::move(order));
 }
 
@@ -299,6 +327,7 @@ sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement)
     options.writable_roots = confinement.writable_roots;
     options.deny_read = confinement.deny_read;
     options.has_network = confinement.network_access;
+    options.has_hosts = confinement.network_by_host;
     options.shares_tmp = confinement.shared_tmp;
     options.excludes_slash_tmp = confinement.exclude_slash_tmp;
     options.excludes_tmpdir = confinement.exclude_tmpdir_env_var;

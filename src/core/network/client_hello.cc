@@ -1,0 +1,130 @@
+#include "core/network/client_hello.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ew::core {
+
+namespace {
+
+using State = ClientHello::State;
+
+constexpr unsigned char handshake = 22;
+constexpr unsigned char client_hello = 1;
+constexpr unsigned char major_version = 3;
+constexpr std::uint16_t server_name_extension = 0;
+constexpr unsigned char host_name = 0;
+constexpr std::size_t record_header = 5;
+constexpr std::size_t message_header = 4;
+constexpr std::size_t longest_record = (16 << 10) + 256;
+
+// Reads numbers and parts from the front. After a failure everything is empty.
+class Reader {
+public:
+    explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+    bool is_broken() const { return is_broken_; }
+
+    bool is_done() const { return rest_.empty() || is_broken_; }
+
+    std::string_view part(std::size_t size) {
+        if (rest_.size() < size) {
+            is_broken_ = true;
+            return {};
+        }
+        const std::string_view part = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return part;
+    }
+
+    std::size_t number(std::size_t bytes) {
+        std::size_t number = 0;
+        for (const char byte : part(bytes))
+            number = number << 8U | static_cast<unsigned char>(byte);
+        return number;
+    }
+
+    std::string_view counted(std::size_t bytes_of_count) { return part(number(bytes_of_count)); }
+
+private:
+    std::string_view rest_;
+    bool is_broken_ = false;
+};
+
+// Returns nullopt if it is broken. A second name would let the client mean another one than we do.
+std::optional<std::string> name_in(std::string_view extension) {
+    Reader list_reader(extension);
+    Reader list(list_reader.counted(2));
+    std::string name;
+    while (!list.is_done()) {
+        const std::size_t type = list.number(1);
+        const std::string_view text = list.counted(2);
+        if (type != host_name || text.empty() || !name.empty()) return std::nullopt;
+        name = text;
+    }
+    if (list_reader.is_broken() || !list_reader.is_done() || list.is_broken() || name.empty())
+        return std::nullopt;
+    return name;
+}
+
+ClientHello read_message(std::string_view message) {
+    constexpr std::size_t version = 2;
+    constexpr std::size_t random = 32;
+    Reader reader(message);
+    (void)reader.part(version);
+    (void)reader.part(random);
+    (void)reader.counted(1); // session
+    (void)reader.counted(2); // ciphers
+    (void)reader.counted(1); // compressions
+    if (reader.is_broken()) return {State::broken};
+    ClientHello hello = {State::whole};
+    if (reader.is_done()) return hello; // without extensions
+    Reader extensions(reader.counted(2));
+    if (!reader.is_done()) return {State::broken};
+    bool has_name = false;
+    while (!extensions.is_done()) {
+        const std::size_t type = extensions.number(2);
+        const std::string_view content = extensions.counted(2);
+        if (extensions.is_broken() || type != server_name_extension) continue;
+        std::optional<std::string> name = name_in(content);
+        if (!name || has_name) return {State::broken};
+        has_name = true;
+        hello.server_name = std::move(*name);
+    }
+    if (extensions.is_broken() || reader.is_broken()) return {State::broken};
+    return hello;
+}
+
+unsigned char at(std::string_view bytes, std::size_t place) {
+    return static_cast<unsigned char>(bytes[place]);
+}
+
+} // namespace
+
+ClientHello read_client_hello(std::string_view bytes) {
+    if (bytes.empty()) return {};
+    if (at(bytes, 0) != handshake) return {State::other};
+    if (bytes.size() > 1 && at(bytes, 1) != major_version) return {State::other};
+    std::string message;
+    for (std::size_t from = 0; bytes.size() - from >= record_header;) {
+        if (at(bytes, from) != handshake || at(bytes, from + 1) != major_version)
+            return {State::broken};
+        const std::size_t size =
+            std::size_t{at(bytes, from + 3)} << 8U | std::size_t{at(bytes, from + 4)};
+        if (size == 0 || size > longest_record) return {State::broken};
+        message += bytes.substr(from + record_header, size);
+        from += record_header + std::min(size, bytes.size() - from - record_header);
+        if (message.empty()) break;
+        if (at(message, 0) != client_hello) return {State::broken};
+        if (message.size() < message_header) continue;
+        Reader header(std::string_view(message).substr(1));
+        const std::size_t length = header.number(3);
+        if (length > longest_client_hello) return {State::broken};
+        if (message.size() - message_header >= length)
+            return read_message(std::string_view(message).substr(message_header, length));
+    }
+    return {bytes.size() > longest_client_hello ? State::broken : State::incomplete};
+}
+
+} // namespace ew::core

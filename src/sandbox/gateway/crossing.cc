@@ -1,0 +1,233 @@
+#include "sandbox/gateway/crossing.h"
+
+#include "core/network/client_hello.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace ew::sandbox {
+
+namespace {
+
+using State = Crossing::State;
+
+void set(int socket, int level, int option) {
+    const int on = 1;
+    (void)::setsockopt(socket, level, option, &on, sizeof on); // only makes it better
+}
+
+// The other side sees a reset, and not an end, when the socket is closed.
+void reset_on_close(int socket) {
+    const linger at_once = {1, 0};
+    (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+struct Address {
+    sockaddr_storage bytes = {};
+    socklen_t size = 0;
+};
+
+Address address_of(const core::Internet& internet, std::uint16_t port) {
+    Address address;
+    if (core::is_ipv4(internet)) {
+        sockaddr_in ipv4 = {};
+        ipv4.sin_family = AF_INET;
+        ipv4.sin_port = htons(port);
+        std::memcpy(&ipv4.sin_addr, internet.data() + 12, 4);
+        std::memcpy(&address.bytes, &ipv4, sizeof ipv4);
+        address.size = sizeof ipv4;
+    } else {
+        sockaddr_in6 ipv6 = {};
+        ipv6.sin6_family = AF_INET6;
+        ipv6.sin6_port = htons(port);
+        std::memcpy(&ipv6.sin6_addr, internet.data(), internet.size());
+        std::memcpy(&address.bytes, &ipv6, sizeof ipv6);
+        address.size = sizeof ipv6;
+    }
+    return address;
+}
+
+bool would_wait(int error) {
+    return error == EAGAIN || error == EINTR;
+}
+
+} // namespace
+
+// The name of the server is compared only where the program named a name.
+Crossing::Crossing(UniqueFd inside, core::Destination there)
+    : inside_(std::move(inside)), there_(std::move(there)) {
+    set(inside_.get(), IPPROTO_TCP, TCP_NODELAY);
+    if (!there_.address) greeting_.emplace();
+}
+
+std::uint32_t Crossing::wanted_inside() const {
+    if (state_ != State::open) return 0;
+    std::uint32_t wanted = 0;
+    if (!up_.has_ended && up_.is_empty()) wanted |= EPOLLIN;
+    if (down_.has_to_write()) wanted |= EPOLLOUT;
+    return wanted;
+}
+
+std::uint32_t Crossing::wanted_outside() const {
+    if (state_ == State::connecting) return EPOLLOUT;
+    if (state_ != State::open) return 0;
+    std::uint32_t wanted = 0;
+    if (!down_.has_ended && down_.is_empty()) wanted |= EPOLLIN;
+    if (up_.has_to_write()) wanted |= EPOLLOUT;
+    return wanted;
+}
+
+void Crossing::connect(std::vector<core::Internet> addresses, TimePoint now) {
+    addresses_ = std::move(addresses);
+    try_next(now);
+}
+
+void Crossing::try_next(TimePoint now) {
+    while (next_address_ < addresses_.size()) {
+        const core::Internet& internet = addresses_[next_address_++];
+        const int family = core::is_ipv4(internet) ? AF_INET : AF_INET6;
+        outside_ = UniqueFd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!outside_) continue;
+        set(outside_.get(), IPPROTO_TCP, TCP_NODELAY);
+        set(outside_.get(), SOL_SOCKET, SO_KEEPALIVE);
+        const Address address = address_of(internet, there_.port);
+        const void* const bytes = &address.bytes;
+        const int result =
+            ::connect(outside_.get(), static_cast<const sockaddr*>(bytes), address.size);
+        if (result != 0 && errno != EINPROGRESS) continue;
+        state_ = State::connecting;
+        deadline_ = now + longest_connect;
+        return;
+    }
+    abort({});
+}
+
+void Crossing::on_connected(TimePoint now) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (::getsockopt(outside_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    if (error != 0) return try_next(now);
+    sockaddr_storage peer = {};
+    void* const bytes = &peer;
+    size = sizeof peer;
+    if (::getpeername(outside_.get(), static_cast<sockaddr*>(bytes), &size) != 0)
+        return; // the event was of the address before
+    state_ = State::open;
+    deadline_.reset();
+}
+
+void Crossing::on_ready(std::span<char> block, TimePoint now) {
+    if (state_ == State::connecting) on_connected(now);
+    if (state_ != State::open) return;
+    const bool is_whole = move(up_, inside_.get(), outside_.get(), block) &&
+                          move(down_, outside_.get(), inside_.get(), block);
+    if (state_ != State::open) return; // its greeting was refused
+    if (!is_whole)
+        abort({});
+    else if (up_.is_done() && down_.is_done())
+        close();
+}
+
+void Crossing::on_time(TimePoint now) {
+    if (state_ == State::connecting && is_due(deadline_, now)) try_next(now);
+}
+
+// Returns false if the connection is broken.
+bool Crossing::move(Flow& flow, int source, int target, std::span<char> block) {
+    for (int i = 0; i < most_blocks; ++i) {
+        Moved moved = flush(flow, target);
+        if (moved == Moved::something && !flow.has_ended) moved = take(flow, source, target, block);
+        if (state_ != State::open) return true;
+        if (moved == Moved::broken) return false;
+        if (moved == Moved::nothing) return true;
+    }
+    return true;
+}
+
+// Returns `something` if nothing is left that waits for the target.
+Crossing::Moved Crossing::flush(Flow& flow, int target) {
+    while (!flow.is_empty()) {
+        const ssize_t count = ::send(target, flow.pending.data() + flow.written,
+                                     flow.pending.size() - flow.written, MSG_NOSIGNAL);
+        if (count < 0) return would_wait(errno) ? Moved::nothing : Moved::broken;
+        flow.written += static_cast<std::size_t>(count);
+        if (flow.written < flow.pending.size()) continue;
+        flow.pending = {};
+        flow.written = 0;
+    }
+    if (!flow.has_ended) return Moved::something;
+    if (!flow.is_shut && ::shutdown(target, SHUT_WR) != 0) return Moved::broken;
+    flow.is_shut = true;
+    return Moved::nothing;
+}
+
+Crossing::Moved Crossing::take(Flow& flow, int source, int target, std::span<char> block) {
+    const ssize_t count = ::recv(source, block.data(), block.size(), 0);
+    if (count < 0) return would_wait(errno) ? Moved::nothing : Moved::broken;
+    flow.has_ended = count == 0;
+    std::string_view bytes(block.data(), static_cast<std::size_t>(count));
+    flow.count += bytes.size();
+    if (&flow == &up_ && greeting_) {
+        greet(bytes);
+        return Moved::something;
+    }
+    if (bytes.empty()) return Moved::something;
+    const ssize_t sent = ::send(target, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && !would_wait(errno)) return Moved::broken;
+    if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
+    flow.pending = bytes;
+    return Moved::something;
+}
+
+void Crossing::greet(std::string_view bytes) {
+    *greeting_ += bytes;
+    check_greeting(bytes.empty());
+}
+
+// Nothing of a greeting is passed on before it is known to be no TLS, or TLS for that name.
+void Crossing::check_greeting(bool has_ended) {
+    const core::ClientHello hello = core::read_client_hello(*greeting_);
+    switch (hello.state) {
+    case core::ClientHello::State::incomplete:
+        if (!has_ended) return;
+        if (!greeting_->empty()) return abort("it ends within the greeting of TLS");
+        break;
+    case core::ClientHello::State::broken: return abort("its greeting of TLS cannot be read");
+    case core::ClientHello::State::other: break;
+    case core::ClientHello::State::whole:
+        if (hello.server_name.empty()) break;
+        if (core::host_name(hello.server_name) != there_.host)
+            return abort(fmt::format("its greeting of TLS names another server, {}",
+                                     core::host_name(hello.server_name).value_or("no host")));
+        break;
+    }
+    up_.pending = std::move(*greeting_);
+    greeting_.reset();
+}
+
+void Crossing::abort(std::string refusal) {
+    refusal_ = std::move(refusal);
+    for (const UniqueFd* const socket : {&inside_, &outside_})
+        if (*socket) reset_on_close(socket->get());
+    state_ = State::closed;
+}
+
+void Crossing::close() {
+    state_ = State::closed;
+}
+
+void Crossing::finish(std::span<char> block) {
+    constexpr int most_rounds = 64;
+    for (int i = 0; i < most_rounds && state_ == State::open && !up_.is_done(); ++i)
+        if (!move(up_, inside_.get(), outside_.get(), block)) return abort({});
+}
+
+} // namespace ew::sandbox

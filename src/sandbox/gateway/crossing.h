@@ -1,0 +1,114 @@
+// One connection of a confined program to a host: a socket inside, which the gateway has accepted,
+// and one outside. Moves bytes both ways; a side that does not read stops the other one.
+#pragma once
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "core/network/hosts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ew::sandbox {
+
+class Crossing {
+public:
+    // How long one address may take to accept.
+    static constexpr Millis longest_connect{15'000};
+    static constexpr std::size_t block_size = 128 << 10; // bytes in one read
+    static constexpr int most_blocks = 8;                // each way, in one turn of the loop
+
+    enum class State : std::uint8_t {
+        waiting, // for the addresses of its host
+        connecting,
+        open,
+        closed, // to be removed
+    };
+
+    Crossing(UniqueFd inside, core::Destination there);
+
+    State state() const { return state_; }
+
+    const core::Destination& there() const { return there_; }
+
+    // Why it was ended by us, as a text for a person; empty: it was not.
+    const std::string& refusal() const { return refusal_; }
+
+    int inside() const { return inside_.get(); }
+
+    int outside() const { return outside_.get(); } // -1 unless connecting or open
+
+    // Grows with each socket outside: a new one may have the number of the one before.
+    std::size_t attempt() const { return next_address_; }
+
+    // What to wait for (EPOLLIN | EPOLLOUT), 0: nothing. For the two descriptors.
+    std::uint32_t wanted_inside() const;
+    std::uint32_t wanted_outside() const;
+
+    // Bytes that the program has sent, and received.
+    std::uint64_t sent() const { return up_.count; }
+
+    std::uint64_t received() const { return down_.count; }
+
+    // Tries these addresses one after the other.
+    void connect(std::vector<core::Internet> addresses, TimePoint now);
+
+    // Either descriptor is ready. `block` has block_size bytes.
+    void on_ready(std::span<char> block, TimePoint now);
+
+    void on_time(TimePoint now);
+
+    std::optional<TimePoint> deadline() const { return deadline_; }
+
+    // Both sides see a reset.
+    void abort(std::string refusal);
+
+    // The program has ended: passes on what it had sent, as far as that goes without waiting.
+    void finish(std::span<char> block);
+
+private:
+    struct Flow {
+        std::string pending = {}; // read, and not written yet
+        std::size_t written = 0;  // of it
+        std::uint64_t count = 0;  // bytes
+        bool has_ended = false;   // the source has
+        bool is_shut = false;     // the target has been told
+
+        bool is_done() const { return has_ended && is_shut; }
+
+        bool is_empty() const { return pending.empty(); }
+
+        bool has_to_write() const { return !is_empty() || (has_ended && !is_shut); }
+    };
+
+    enum class Moved : std::uint8_t { nothing, something, broken };
+
+    void try_next(TimePoint now);
+    void on_connected(TimePoint now);
+    Moved flush(Flow& flow, int target);
+    Moved take(Flow& flow, int source, int target, std::span<char> block);
+    bool move(Flow& flow, int source, int target, std::span<char> block);
+    void greet(std::string_view bytes);
+    void check_greeting(bool has_ended);
+    void close();
+
+    UniqueFd inside_;
+    UniqueFd outside_;
+    core::Destination there_;
+    State state_ = State::waiting;
+    std::string refusal_;
+    std::vector<core::Internet> addresses_;
+    std::size_t next_address_ = 0;
+    std::optional<TimePoint> deadline_;
+    Flow up_;
+    Flow down_;
+    // What the program has sent first, while it may be the beginning of TLS. Nullopt: it was
+    // looked at.
+    std::optional<std::string> greeting_;
+};
+
+} // namespace ew::sandbox

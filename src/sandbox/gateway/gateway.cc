@@ -1,0 +1,331 @@
+#include "sandbox/gateway/gateway.h"
+
+#include "os/io.h"
+
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+namespace ew::sandbox {
+
+namespace {
+
+constexpr unsigned source_bits = 3;
+constexpr int most_events = 32;
+constexpr int most_accepted = 16; // at one listener in one turn of the loop
+constexpr int backlog = 1024;
+constexpr int ipv6_freebind = 78; // IPV6_FREEBIND in linux/in6.h, which netinet/in.h excludes
+
+void turn_on(int socket, int level, int option) {
+    const int on = 1;
+    (void)::setsockopt(socket, level, option, &on, sizeof on); // bind() fails then
+}
+
+bool bind_to(int socket, const core::Internet& internet, std::uint16_t port) {
+    if (core::is_ipv4(internet)) {
+        sockaddr_in address = {};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        std::memcpy(&address.sin_addr, internet.data() + 12, 4);
+        const void* const bytes = &address;
+        return ::bind(socket, static_cast<const sockaddr*>(bytes), sizeof address) == 0;
+    }
+    sockaddr_in6 address = {};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    std::memcpy(&address.sin6_addr, internet.data(), internet.size());
+    const void* const bytes = &address;
+    return ::bind(socket, static_cast<const sockaddr*>(bytes), sizeof address) == 0;
+}
+
+std::uint16_t port_of(int socket) {
+    sockaddr_in6 address = {}; // the port has the same place in both families
+    socklen_t size = sizeof address;
+    void* const bytes = &address;
+    if (::getsockname(socket, static_cast<sockaddr*>(bytes), &size) != 0) return 0;
+    return ntohs(address.sin6_port);
+}
+
+void reset(UniqueFd socket) {
+    const linger at_once = {1, 0};
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+} // namespace
+
+Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
+                                                std::vector<core::HostRule> rules, TimePoint now) {
+    if (!network.exists())
+        return Error{ErrorKind::sandbox_unavailable, "the sandbox has no network by host"};
+    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules)));
+    made->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+    if (!made->epoll_) return os::system_error("epoll_create1", errno);
+    if (!made->watch(made->resolver_.fd(), Source::resolver, 0, EPOLLIN))
+        return os::system_error("epoll_ctl", errno);
+    made->fill_sockets(now);
+    return made;
+}
+
+Gateway::~Gateway() {
+    for (auto& [serial, held] : crossings_)
+        held.crossing.finish(block_);
+}
+
+bool Gateway::watch(int fd, Source source, std::uint64_t serial, std::uint32_t events) {
+    epoll_event event = {};
+    event.events = events;
+    event.data.u64 = serial << source_bits | static_cast<std::uint64_t>(source);
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// Without a wish the descriptor is not watched at all: a hang-up would be reported for ever.
+void Gateway::set_watch(int fd, Source source, std::uint64_t serial, std::uint32_t& from,
+                        std::uint32_t to) {
+    if (from == to) return;
+    epoll_event event = {};
+    event.events = to;
+    event.data.u64 = serial << source_bits | static_cast<std::uint64_t>(source);
+    const int operation = to == 0 ? EPOLL_CTL_DEL : from == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (::epoll_ctl(epoll_.get(), operation, fd, &event) == 0) from = to;
+}
+
+void Gateway::unwatch(int fd) {
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Gateway::on_ready(TimePoint now) {
+    std::array<epoll_event, most_events> events;
+    const int count = ::epoll_wait(epoll_.get(), events.data(), most_events, 0);
+    const TimePoint end = clock_now() + longest_turn;
+    for (int i = 0; i < count; ++i) {
+        const std::uint64_t token = events[static_cast<std::size_t>(i)].data.u64;
+        const std::uint64_t serial = token >> source_bits;
+        switch (static_cast<Source>(token & ((1U << source_bits) - 1))) {
+        case Source::resolver: resolver_.on_ready(names_); break;
+        case Source::sockets: on_sockets(now); break;
+        case Source::look_up: on_look_up(serial, now); break;
+        case Source::listener: accept_at(serial, now); break;
+        case Source::inside:
+        case Source::outside: on_crossing(serial, now); break;
+        }
+        if (clock_now() >= end) return; // the other events stay
+    }
+}
+
+void Gateway::on_time(TimePoint now) {
+    if (sockets_.is_filling() && sockets_.deadline() <= now) on_sockets(now);
+    if (!look_ups_.on_time(now).empty()) seek_all(now);
+    for (auto at = crossings_.begin(); at != crossings_.end();) {
+        const auto here = at++;
+        if (!is_due(here->second.crossing.deadline(), now)) continue;
+        here->second.crossing.on_time(now);
+        settle(here);
+    }
+    std::erase_if(listeners_, [&](const auto& entry) {
+        const bool is_over = entry.second.until <= now;
+        if (is_over) unwatch(entry.second.socket.get());
+        return is_over;
+    });
+}
+
+std::optional<TimePoint> Gateway::next_deadline() const {
+    std::optional<TimePoint> next = look_ups_.next_deadline();
+    if (sockets_.is_filling()) next = earlier(next, sockets_.deadline());
+    for (const auto& [serial, held] : crossings_)
+        next = earlier(next, held.crossing.deadline());
+    for (const auto& [place, listener] : listeners_)
+        next = earlier(next, listener.until);
+    return next;
+}
+
+core::Destination Gateway::destination_of(const core::Internet& address, std::uint16_t port) const {
+    if (std::optional<std::string> name = names_.name_of(address))
+        return {std::move(*name), std::nullopt, port};
+    return {core::shown(address), address, port};
+}
+
+Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port, const Asker& asker,
+                              TimePoint now) {
+    core::Destination there = destination_of(address, port);
+    if (there.address && core::NameTable::has_range(address)) return {Way::nowhere, port};
+    const core::HostRuling ruling = core::rule_on(rules_, there);
+    HostRefusal refusal = {there, "no rule allows it", "", true, asker};
+    if (ruling.decision == core::Decision::forbidden) {
+        refusal.reason = "a rule forbids it: " + ruling.rule->origin;
+        refusal.justification = ruling.rule->justification;
+        refusal.can_be_allowed = false;
+    } else if (ruling.decision == core::Decision::prompt && ruling.rule != nullptr) {
+        refusal.reason = "a rule wants a question, which cannot be asked: " + ruling.rule->origin;
+        refusal.can_be_allowed = false;
+    }
+    if (ruling.decision != core::Decision::allow) return {Way::refused, port, std::move(refusal)};
+    return listen({address, port}, std::move(there), asker, now);
+}
+
+Gateway::Answer Gateway::listen(const Place& place, core::Destination there, const Asker& asker,
+                                TimePoint now) {
+    const auto known = listeners_.find(place);
+    if (known != listeners_.end()) {
+        known->second.until = now + idle_listener;
+        return {Way::open, known->second.port};
+    }
+    if (listeners_.size() >= most_listeners) return {Way::full, place.second};
+    UniqueFd fresh = sockets_.take(core::is_ipv4(place.first) ? AF_INET : AF_INET6);
+    fill_sockets(now);
+    if (!fresh) return {sockets_.is_filling() ? Way::later : Way::full, place.second};
+    std::uint16_t port = place.second;
+    UniqueFd socket = bound_socket(std::move(fresh), place, port);
+    const std::uint64_t serial = next_serial_++;
+    if (!socket || !watch(socket.get(), Source::listener, serial, EPOLLIN))
+        return {Way::full, place.second};
+    listeners_.emplace(place, Listener{std::move(socket), port, std::move(there), asker,
+                                       now + idle_listener, serial});
+    return {Way::open, port};
+}
+
+// If a program listens on that port of all addresses, the gateway takes another port of this one.
+UniqueFd Gateway::bound_socket(UniqueFd socket, const Place& place, std::uint16_t& port) const {
+    const bool is_short = core::is_ipv4(place.first);
+    turn_on(socket.get(), SOL_SOCKET, SO_REUSEADDR);
+    if (!is_short) turn_on(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY);
+    turn_on(socket.get(), is_short ? IPPROTO_IP : IPPROTO_IPV6,
+            is_short ? IP_FREEBIND : ipv6_freebind);
+    if (bind_to(socket.get(), place.first, port)) {
+        if (::listen(socket.get(), backlog) == 0) return socket;
+        return {}; // a program has begun to listen since: the next call takes the way below
+    }
+    if (errno != EADDRINUSE || !bind_to(socket.get(), place.first, 0) ||
+        ::listen(socket.get(), backlog) != 0)
+        return {};
+    port = port_of(socket.get());
+    return port == 0 ? UniqueFd() : std::move(socket);
+}
+
+void Gateway::fill_sockets(TimePoint now) {
+    if (sockets_.fill(now)) (void)watch(sockets_.fd(), Source::sockets, 0, EPOLLIN);
+}
+
+void Gateway::on_sockets(TimePoint now) {
+    if (!sockets_.is_filling()) return;
+    const int fd = sockets_.fd();
+    // Before it is closed: see EventQueue::remove().
+    unwatch(fd);
+    if (sockets_.on_errand(now))
+        has_news_ = true;
+    else
+        (void)watch(fd, Source::sockets, 0, EPOLLIN);
+}
+
+void Gateway::accept_at(std::uint64_t serial, TimePoint now) {
+    const auto at = std::ranges::find_if(
+        listeners_, [&](const auto& entry) { return entry.second.serial == serial; });
+    if (at == listeners_.end()) return; // closed in this turn
+    Listener& listener = at->second;
+    listener.until = now + idle_listener;
+    for (int i = 0; i < most_accepted; ++i) {
+        UniqueFd socket(
+            ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        const bool has_descriptors = socket || (errno != EMFILE && errno != ENFILE);
+        if (!has_descriptors) { // it would be ready for ever: the callers are reset
+            unwatch(listener.socket.get());
+            listeners_.erase(at);
+        }
+        if (!socket) return;
+        take_in(std::move(socket), listener, now);
+    }
+}
+
+void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) {
+    if (crossings_.size() >= most_crossings) {
+        note({listener.there, "too many connections at once", "", false, listener.asker});
+        return reset(std::move(socket));
+    }
+    const std::uint64_t serial = next_serial_++;
+    const auto at =
+        crossings_
+            .emplace(serial, Held{Crossing(std::move(socket), listener.there), listener.asker})
+            .first;
+    seek(serial, at->second, now);
+    settle(at);
+}
+
+// Without room for another look-up the crossing waits until one is over.
+void Gateway::seek(std::uint64_t /*serial*/, Held& held, TimePoint now) {
+    const std::string& host = held.crossing.there().host;
+    if (const FoundHost* const found = look_ups_.find(host, now)) return use(held, *found, now);
+    if (look_ups_.is_under_way(host)) return;
+    const std::optional<LookUps::Begun> begun = look_ups_.begin(host, now);
+    if (begun) {
+        (void)watch(begun->fd, Source::look_up, begun->serial, EPOLLIN);
+        return;
+    }
+    if (!look_ups_.next_deadline()) held.crossing.abort({}); // no processes are left to look it up
+}
+
+void Gateway::seek_all(TimePoint now) {
+    for (auto at = crossings_.begin(); at != crossings_.end();) {
+        const auto here = at++;
+        if (here->second.crossing.state() != Crossing::State::waiting) continue;
+        seek(here->first, here->second, now);
+        settle(here);
+    }
+}
+
+// Where a name has both, only the addresses that may be reached count.
+void Gateway::use(Held& held, const FoundHost& found, TimePoint now) {
+    std::vector<core::Internet> addresses;
+    std::string reason;
+    for (const FoundAddress& one : found.addresses) {
+        std::string why = core::refusal_of(rules_, held.crossing.there(), one.address, one.is_own);
+        if (why.empty())
+            addresses.push_back(one.address);
+        else if (reason.empty())
+            reason = std::move(why);
+    }
+    if (addresses.empty()) return held.crossing.abort(std::move(reason));
+    held.crossing.connect(std::move(addresses), now);
+}
+
+void Gateway::on_look_up(std::uint64_t serial, TimePoint now) {
+    if (look_ups_.on_ready(serial, now)) seek_all(now);
+}
+
+void Gateway::on_crossing(std::uint64_t serial, TimePoint now) {
+    const auto at = crossings_.find(serial);
+    if (at == crossings_.end()) return; // it ended in this turn
+    at->second.crossing.on_ready(block_, now);
+    settle(at);
+}
+
+// Watches what the crossing waits for now, or removes it.
+void Gateway::settle(Crossings::iterator at) {
+    Held& held = at->second;
+    const Crossing& crossing = held.crossing;
+    const std::uint64_t serial = at->first;
+    const bool is_closed = crossing.state() == Crossing::State::closed;
+    if (held.attempt != crossing.attempt()) { // the socket before has been closed
+        held.outside = 0;
+        held.attempt = crossing.attempt();
+    }
+    set_watch(crossing.inside(), Source::inside, serial, held.inside,
+              is_closed ? 0 : crossing.wanted_inside());
+    if (crossing.outside() >= 0)
+        set_watch(crossing.outside(), Source::outside, serial, held.outside,
+                  is_closed ? 0 : crossing.wanted_outside());
+    if (!is_closed) return;
+    if (!crossing.refusal().empty())
+        note({crossing.there(), crossing.refusal(), "", false, held.asker});
+    crossings_.erase(at);
+}
+
+void Gateway::note(HostRefusal refusal) {
+    if (refusals_.size() < most_refusals) refusals_.push_back(std::move(refusal));
+}
+
+} // namespace ew::sandbox

@@ -1,0 +1,159 @@
+// The only way out of a sandbox whose policy is Network::hosts. Lives in the loop and never waits.
+//
+// The sandbox has a network of its own that leads nowhere (launch/host_network.h). When a program
+// connects, the supervisor asks open(), and where a rule allows it, the gateway listens at exactly
+// that address and port inside. It accepts the connection, looks the name up outside, connects
+// there, and moves the bytes. Whatever a program does without being asked finds nobody, or the
+// program's own listeners. No descriptor of the machine's network ever goes inside.
+#pragma once
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "core/network/hosts.h"
+#include "core/network/name_table.h"
+#include "sandbox/gateway/crossing.h"
+#include "sandbox/gateway/look_up.h"
+#include "sandbox/gateway/resolver.h"
+#include "sandbox/gateway/socket_pool.h"
+#include "sandbox/launch/host_network.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ew::sandbox {
+
+// The program that connects.
+struct Asker {
+    pid_t process = 0;
+    std::string program = {};
+};
+
+// What was not let through, and why.
+struct HostRefusal {
+    core::Destination there = {};
+    std::string reason = {};
+    std::string justification = {}; // of the rule that forbids it
+    bool can_be_allowed = false;    // by a rule about this destination
+    Asker asker = {};
+};
+
+class Gateway {
+public:
+    static constexpr std::size_t most_listeners = 256;
+    static constexpr std::size_t most_crossings = 256; // a further connection is reset
+    static constexpr std::size_t most_refusals = 64;   // until take_refusals()
+    static constexpr Millis longest_turn{5};
+    // A listener keeps programs from having that port on all addresses.
+    static constexpr Millis idle_listener{2000};
+
+    // Errors: no more descriptors.
+    static Result<std::unique_ptr<Gateway>> start(HostNetwork network,
+                                                  std::vector<core::HostRule> rules, TimePoint now);
+    ~Gateway(); // passes on what programs had sent, as far as that goes without waiting
+    Gateway(const Gateway&) = delete;
+    Gateway& operator=(const Gateway&) = delete;
+
+    // Readable (it is an epoll descriptor) when on_ready() has something to do.
+    int fd() const { return epoll_.get(); }
+
+    void on_ready(TimePoint now);
+    void on_time(TimePoint now);
+    std::optional<TimePoint> next_deadline() const;
+
+    enum class Way : std::uint8_t {
+        open,    // connect now, to the port that comes with it
+        nowhere, // no name has that address: the kernel finds nobody there
+        refused, // see the refusal
+        later,   // ask again when has_news() returns true
+        full,    // no more descriptors, or too many destinations
+    };
+
+    struct Answer {
+        Way way = Way::refused;
+        std::uint16_t port = 0; // differs from the wanted one if a program listens on that itself
+        HostRefusal refusal = {};
+    };
+
+    Answer open(const core::Internet& address, std::uint16_t port, const Asker& asker,
+                TimePoint now);
+
+    // Returns true once after something has happened for which callers were told to wait.
+    bool has_news() { return std::exchange(has_news_, false); }
+
+    std::vector<HostRefusal> take_refusals() { return std::exchange(refusals_, {}); }
+
+private:
+    enum class Source : std::uint8_t { resolver, sockets, look_up, listener, inside, outside };
+
+    using Place = std::pair<core::Internet, std::uint16_t>;
+
+    struct Listener {
+        UniqueFd socket;
+        std::uint16_t port = 0;
+        core::Destination there;
+        Asker asker;
+        TimePoint until;
+        std::uint64_t serial = 0;
+    };
+
+    struct Held {
+        Crossing crossing;
+        Asker asker;
+        std::uint32_t inside = 0; // what is watched
+        std::uint32_t outside = 0;
+        std::size_t attempt = 0; // see Crossing::attempt()
+    };
+
+    using Listeners = std::map<Place, Listener>;
+    using Crossings = std::map<std::uint64_t, Held>;
+
+    Gateway(HostNetwork network, std::vector<core::HostRule> rules)
+        : rules_(std::move(rules)),
+          resolver_(std::move(network.datagrams)),
+          sockets_(std::move(network.network)),
+          block_(Crossing::block_size) {}
+
+    bool watch(int fd, Source source, std::uint64_t serial, std::uint32_t events);
+    void set_watch(int fd, Source source, std::uint64_t serial, std::uint32_t& from,
+                   std::uint32_t to);
+    void unwatch(int fd);
+
+    core::Destination destination_of(const core::Internet& address, std::uint16_t port) const;
+    Answer listen(const Place& place, core::Destination there, const Asker& asker, TimePoint now);
+    UniqueFd bound_socket(UniqueFd socket, const Place& place, std::uint16_t& port) const;
+    void fill_sockets(TimePoint now);
+    void on_sockets(TimePoint now);
+    void accept_at(std::uint64_t serial, TimePoint now);
+    void take_in(UniqueFd socket, const Listener& listener, TimePoint now);
+
+    void seek(std::uint64_t serial, Held& held, TimePoint now);
+    void seek_all(TimePoint now);
+    void use(Held& held, const FoundHost& found, TimePoint now);
+    void on_look_up(std::uint64_t serial, TimePoint now);
+    void on_crossing(std::uint64_t serial, TimePoint now);
+    void settle(Crossings::iterator at);
+    void note(HostRefusal refusal);
+
+    std::vector<core::HostRule> rules_;
+    UniqueFd epoll_;
+    core::NameTable names_;
+    Resolver resolver_;
+    SocketPool sockets_;
+    LookUps look_ups_;
+    Listeners listeners_;
+    Crossings crossings_;
+    std::vector<HostRefusal> refusals_;
+    std::vector<char> block_; // for reads of all crossings
+    std::uint64_t next_serial_ = 1;
+    bool has_news_ = false;
+};
+
+} // namespace ew::sandbox

@@ -1,0 +1,496 @@
+"""The network by host: which hosts a confined program reaches, what it is told, and the names that lie.
+
+Each test has a network of its own, made by unshare(1), in which 203.0.113.0/24 (TEST-NET-3) stands for the
+internet: servers of the test are there, a file of hosts names them, and a name server notes each query.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PROGRAM_MARK, PYTHON, check, equal
+from support.runner import main, test
+from support.sandboxes import PATH
+
+PATIENCE = 120  # seconds
+FAR = "203.0.113.5"
+
+# Names that lead elsewhere than they should, as the machine's resolver answers.
+HOSTS = """
+127.0.0.1 localhost
+203.0.113.5 good.example sub.good.example xn--bcher-kva.example
+203.0.113.6 other.example
+127.0.0.1 loop.example
+::1 loop6.example
+::ffff:127.0.0.1 mapped.example
+10.77.0.1 private.example
+169.254.169.254 meta.example
+203.0.113.5 mixed.example
+10.77.0.1 mixed.example
+203.0.113.9 own.example
+"""
+
+# Runs in the network of its own. Reads an order, serves, runs the command, writes what happened.
+RIG = r"""
+import json, os, socket, subprocess, sys, threading
+order = json.load(sys.stdin)
+for words in (["link", "set", "lo", "up"], ["addr", "add", "203.0.113.9/32", "dev", "lo"],
+              ["addr", "add", "10.77.0.1/32", "dev", "lo"],
+              ["addr", "add", "169.254.169.254/32", "dev", "lo"],
+              ["route", "add", "local", "203.0.113.0/24", "dev", "lo"],
+              ["-6", "route", "add", "local", "2001:db8::/64", "dev", "lo"]):
+    subprocess.run(["ip", *words], check=True)
+for name in ("hosts", "resolv.conf"):
+    target = os.path.realpath("/etc/" + name)
+    if os.path.exists(target):
+        subprocess.run(["mount", "--bind", order[name], target], check=True)
+visits, queries = [], []
+
+def serve(connection, kind, place):
+    with connection:
+        if kind == "reset":
+            connection.recv(1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            return
+        connection.sendall(b"hello from %s\n" % place.encode())
+        while kind == "echo":
+            block = connection.recv(1 << 16)
+            if not block:
+                break
+            connection.sendall(block)
+
+def listen(family, place, port, kind):
+    server = socket.socket(family)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        server.setsockopt(socket.IPPROTO_IPV6, 78, 1)  # IPV6_FREEBIND
+    server.bind((place, port))
+    server.listen(256)
+    def accept():
+        while True:
+            connection, _ = server.accept()
+            visits.append("%s:%d" % (place, port))
+            threading.Thread(target=serve, args=(connection, kind, place), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+
+def note(kind, place, port, to):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((place, port))
+    def take():
+        while True:
+            to.append(kind + repr(server.recv(4096)))
+    threading.Thread(target=take, daemon=True).start()
+
+for place in ("203.0.113.5", "203.0.113.6", "203.0.113.9", "127.0.0.1", "10.77.0.1", "169.254.169.254"):
+    for port, kind in ((443, "echo"), (80, "hello"), (22, "echo"), (81, "reset")):
+        listen(socket.AF_INET, place, port, kind)
+listen(socket.AF_INET6, "::1", 443, "echo")
+listen(socket.AF_INET6, "2001:db8::5", 443, "echo")
+note("query ", "203.0.113.53", 53, queries)
+note("datagram ", "203.0.113.5", 443, visits)
+try:
+    done = subprocess.run(order["words"], cwd=order["directory"], env=order["env"], timeout=order["patience"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    print(json.dumps({"status": done.returncode, "text": done.stdout, "errors": done.stderr,
+                      "visits": visits, "queries": queries}))
+except subprocess.TimeoutExpired as late:
+    print(json.dumps({"status": -1, "text": str(late.stdout), "errors": str(late.stderr), "visits": visits,
+                      "queries": queries}))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+# What every program of these tests begins with.
+TOOLS = r"""
+import errno, hashlib, os, select, socket, struct, sys, threading, time
+
+def said(host, port=443, family=socket.AF_INET, timeout=30):
+    try:
+        with socket.socket(family) as client:
+            client.settimeout(timeout)
+            client.connect((host, port))
+            text = b""
+            while not text.endswith(b"\n"):
+                block = client.recv(100)
+                if not block:
+                    return "end"
+                text += block
+            return text.decode().strip()
+    except socket.gaierror as error:
+        return "no such name"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+
+def show(*words):
+    print(*words, flush=True)
+"""
+
+
+def can_make_networks():
+    return os.geteuid() == 0 and all(
+        shutil.which(name, path=PATH + ":/usr/sbin:/sbin") for name in ("ip", "unshare", "mount")
+    )
+
+
+class Done:
+    def __init__(self, facts):
+        self.status, self.text, self.errors = facts["status"], facts["text"], facts["errors"]
+        self.visits, self.queries = facts["visits"], facts["queries"]
+
+    def lines(self):
+        return self.text.splitlines()
+
+
+class World:
+    def __init__(self, scene):
+        self.scene = scene
+        self.directory = scene.path("work")
+        for path in (self.directory, scene.path("home")):
+            os.makedirs(path, exist_ok=True)
+        with open(scene.path("hosts"), "w") as file:
+            file.write(HOSTS)
+        with open(scene.path("resolv.conf"), "w") as file:
+            file.write("nameserver 203.0.113.53\noptions timeout:1 attempts:1\n")
+
+    def run(self, words, *allowed, options=()):
+        """Runs words in a sandbox with these hosts allowed. Returns what happened."""
+        options = ["--network=hosts", *("--allow-host=" + host for host in allowed), *options]
+        order = {
+            "words": [self.scene.command[0], "run", *options, "--", *words],
+            "directory": self.directory,
+            "hosts": self.scene.path("hosts"),
+            "resolv.conf": self.scene.path("resolv.conf"),
+            "patience": PATIENCE,
+            "env": {
+                "PATH": PATH + ":/usr/sbin:/sbin",
+                "HOME": self.scene.path("home"),
+                "XDG_STATE_HOME": os.path.join(os.path.dirname(self.scene.directory), "state"),
+                "LC_ALL": "C.UTF-8",
+                PROGRAM_MARK: self.scene.mark,
+            },
+        }
+        rig = subprocess.run(
+            ["unshare", "--net", "--mount", "--", PYTHON, "-c", RIG],
+            input=json.dumps(order), capture_output=True, text=True, timeout=PATIENCE + 60,
+            env={**os.environ, "PATH": PATH + ":/usr/sbin:/sbin"},
+        )
+        check(rig.stdout, "the rig: " + rig.stderr)
+        return Done(json.loads(rig.stdout))
+
+    def python(self, script, *allowed, options=()):
+        return self.run([PYTHON, "-c", TOOLS + script], *allowed, options=options)
+
+    def rules(self, text):
+        place = os.path.join(self.scene.path("home"), ".config", "execward", "rules.d")
+        os.makedirs(place, exist_ok=True)
+        with open(os.path.join(place, "network.toml"), "w") as file:
+            file.write(text)
+
+
+def hosts_test(function):
+    if not can_make_networks():
+        print("SKIP %s: it needs root, ip, unshare and mount" % function.__name__)
+        return function
+
+    def in_world(scene):
+        function(World(scene))
+
+    in_world.__name__, in_world.__doc__ = function.__name__, function.__doc__
+    return test(in_world)
+
+
+@hosts_test
+def an_allowed_name_is_reached_and_every_other_one_is_refused_and_told(world):
+    done = world.python(
+        'show(said("good.example")); show(said("other.example")); show(said("good.example", 22))',
+        "good.example",
+    )
+    equal(done.lines(), ["hello from " + FAR, "ECONNREFUSED", "ECONNREFUSED"], done.errors)
+    equal(done.visits, [FAR + ":443"], "who was called")
+    check("other.example:443" in done.errors, done.errors)
+    check("--allow-host other.example:443" in done.errors, done.errors)
+    check("--allow-host good.example:22" in done.errors, done.errors)
+
+
+@hosts_test
+def every_form_of_a_name_is_that_name(world):
+    done = world.python(
+        'for name in ("GOOD.Example", "good.example.", "sub.good.example", "bücher.example"):\n'
+        "    show(said(name))",
+        "good.example",
+        "*.good.example:443",
+        "xn--bcher-kva.example",
+    )
+    equal(done.lines(), ["hello from " + FAR] * 4, done.errors)
+
+
+@hosts_test
+def a_name_that_leads_to_the_machine_or_a_private_network_is_not_followed(world):
+    names = ["loop.example", "loop6.example", "mapped.example", "private.example", "meta.example", "own.example"]
+    done = world.python("for name in %r:\n    show(said(name))" % names, *names)
+    equal(done.visits, [], "who was called: " + done.text)
+    equal(done.lines(), ["ECONNRESET"] * len(names), done.errors)
+    for name in names:
+        check(name + ":443" in done.errors, name + " is told: " + done.errors)
+
+
+@hosts_test
+def a_private_address_that_a_rule_names_is_reached(world):
+    script = 'show(said("private.example")); show(said("10.77.0.1")); show(said("10.77.0.1", 22))'
+    done = world.python(script, "private.example", "10.77.0.1:443")
+    equal(done.lines(), ["hello from 10.77.0.1"] * 2 + ["ECONNREFUSED"], done.errors)
+
+
+@hosts_test
+def only_the_addresses_that_may_be_reached_count_where_a_name_has_several(world):
+    done = world.python('show(said("mixed.example"))', "mixed.example")
+    equal(done.lines(), ["hello from " + FAR], done.errors)
+    check("10.77.0.1:443" not in done.visits, done.visits)
+
+
+@hosts_test
+def an_address_is_asked_about_as_an_address(world):
+    script = 'show(said("203.0.113.5")); show(said("2001:db8::5", family=socket.AF_INET6))\n'
+    script += 'show(said("::ffff:203.0.113.5", family=socket.AF_INET6)); show(said("good.example"))'
+    refused = world.python(script, "good.example")
+    equal(refused.lines(), ["ECONNREFUSED"] * 3 + ["hello from " + FAR], refused.errors)
+    check("--allow-host [2001:db8::5]:443" in refused.errors, refused.errors)
+    done = world.python(script, FAR + ":443", "[2001:db8::5]:443")
+    equal(
+        done.lines(),
+        ["hello from " + FAR, "hello from 2001:db8::5", "hello from " + FAR, "ECONNREFUSED"],
+        done.errors,
+    )
+
+
+@hosts_test
+def numbers_that_stand_for_an_address_are_no_names(world):
+    done = world.python(
+        'for name in ("2130706433", "0177.0.0.1", "0x7f.1", "127.1"):\n    show(said(name))',
+        "good.example",
+    )
+    equal(done.visits, [], "who was called: %s" % done.text)
+    check("hello" not in done.text, done.text)
+
+
+@hosts_test
+def an_address_that_stands_for_no_name_leads_nowhere(world):
+    script = 'show(said("198.18.77.77")); a = socket.gethostbyname("good.example"); show(said(a)); show(a)\n'
+    script += 'show(socket.gethostbyaddr(a)[0], socket.gethostbyname("good.example") == a)'
+    done = world.python(script, "good.example")
+    first, second, address, names = done.lines()
+    equal((first, second), ("ECONNREFUSED", "hello from " + FAR), done.errors)
+    check(address.startswith(("198.18.", "198.19.")), address)
+    equal(names, "good.example True", "the name of the address")
+
+
+@hosts_test
+def no_query_leaves_the_machine_for_a_name_that_is_not_allowed(world):
+    script = 'for i in range(50):\n    show(said("%s.tunnel.other.net" % ("x" * 40 + str(i))))'
+    done = world.python(script, "good.example")
+    equal(set(done.lines()), {"ECONNREFUSED"}, done.errors)
+    equal(done.queries, [], "queries that left")
+
+
+@hosts_test
+def datagrams_go_nowhere(world):
+    script = """
+for address in (("203.0.113.5", 443), ("203.0.113.53", 53)):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        try:
+            client.sendto(b"x", address)
+            client.connect(address)
+            show("connected")
+        except OSError as error:
+            show(errno.errorcode[error.errno])
+"""
+    done = world.python(script, "good.example", FAR)
+    equal((done.visits, done.queries), ([], []), "what arrived")
+    equal(done.lines(), ["ENETUNREACH"] * 2, done.errors)
+
+
+# A greeting of TLS for this name, or without one.
+HELLO = """
+def counted(bytes, size):
+    return len(bytes).to_bytes(size, "big") + bytes
+def hello(name):
+    more = b"\\0\\0" + counted(counted(b"\\0" + counted(name, 2), 2), 2) if name else b""
+    body = b"\\3\\3" + b"r" * 32 + counted(b"", 1) + counted(b"\\x13\\1", 2) + counted(b"\\0", 1) + counted(more, 2)
+    return b"\\x16\\3\\1" + counted(b"\\1" + counted(body, 3), 2)
+def greet(host, bytes, pieces=1):
+    with socket.create_connection((host, 443), timeout=30) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            banner = client.recv(100)
+            for at in range(0, len(bytes), pieces):
+                client.sendall(bytes[at:at + pieces])
+            text = b""
+            while len(text) < len(bytes):
+                block = client.recv(4096)
+                if not block:
+                    return "end"
+                text += block
+            return "same" if text == bytes else "other"
+        except OSError as error:
+            return errno.errorcode[error.errno]
+"""
+
+
+@hosts_test
+def a_greeting_of_tls_for_another_name_is_refused_and_told(world):
+    script = HELLO + """
+show(greet("good.example", hello(b"good.example"), 1000))
+show(greet("good.example", hello(b"Good.Example"), 7))
+show(greet("good.example", hello(b""), 1000))
+show(greet("good.example", b"GET / HTTP/1.0\\r\\n", 1000))
+for name in (b"other.example", b"good.example.evil.net", b"sub.good.example"):
+    show(greet("good.example", hello(name), 1000) in ("ECONNRESET", "EPIPE"))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["same"] * 4 + ["True"] * 3, done.errors)
+    check("another server" in done.errors, done.errors)
+
+
+@hosts_test
+def bytes_go_both_ways_unchanged_and_each_end_for_itself(world):
+    script = """
+size = 64 << 20
+block = os.urandom(1 << 20)
+client = socket.create_connection(("good.example", 443))
+client.recv(100)
+def send():
+    for _ in range(size >> 20):
+        client.sendall(block)
+    client.shutdown(socket.SHUT_WR)
+threading.Thread(target=send).start()
+got, sum = 0, hashlib.sha256()
+while part := client.recv(1 << 20):
+    got += len(part)
+    sum.update(part)
+show(got == size, sum.digest() == hashlib.sha256(block * (size >> 20)).digest())
+"""
+    equal(world.python(script, "good.example").lines(), ["True True"], "what came back")
+
+
+@hosts_test
+def what_a_program_sent_before_its_end_arrives(world):
+    script = 'c = socket.create_connection(("good.example", 22)); c.recv(100); c.sendall(b"x" * 1000); os._exit(0)'
+    done = world.python(script, "good.example:22")
+    equal((done.status, done.visits), (0, [FAR + ":22"]), done.errors)
+
+
+@hosts_test
+def a_reset_is_a_reset(world):
+    script = """
+client = socket.create_connection(("good.example", 81))
+client.sendall(b"x")
+try:
+    show(client.recv(100))
+except OSError as error:
+    show(errno.errorcode[error.errno])
+"""
+    equal(world.python(script, "good.example:81").lines(), ["ECONNRESET"], "what it saw")
+
+
+@hosts_test
+def many_connections_at_once_by_a_loop_of_events(world):
+    script = """
+import asyncio
+async def one(i):
+    reader, writer = await asyncio.open_connection("good.example", 443)
+    await reader.readline()
+    writer.write(b"%d\\n" % i)
+    same = await reader.readline() == b"%d\\n" % i
+    writer.close()
+    return same
+async def all():
+    return await asyncio.gather(*(one(i) for i in range(64)))
+show(sum(asyncio.run(all())))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["64"], done.errors)
+
+
+@hosts_test
+def a_program_that_listens_on_that_port_itself_still_gets_out(world):
+    script = """
+server = socket.socket()
+server.bind(("0.0.0.0", 443))
+server.listen()
+show(said("good.example"))
+server.close()
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["hello from " + FAR], done.errors)
+
+
+@hosts_test
+def a_program_cannot_make_a_way_of_its_own(world):
+    script = """
+def tried(action):
+    try:
+        return action()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+fast = socket.socket()
+show(tried(lambda: fast.sendto(b"x", socket.MSG_FASTOPEN, ("203.0.113.5", 443))) != 1 or
+     tried(lambda: fast.recv(100)) in ("ECONNRESET", "ENOTCONN", "ECONNREFUSED"))
+raw = tried(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
+show(raw)
+other = socket.socket()
+other.bind(("198.18.5.5", 443))
+other.listen()
+show(said("198.18.5.5", timeout=1))
+"""
+    done = world.python(script, "good.example")
+    equal(done.visits, [], "who was called")
+    equal(done.lines(), ["True", "EPERM", "timed out"], done.errors)
+
+
+@hosts_test
+def the_machines_loopback_stays_out_of_reach(world):
+    script = """
+show(said("127.0.0.1", 443))
+server = socket.create_server(("127.0.0.1", 0))
+threading.Thread(target=lambda: server.accept()[0].sendall(b"own\\n"), daemon=True).start()
+show(said("127.0.0.1", server.getsockname()[1]))
+show(said("localhost", server.getsockname()[1], timeout=1))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines()[:2], ["ENETUNREACH", "own"], done.errors)
+    equal(done.visits, [], "who was called")
+
+
+@hosts_test
+def rules_in_files_count_and_the_strictest_wins(world):
+    world.rules(
+        '[[network]]\nhost = "*.example"\nevery_host = true\nports = [443]\ndecision = "allow"\n'
+        '[[network]]\nhost = "other.example"\ndecision = "forbidden"\njustification = "not that one"\n'
+        '[[network]]\nhost = "203.0.113.6"\ndecision = "forbidden"\n'
+    )
+    script = 'show(said("good.example")); show(said("other.example")); show(said("good.example", 80))'
+    done = world.python(script, "other.example")
+    equal(done.lines(), ["hello from " + FAR, "ECONNREFUSED", "ECONNREFUSED"], done.errors)
+    check("not that one" in done.errors, done.errors)
+
+
+@hosts_test
+def the_tools_of_everyday_need_no_proxy(world):
+    for words, expected in (
+        (["curl", "-sS", "--http0.9", "http://good.example/"], "hello from " + FAR),
+        (["node", "-e", 'require("net").connect(443, "good.example").on("data", d => '
+                        '{process.stdout.write(d); process.exit()})'], "hello from " + FAR),
+        (["bash", "-c", "read -r line < /dev/tcp/good.example/80; echo $line"], "hello from " + FAR),
+    ):
+        if not shutil.which(words[0], path=PATH):
+            continue
+        done = world.run(words, "good.example")
+        equal(done.lines(), [expected], "%s: %s" % (words[0], done.errors))
+
+
+if __name__ == "__main__":
+    main()
