@@ -130,6 +130,52 @@ def show(*words):
 """
 
 
+# A client of the server: runs the words after the first argument by process/start or exec/command.
+CLIENT = r"""
+import json, os, subprocess, sys
+server, order = sys.argv[1], json.loads(sys.argv[2])
+child = subprocess.Popen([server, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+def send(message):
+    child.stdin.write(json.dumps(message) + "\n")
+    child.stdin.flush()
+
+def answer(number):
+    for line in child.stdout:
+        message = json.loads(line)
+        if message.get("id") == number and "method" not in message:
+            return message
+
+def ask(number, method, params):
+    send({"id": number, "method": method, "params": params})
+    return answer(number)
+
+ask(1, "initialize", {"clientName": "test", "settings": order.get("settings", {})})
+send({"method": "initialized", "params": {}})
+if "start" in order:
+    started = ask(2, "process/start", order["start"])
+    if "error" in started:
+        print(json.dumps(started["error"]))
+    else:
+        after = 0
+        while True:
+            params = {"processId": "p", "afterSeq": after, "waitMs": 1000}
+            read = ask(3, "process/read", params)["result"]
+            for chunk in read["chunks"]:
+                import base64
+                sys.stdout.write(base64.b64decode(chunk["chunk"]).decode())
+            after = read["nextSeq"] - 1
+            if read["closed"]:
+                break
+        print(json.dumps(read.get("denials")))
+else:
+    result = ask(2, "exec/command", order["command"])
+    print(json.dumps(result.get("result", result)))
+child.stdin.close()
+child.wait()
+"""
+
+
 def can_make_networks():
     return os.geteuid() == 0 and all(
         shutil.which(name, path=PATH + ":/usr/sbin:/sbin") for name in ("ip", "unshare", "mount")
@@ -159,8 +205,15 @@ class World:
     def run(self, words, *allowed, options=()):
         """Runs words in a sandbox with these hosts allowed. Returns what happened."""
         options = ["--network=hosts", *("--allow-host=" + host for host in allowed), *options]
+        return self.plain([self.scene.command[0], "run", *options, "--", *words])
+
+    def client(self, **order):
+        return self.plain([PYTHON, "-c", CLIENT, self.scene.command[0], json.dumps(order)])
+
+    def plain(self, words):
+        """Runs words in the network of the test."""
         order = {
-            "words": [self.scene.command[0], "run", *options, "--", *words],
+            "words": words,
             "directory": self.directory,
             "hosts": self.scene.path("hosts"),
             "resolv.conf": self.scene.path("resolv.conf"),
@@ -452,6 +505,84 @@ show(said("198.18.5.5", timeout=1))
 
 
 @hosts_test
+def floods_of_queries_and_names_leave_the_others_as_they_are(world):
+    script = """
+show(said("good.example"))
+flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(2000):
+    flood.sendto(os.urandom(i % 600), ("127.0.0.1", 53))
+def has_address(name):
+    try:
+        return bool(socket.gethostbyname(name))
+    except OSError:
+        return False
+show(sum(has_address("n%d.fill.example" % i) for i in range(4120)))
+show(has_address("new.example"), said("good.example"))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["hello from " + FAR, "4095", "False hello from " + FAR], done.errors)
+
+
+@hosts_test
+def too_many_connections_are_reset_and_the_others_stay(world):
+    script = """
+held = []
+for i in range(300):
+    client = socket.create_connection(("good.example", 443), timeout=60)
+    try:
+        if not client.recv(100):
+            break
+    except ConnectionResetError:
+        break
+    held.append(client)
+show(len(held))
+held[0].sendall(b"still here")
+show(held[0].recv(100).decode())
+for client in held:
+    client.close()
+end = time.monotonic() + 60
+while (last := said("good.example")) == "ECONNRESET" and time.monotonic() < end:
+    pass
+show(last)
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["256", "still here", "hello from " + FAR], done.errors)
+    check("too many connections" in done.errors, done.errors)
+
+
+@hosts_test
+def a_thread_that_changes_the_address_meanwhile_gains_nothing(world):
+    script = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+good = socket.gethostbyname("good.example")
+def pack(host, port):
+    return struct.pack("=H", socket.AF_INET) + struct.pack(">H", port) + socket.inet_aton(host) + bytes(8)
+place = ctypes.create_string_buffer(pack(good, 443), 16)
+forms = [pack(good, 443), pack("203.0.113.6", 443), pack("10.77.0.1", 443), pack("127.0.0.1", 443)]
+is_over = False
+def change():
+    while not is_over:
+        for form in forms:
+            ctypes.memmove(place, form, 16)
+thread = threading.Thread(target=change)
+thread.start()
+seen = set()
+for _ in range(300):
+    with socket.socket() as client:
+        if libc.connect(client.fileno(), place, 16) == 0:
+            client.settimeout(30)
+            seen.add(client.recv(100))
+is_over = True
+thread.join()
+show(sorted(seen - {b"hello from 203.0.113.5\\n"}))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["[]"], done.errors)
+    equal(set(done.visits) - {FAR + ":443"}, set(), "who else was called")
+
+
+@hosts_test
 def the_machines_loopback_stays_out_of_reach(world):
     script = """
 show(said("127.0.0.1", 443))
@@ -476,6 +607,43 @@ def rules_in_files_count_and_the_strictest_wins(world):
     done = world.python(script, "other.example")
     equal(done.lines(), ["hello from " + FAR, "ECONNREFUSED", "ECONNREFUSED"], done.errors)
     check("not that one" in done.errors, done.errors)
+
+
+@hosts_test
+def a_process_reaches_the_hosts_of_its_request(world):
+    start = {
+        "processId": "p",
+        "argv": [PYTHON, "-c", TOOLS + 'show(said("good.example")); show(said("other.example"))'],
+        "cwd": "file://" + world.directory,
+        "env": {"PATH": PATH},
+        "tty": False,
+        "arg0": None,
+        "sandbox": {
+            "mode": "require",
+            "policy": {"type": "workspace-write", "network": "hosts"},
+            "allowHosts": ["good.example:443"],
+        },
+    }
+    done = world.client(start=start)
+    check(done.lines()[:2] == ["hello from " + FAR, "ECONNREFUSED"], done.text + done.errors)
+    check("other.example:443" in done.text, done.text)
+    start["sandbox"]["policy"]["network"] = "restricted"
+    check("allowHosts needs" in world.client(start=start).text, "without the network by host")
+    start["sandbox"]["policy"]["network"] = "hosts"
+    start["sandbox"]["allowHosts"] = ["*"]
+    check("sandbox.allowHosts" in world.client(start=start).text, "every host")
+
+
+@hosts_test
+def a_command_of_a_session_reaches_the_hosts_that_rules_allow(world):
+    world.rules('[[network]]\nhost = "good.example"\ndecision = "allow"\n')
+    script = TOOLS + 'show(said("good.example")); show(said("other.example"))'
+    done = world.client(
+        settings={"confinement": {"networkByHost": True}, "approvalPolicy": "never"},
+        command={"argv": [PYTHON, "-c", script], "workdir": world.directory, "yieldTimeMs": 30000},
+    )
+    check("hello from " + FAR in done.text, done.text + done.errors)
+    check("other.example:443" in done.text, done.text)
 
 
 @hosts_test
