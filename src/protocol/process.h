@@ -5,6 +5,7 @@
 #include "json/types.h"
 #include "protocol/input_state.h"
 #include "protocol/sandbox.h"
+#include "protocol/until.h"
 
 #include <array>
 #include <cstdint>
@@ -142,6 +143,7 @@ struct ReadParams {
     std::optional<std::uint64_t> after_seq = {};
     std::optional<std::uint64_t> max_bytes = {};
     std::optional<std::uint64_t> wait_ms = {};
+    std::optional<Until> until = {};
 };
 
 template <class Visitor>
@@ -150,6 +152,7 @@ void fields(Visitor& visit, ReadParams& params) {
     visit.optional("afterSeq", params.after_seq);
     visit.optional("maxBytes", params.max_bytes);
     visit.optional("waitMs", params.wait_ms);
+    visit.optional("until", params.until);
 }
 
 enum class StreamName : std::uint8_t { out, err, pty };
@@ -199,6 +202,7 @@ struct ReadResult {
     std::optional<std::uint64_t> denial_count = {};  // sandbox, and before the process has ended
     std::optional<std::string> sandbox_hint = {};
     std::optional<std::vector<std::string>> limit_hits = {};
+    std::optional<WaitEnd> wait_end = {}; // of a request with until
 };
 
 template <class Visitor>
@@ -219,6 +223,7 @@ void fields(Visitor& visit, ReadResult& result) {
     visit.optional("denialCount", result.denial_count);
     visit.optional("sandboxHint", result.sandbox_hint);
     visit.optional("limitHits", result.limit_hits);
+    visit.optional("waitEnd", result.wait_end);
 }
 
 struct WriteParams {

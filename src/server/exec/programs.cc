@@ -31,13 +31,6 @@ std::string delta_header(const std::string& call_id, const std::string& process_
     return std::string(header.view());
 }
 
-// Returns true if the program has printed something that is not in the log yet: its question.
-bool has_unread_output(const Process& process) {
-    using enum core::Stream;
-    if (process.is_tty()) return process.backend->has_unread(process, pty);
-    return process.backend->has_unread(process, out) || process.backend->has_unread(process, err);
-}
-
 } // namespace
 
 void Programs::begin(Process& process) {
@@ -78,15 +71,9 @@ Waits::Progress Programs::progress_of(const Process& process) const {
 }
 
 void Programs::look_for_waits(Process& process) const {
-    const Waits::Wanted wanted = process.exec->waits.wanted(now_);
-    if (process.exit_is_logged || (!wanted.ports && !wanted.input)) return;
-    UntilWatch::Look look;
-    if (wanted.ports) look.ports = process.backend->listening_ports(process).value_or(look.ports);
-    if (wanted.input) {
-        const std::optional<protocol::InputState> state = input_state(process, now_);
-        look.waits_for_input = state && state->waiting && !has_unread_output(process);
-    }
-    process.exec->waits.take(look, now_);
+    const WantedLook wanted = process.exec->waits.wanted(now_);
+    if (process.exit_is_logged || wanted.is_empty()) return;
+    process.exec->waits.take(look_at_program(process, wanted, now_), now_);
 }
 
 bool Programs::is_over_for_call(Process& process) const {

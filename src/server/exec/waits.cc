@@ -87,8 +87,8 @@ std::optional<TimePoint> Waits::next_look() const {
     return next;
 }
 
-Waits::Wanted Waits::wanted(TimePoint now) const {
-    Wanted wanted;
+WantedLook Waits::wanted(TimePoint now) const {
+    WantedLook wanted;
     if (!is_due(next_look(), now)) return wanted;
     const auto add = [&wanted](const Wait& wait) {
         wanted.ports |= wait.watch && wait.watch->wants_ports();

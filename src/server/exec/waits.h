@@ -8,8 +8,9 @@
 #include "json/types.h"
 #include "protocol/exec.h"
 #include "server/connection/reply.h"
-#include "server/exec/until_watch.h"
 #include "server/exec/wait_terms.h"
+#include "server/process/program_look.h"
+#include "server/process/until_watch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -81,12 +82,7 @@ public:
     void look_at(const core::OutputLog& log);
 
     // What a look at the program is to find out now, for waits that need one.
-    struct Wanted {
-        bool ports = false;
-        bool input = false;
-    };
-
-    Wanted wanted(TimePoint now) const;
+    WantedLook wanted(TimePoint now) const;
     void take(const UntilWatch::Look& look, TimePoint now);
 
     // Answers every waiting request with `error`. No events follow.

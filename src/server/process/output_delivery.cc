@@ -62,6 +62,7 @@ void OutputDelivery::commit(Process& process, core::Stream stream, std::size_t c
         process.key_modes.feed(output);
         keep_screen_up(process);
     }
+    process.reads.look_at(process.log);
     if (process.consumer != nullptr) process.consumer->look_at(process.log);
     delivery.burst += count;
     delivery.typed_burst += count;

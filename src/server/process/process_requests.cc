@@ -94,10 +94,19 @@ void ProcessRequests::handle(Reply reply, protocol::ReadParams params) {
     if (process == nullptr) return reply.fail(table_.unknown(params.process_id));
     if (park_if_starting(process, reply, params)) return;
     table_.touch(*process);
-    if (!ReadQueue::must_wait(*process, params)) return ReadQueue::answer(*process, reply, params);
+    const bool must_wait = params.until || ReadQueue::must_wait(*process, params);
+    if (!must_wait) return ReadQueue::answer(*process, reply, params);
     if (refuse_if_too_many_wait(reply)) return;
-    const auto deadline = deadline_after(processes_.now(), *params.wait_ms);
-    process->reads.add(std::move(reply), std::move(params), deadline);
+    const auto deadline = deadline_after(processes_.now(), params.wait_ms.value_or(0));
+    const bool is_watching = params.until.has_value();
+    ReadQueue::Waiting waiting = {std::move(reply), std::move(params), deadline};
+    if (is_watching) {
+        Result<void> watched = process->reads.begin_watch(*process, waiting);
+        if (!watched) return waiting.reply.fail(watched.error());
+    }
+    process->reads.add(std::move(waiting));
+    // What is there already may be what it waits for.
+    if (is_watching) process->reads.wake(*process, processes_.now(), processes_.outbox());
 }
 
 void ProcessRequests::handle(Reply reply, protocol::WriteParams params) {

@@ -345,7 +345,7 @@ void ProcessService::check_timers(Process& process) {
     process.backend->check_timers(process);
     if (table_.find(serial) == nullptr) return;
     const bool has_released = release_held_bytes(process);
-    if (has_released || process.reads.has_due(now_) || is_due(process.closing.due, now_))
+    if (has_released || process.reads.has_due(process, now_) || is_due(process.closing.due, now_))
         settle(process);
 }
 
@@ -363,7 +363,7 @@ std::optional<TimePoint> ProcessService::next_deadline() {
         next = earlier(next, process.timeout.at);
         next = earlier(next, process.log.held_until());
         next = earlier(next, process.closing.due);
-        next = earlier(next, process.reads.next_deadline());
+        next = earlier(next, process.reads.next_deadline(process));
     });
     return next;
 }

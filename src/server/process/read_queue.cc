@@ -1,9 +1,13 @@
 #include "server/process/read_queue.h"
 
+#include "core/output/utf8.h"
 #include "os/signals.h"
+#include "server/process/backend.h"
 #include "server/process/process.h"
 #include "server/process/sandbox_report.h"
 #include "server/process/waiting.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -64,6 +68,30 @@ protocol::ReadResult result_of(Process& process, const protocol::ReadParams& par
     return result;
 }
 
+// Where the output of the answer begins.
+std::uint64_t begin_of_answer(const OutputLog& log, std::uint64_t after_seq) {
+    if (after_seq == 0) return 0;
+    if (after_seq < log.first_seq()) return log.oldest();
+    return log.end_of(after_seq).value_or(log.end());
+}
+
+std::optional<TimePoint> quiet_from(const Process& process, const ReadQueue::Waiting& read) {
+    const std::optional<std::uint64_t>& quiet_ms = read.params.until->quiet_ms;
+    if (!quiet_ms || process.log.end() <= read.output_from) return std::nullopt;
+    return deadline_after(process.delivery.last_output, *quiet_ms);
+}
+
+// Returns why the wait of a request with `until` is over, or nullopt while it goes on.
+std::optional<protocol::WaitEnd> end_of(const Process& process, const ReadQueue::Waiting& read,
+                                        TimePoint now) {
+    using protocol::WaitEndReason;
+    if (read.watch->end()) return read.watch->end();
+    if (process.exit_is_logged) return protocol::WaitEnd{WaitEndReason::exit};
+    if (is_due(quiet_from(process, read), now)) return protocol::WaitEnd{WaitEndReason::quiet};
+    if (is_due(read.deadline, now)) return protocol::WaitEnd{WaitEndReason::time};
+    return std::nullopt;
+}
+
 } // namespace
 
 bool ReadQueue::must_wait(const Process& process, const protocol::ReadParams& params) {
@@ -77,37 +105,69 @@ void ReadQueue::answer(Process& process, Reply& reply, const protocol::ReadParam
     reply.send(result_of(process, params));
 }
 
-void ReadQueue::add(Reply reply, protocol::ReadParams params, std::optional<TimePoint> deadline) {
-    waiting_.push_back({std::move(reply), std::move(params), deadline});
+Result<void> ReadQueue::begin_watch(const Process& process, Waiting& waiting) const {
+    const protocol::Until& until = *waiting.params.until;
+    const auto watching =
+        std::ranges::count_if(waiting_, [](const Waiting& read) { return read.watch.has_value(); });
+    if (static_cast<std::size_t>(watching) >= most_watching)
+        return Error{ErrorKind::limit,
+                     fmt::format("{} requests with until wait for process '{}' already",
+                                 most_watching, core::shortened(process.id)),
+                     "wait for their answers, or cancel one of them"};
+    if (process.backend->environment(process))
+        if (std::optional<Error> refusal = refusal_elsewhere(until)) return *refusal;
+    waiting.output_from = begin_of_answer(process.log, waiting.params.after_seq.value_or(0));
+    waiting.watch = TRY(UntilWatch::of(until, waiting.output_from));
+    waiting.watch->look_at(process.log);
+    return {};
+}
+
+void ReadQueue::look_at_program(Process& process, TimePoint now) {
+    WantedLook wanted;
+    for (const Waiting& read : waiting_) {
+        if (!read.watch || !is_due(read.watch->next_look(), now)) continue;
+        wanted.ports |= read.watch->wants_ports();
+        wanted.input |= read.watch->wants_input();
+    }
+    if (process.exit_is_logged || wanted.is_empty()) return;
+    const UntilWatch::Look look = server::look_at_program(process, wanted, now);
+    for (Waiting& read : waiting_)
+        if (read.watch) read.watch->take(look, now);
 }
 
 void ReadQueue::wake(Process& process, TimePoint now, const Outbox& outbox) {
     is_blocked_ = false;
     if (waiting_.empty()) return;
+    look_at_program(process, now);
     std::vector<Waiting> still_waiting;
     for (Waiting& read : waiting_) {
-        const bool can_be_answered = is_due(read.deadline, now) || !must_wait(process, read.params);
+        const std::optional<protocol::WaitEnd> end =
+            read.watch ? end_of(process, read, now) : std::nullopt;
+        const bool can_be_answered =
+            read.watch ? end.has_value()
+                       : is_due(read.deadline, now) || !must_wait(process, read.params);
         const bool is_blocked = can_be_answered && outbox.is_full_of_answers();
         is_blocked_ |= is_blocked;
-        if (can_be_answered && !is_blocked)
-            answer(process, read.reply, read.params);
-        else
+        if (!can_be_answered || is_blocked) {
             still_waiting.push_back(std::move(read));
+            continue;
+        }
+        protocol::ReadResult result = result_of(process, read.params);
+        result.wait_end = end;
+        read.reply.send(result);
     }
     waiting_ = std::move(still_waiting);
 }
 
-bool ReadQueue::has_due(TimePoint now) const {
-    return !is_blocked_ && std::ranges::any_of(waiting_, [&](const Waiting& read) {
-        return is_due(read.deadline, now);
-    });
-}
-
-std::optional<TimePoint> ReadQueue::next_deadline() const {
+std::optional<TimePoint> ReadQueue::next_deadline(const Process& process) const {
     std::optional<TimePoint> next;
     if (is_blocked_) return next;
-    for (const Waiting& read : waiting_)
+    for (const Waiting& read : waiting_) {
         next = earlier(next, read.deadline);
+        if (!read.watch) continue;
+        next = earlier(next, quiet_from(process, read));
+        if (process.is_running()) next = earlier(next, read.watch->next_look());
+    }
     return next;
 }
 

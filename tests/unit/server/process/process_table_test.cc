@@ -209,7 +209,7 @@ TEST_CASE("a process that someone waits to read is not pruned") {
     ew::test::OutboxPipe client;
     {
         FullTable table;
-        table["p0"].reads.add(ew::server::Reply(client.outbox(), {"1"}), {}, {});
+        table["p0"].reads.add({ew::server::Reply(client.outbox(), {"1"}), {}});
 
         CHECK(table.add("new") != nullptr);
 

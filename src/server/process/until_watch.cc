@@ -1,4 +1,4 @@
-#include "server/exec/until_watch.h"
+#include "server/process/until_watch.h"
 
 #include <fmt/format.h>
 
