@@ -72,7 +72,7 @@ MAP = {
     "core/.": "core/network core/judgement core/output core/screen core/text base",
     "core/network": "core/judgement base",
     "core/judgement": "core/output core/text base",
-    "core/screen": "core/output core/text base",
+    "core/screen": "core/output core/text json base",
     "core/output": "core/text base",
     "core/text": "base",
     "toml": "base",

@@ -4,6 +4,7 @@
 #include "json/file_uri.h"
 #include "json/reader.h"
 #include "protocol/approval.h"
+#include "protocol/cast.h"
 #include "protocol/exec.h"
 #include "protocol/files.h"
 #include "protocol/patch.h"
@@ -336,6 +337,7 @@ template Result<SignalParams> decode(const json::Value*);
 template Result<TerminateParams> decode(const json::Value*);
 template Result<ResizeParams> decode(const json::Value*);
 template Result<ScreenParams> decode(const json::Value*);
+template Result<CastParams> decode(const json::Value*);
 template Result<ExecCommandParams> decode(const json::Value*);
 template Result<ExecWriteParams> decode(const json::Value*);
 template Result<ExecWaitParams> decode(const json::Value*);

@@ -11,7 +11,7 @@ struct NamedMethod {
     Method method;
 };
 
-constexpr std::array<NamedMethod, 44> served = {{
+constexpr std::array<NamedMethod, 45> served = {{
     {"process/read", Method::process_read},
     {"process/write", Method::process_write},
     {"process/start", Method::process_start},
@@ -19,6 +19,7 @@ constexpr std::array<NamedMethod, 44> served = {{
     {"process/terminate", Method::process_terminate},
     {"process/resize", Method::process_resize},
     {"process/screen", Method::process_screen},
+    {"process/cast", Method::process_cast},
     {"process/closeStdin", Method::process_close_stdin},
     {"process/list", Method::process_list},
     {"exec/command", Method::exec_command},

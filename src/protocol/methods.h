@@ -19,6 +19,7 @@ enum class Method : std::uint8_t {
     process_terminate,
     process_resize,
     process_screen,
+    process_cast,
     process_close_stdin,
     process_list,
     exec_command,

@@ -58,6 +58,7 @@ Methods::Handler Methods::handler_of(protocol::Method method) {
     case Method::process_terminate: return &Methods::pass_on<TerminateParams, &Services::processes>;
     case Method::process_resize: return &Methods::pass_on<ResizeParams, &Services::processes>;
     case Method::process_screen: return &Methods::pass_on<ScreenParams, &Services::processes>;
+    case Method::process_cast: return &Methods::pass_on<CastParams, &Services::processes>;
     case Method::process_close_stdin:
         return &Methods::pass_on<CloseStdinParams, &Services::processes>;
     case Method::process_list: return &Methods::list<&Services::processes>;

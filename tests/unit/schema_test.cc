@@ -4,6 +4,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "protocol/approval.h"
+#include "protocol/cast.h"
 #include "protocol/environment.h"
 #include "protocol/exec.h"
 #include "protocol/files.h"
@@ -99,6 +100,8 @@ EXECWARD_NAME(ApprovalsRevokeResult);
 EXECWARD_NAME(CancelParams);
 EXECWARD_NAME(CanonicalizeParams);
 EXECWARD_NAME(CanonicalizeResult);
+EXECWARD_NAME(CastParams);
+EXECWARD_NAME(CastResult);
 EXECWARD_NAME(ClientCapabilities);
 EXECWARD_NAME(ClientInfo);
 EXECWARD_NAME(CloseParams);
@@ -486,7 +489,7 @@ public:
         using enum Direction;
         add<InitializeParams, ClientInfo, ClientCapabilities, StartParams, WindowSize, EnvPolicy,
             ew::protocol::Limits, ReadParams, WriteParams, CloseStdinParams, SignalParams,
-            TerminateParams, ResizeParams, ScreenParams, CancelParams>(read);
+            TerminateParams, ResizeParams, ScreenParams, CastParams, CancelParams>(read);
         add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
             SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
         add<ExecCommandParams, ExecWriteParams, ExecWaitParams, ExecListParams,
@@ -501,7 +504,7 @@ public:
             EnvironmentListResult, EnvironmentEntry, EnvironmentServer, StartResult, OutputChunk,
             Usage, ReadResult, WriteResult, TerminateResult, ProcessInfo, ListResult, OutputEvent,
             ExitedEvent, ClosedEvent, WarningEvent, ErrorData, Empty, ScreenResult, ScreenCursor,
-            ScreenRow, ScreenRun>(written);
+            ScreenRow, ScreenRun, CastResult>(written);
         add<ExecResult, WaitEnd, UntilMatch, Timings, Confinement, Denial, ExecEdit, ExecFailure,
             ExecListResult, ExecProcessInfo, ExecCallInfo, ExecTerminateAllResult, ExecBeginEvent,
             ExecAttemptEvent, ExecOutputDeltaEvent, ExecInteractionEvent, ExecInputStateEvent,
@@ -553,7 +556,7 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "environment.h", "exec.h", "files.h", "input_state.h", "patch.h",
+         {"approval.h", "cast.h", "environment.h", "exec.h", "files.h", "input_state.h", "patch.h",
           "patched_file.h", "process.h", "sandbox.h", "screen.h", "session.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
@@ -711,6 +714,10 @@ TEST_CASE("the limits have the values that the schema names") {
           std::uint64_t{ew::server::LiveScreen::most_unseen});
     CHECK(protocol.limit("requests for earlier screens that wait") ==
           std::size_t{ew::server::ScreenRequests::most_past});
+    CHECK(protocol.limit("times of the output of a terminal") ==
+          std::size_t{ew::core::OutputTimes::most});
+    CHECK(protocol.limit("waiting process/read with until of a process") ==
+          std::size_t{ew::server::ReadQueue::most_watching});
     CHECK(protocol.limit("remembered writeIds of a process") ==
           std::size_t{ew::server::InputQueue::remembered_ids});
     CHECK(protocol.limit("end of everything when the connection ends") ==

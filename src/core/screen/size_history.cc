@@ -2,9 +2,9 @@
 
 namespace ew::core {
 
-void SizeHistory::note(std::uint64_t position, ScreenSize size) {
+void SizeHistory::note(std::uint64_t position, ScreenSize size, TimePoint now) {
     if (!changes_.empty() && changes_.back().position == position) changes_.pop_back();
-    changes_.push_back({position, size});
+    changes_.push_back({position, size, now});
     if (changes_.size() > most) changes_.pop_front();
 }
 

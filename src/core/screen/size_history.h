@@ -2,6 +2,7 @@
 // count.
 #pragma once
 
+#include "base/clock.h"
 #include "core/screen/cell.h"
 
 #include <cstdint>
@@ -14,8 +15,16 @@ class SizeHistory {
 public:
     static constexpr std::size_t most = 256; // changes that are kept
 
+    struct Change {
+        std::uint64_t position;
+        ScreenSize size;
+        TimePoint at;
+    };
+
     // `position` does not decrease. The last size at one position counts.
-    void note(std::uint64_t position, ScreenSize size);
+    void note(std::uint64_t position, ScreenSize size, TimePoint now);
+
+    const std::deque<Change>& changes() const { return changes_; }
 
     // Returns nullopt before the first noted position.
     std::optional<ScreenSize> at(std::uint64_t position) const;
@@ -24,11 +33,6 @@ public:
     std::optional<std::uint64_t> next_change(std::uint64_t position) const;
 
 private:
-    struct Change {
-        std::uint64_t position;
-        ScreenSize size;
-    };
-
     std::deque<Change> changes_;
 };
 

@@ -200,7 +200,7 @@ void RemoteProcess::resize(Reply reply, const protocol::WindowSize& size) {
                            fmt::format("the server of '{}' cannot change the size of a terminal",
                                        order_.environment),
                            "execward there can", "size"});
-    process_.sizes.note(process_.log.end(), {size.rows, size.cols});
+    process_.sizes.note(process_.log.end(), {size.rows, size.cols}, processes_.now());
     there_.resize(std::move(reply), size, answer_deadline());
 }
 

@@ -120,7 +120,7 @@ void LocalBackend::resize(Process& process, Reply reply, const protocol::WindowS
     // A terminal that has just gone has no size. Every client can lose this race.
     const UniqueFd& terminal = process.local->streams[0].fd;
     if (terminal && os::set_window_size(terminal.get(), window_size(size)))
-        process.sizes.note(process.log.end(), {size.rows, size.cols});
+        process.sizes.note(process.log.end(), {size.rows, size.cols}, processes_.now());
     reply.send(protocol::Empty{});
 }
 

@@ -57,6 +57,7 @@ void OutputDelivery::commit(Process& process, core::Stream stream, std::size_t c
     const std::uint64_t begin = process.log.end();
     process.log.commit(stream, count, now_);
     if (process.is_tty()) {
+        process.times.note(begin, process.log.oldest(), now_);
         std::string output;
         process.log.copy(begin, process.log.end(), output);
         process.key_modes.feed(output);

@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "core/keys.h"
 #include "core/output/output_log.h"
+#include "core/output/output_times.h"
 #include "core/screen/size_history.h"
 #include "os/spawn.h"
+#include "protocol/cast.h"
 #include "protocol/process.h"
 #include "protocol/screen.h"
 #include "server/connection/reply.h"
@@ -36,7 +38,8 @@ class RemoteProcess;
 struct Parked {
     Reply reply;
     std::variant<protocol::ReadParams, protocol::WriteParams, protocol::CloseStdinParams,
-                 protocol::SignalParams, protocol::ResizeParams, protocol::ScreenParams>
+                 protocol::SignalParams, protocol::ResizeParams, protocol::ScreenParams,
+                 protocol::CastParams>
         params;
 };
 
@@ -149,6 +152,7 @@ struct Process {
     core::OutputLog log;
     core::KeyModeTracker key_modes;     // of a terminal
     core::SizeHistory sizes;            // of a terminal, after its first one
+    core::OutputTimes times;            // of a terminal
     std::unique_ptr<LiveScreen> screen; // null: nobody looks
     Delivery delivery;
     ReadQueue reads;

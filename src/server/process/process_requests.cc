@@ -2,6 +2,7 @@
 
 #include "core/output/utf8.h"
 #include "os/signals.h"
+#include "server/process/cast.h"
 #include "server/process/typed_input.h"
 #include "server/process/waiting.h"
 #include "server/request/start_request.h"
@@ -201,6 +202,20 @@ void ProcessRequests::handle(Reply reply, protocol::ScreenParams params) {
              "start it with tty: true; process/read has the output of any process", "processId"});
     if (refuse_if_too_many_wait(reply)) return;
     screens_.handle(*process, std::move(reply), params);
+}
+
+void ProcessRequests::handle(Reply reply, protocol::CastParams params) {
+    Process* const process = table_.find(params.process_id);
+    if (process == nullptr) return reply.fail(table_.unknown(params.process_id));
+    if (park_if_starting(process, reply, params)) return;
+    table_.touch(*process);
+    if (!process->is_tty())
+        return reply.fail({ErrorKind::not_a_terminal,
+                           fmt::format("process '{}' has pipes, which no player shows",
+                                       core::shortened(process->id)),
+                           "start it with tty: true; process/read has the output of any process",
+                           "processId"});
+    reply.send(cast_of(*process, params.format));
 }
 
 std::optional<TimePoint> ProcessRequests::next_deadline() const {

@@ -41,6 +41,7 @@ public:
     void handle(Reply reply, const protocol::TerminateParams& params);
     void handle(Reply reply, protocol::ResizeParams params);
     void handle(Reply reply, protocol::ScreenParams params);
+    void handle(Reply reply, protocol::CastParams params);
     void list(Reply reply);
 
     // Answers a waiting request with "cancelled". The process continues, unless the request is its

@@ -258,9 +258,9 @@ TEST_CASE("a sequence goes on in the next piece, and across a change of the size
 
 TEST_CASE("a playback takes over each size where it began") {
     SizeHistory sizes;
-    sizes.note(4, {2, 10});
-    sizes.note(4, {3, 5});
-    sizes.note(8, {4, 10});
+    sizes.note(4, {2, 10}, {});
+    sizes.note(4, {3, 5}, {});
+    sizes.note(8, {4, 10}, {});
     Playback playback(made(), 0);
     CHECK(playback.play("abcd", sizes));
     CHECK(playback.screen().size() == ScreenSize{3, 5});
@@ -271,7 +271,7 @@ TEST_CASE("a playback takes over each size where it began") {
     CHECK(row(playback.screen(), 1) == "fghijkl");
 
     for (std::uint64_t i = 0; i < 2 * SizeHistory::most; ++i)
-        sizes.note(100 + i, {i % 5 + 1, 10});
+        sizes.note(100 + i, {i % 5 + 1, 10}, {});
     CHECK(sizes.at(1000) == ScreenSize{(2 * SizeHistory::most - 1) % 5 + 1, 10});
 }
 
