@@ -1,14 +1,16 @@
 #include "mcp/resources.h"
 
 #include "core/output/utf8.h"
-#include "core/text/display.h"
 #include "core/text/text.h"
 #include "mcp/excerpt.h"
 #include "mcp/messages.h"
-#include "mcp/outcome.h"
+#include "mcp/resource_list.h"
+#include "mcp/screen_result.h"
 #include "mcp/server_error.h"
+#include "protocol/cast.h"
 #include "protocol/exec.h"
 #include "protocol/process.h"
+#include "protocol/screen.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +21,6 @@ namespace ew::mcp {
 
 namespace {
 
-constexpr std::string_view uri_start = "execward://process/";
-constexpr std::string_view uri_end = "/output";
 constexpr std::string_view subscription_key = "io.modelcontextprotocol/subscriptionId";
 constexpr int unknown_resource_code = -32002; // of the versions with a handshake
 
@@ -53,46 +53,6 @@ void fields(Visitor& visit, ListenParams& params) {
     visit.optional("notifications", params.notifications);
 }
 
-struct Resource {
-    std::string uri = {};
-    std::string name = {};
-    std::string title = {};
-    std::string description = {};
-    std::string mime_type = "text/plain";
-};
-
-template <class Visitor>
-void fields(Visitor& visit, Resource& resource) {
-    visit.required("uri", resource.uri);
-    visit.required("name", resource.name);
-    visit.required("title", resource.title);
-    visit.required("description", resource.description);
-    visit.required("mimeType", resource.mime_type);
-}
-
-std::string uri_of(std::string_view process) {
-    return fmt::format("{}{}{}", uri_start, process, uri_end);
-}
-
-// Returns nullopt for a URI that is not the output of a process.
-std::optional<std::string> process_of(std::string_view uri) {
-    if (!uri.starts_with(uri_start) || !uri.ends_with(uri_end)) return std::nullopt;
-    uri.remove_prefix(uri_start.size());
-    if (uri.size() <= uri_end.size()) return std::nullopt;
-    uri.remove_suffix(uri_end.size());
-    if (uri.find('/') != std::string_view::npos) return std::nullopt;
-    return std::string(uri);
-}
-
-Resource resource_of(const protocol::ExecProcessInfo& info) {
-    const bool runs = info.state == protocol::ExecProcessState::running;
-    return {uri_of(info.process_id), fmt::format("process {}", info.process_id),
-            core::visible(shown_command(info)),
-            runs ? "The output of a process that runs."
-                 : fmt::format("The output of a process that has ended with exit code {}.",
-                               info.exit_code.value_or(-1))};
-}
-
 std::string text_of(const protocol::ReadResult& result) {
     std::string bytes;
     for (const protocol::OutputChunk& chunk : result.chunks)
@@ -101,6 +61,28 @@ std::string text_of(const protocol::ReadResult& result) {
     if (result.lost_bytes == 0) return text;
     return fmt::format("[… {} bytes before this are no longer kept …]\n{}", result.lost_bytes,
                        text);
+}
+
+// Returns the text of a resource from the answer of the server about it.
+std::string text_of(ResourceKind kind, const json::Value* answer) {
+    switch (kind) {
+    case ResourceKind::output: {
+        protocol::ReadResult result;
+        (void)mcp::read(answer, result);
+        return text_of(result);
+    }
+    case ResourceKind::screen: {
+        protocol::ScreenResult result;
+        (void)mcp::read(answer, result);
+        return screen_text(result);
+    }
+    case ResourceKind::cast: {
+        protocol::CastResult result;
+        (void)mcp::read(answer, result);
+        return std::move(result.cast);
+    }
+    }
+    return {};
 }
 
 } // namespace
@@ -140,24 +122,36 @@ void Resources::list(const Asked& asked) {
 }
 
 void Resources::list_templates(const Asked& asked) {
-    answers_.cacheable(
-        asked,
-        fmt::format(
-            R"("resourceTemplates":[{{"uriTemplate":"{}{{id}}{}","name":"process output","title":"Output of a process","description":"All output that is kept of the process with this id, the newest 1 MiB.","mimeType":"text/plain"}}])",
-            uri_start, uri_end));
+    answers_.cacheable(asked, template_list());
 }
 
 void Resources::read(const Asked& asked, const protocol::Message& message) {
     UriParams params;
     if (const auto wrong = mcp::read(message.params, params))
         return answers_.fail(asked.id, invalid_params_code, "uri: expected a text");
-    const std::optional<std::string> process = process_of(params.uri);
-    if (!process) return fail_unknown(asked, params.uri);
+    const std::optional<ResourceName> name = resource_named(params.uri);
+    if (!name) return fail_unknown(asked, params.uri);
     if (!may_ask(asked)) return;
-    protocol::ReadParams wanted;
-    wanted.process_id = *process;
-    const std::uint64_t id = wires_.request("process/read", wanted);
-    requests_.push_back({id, asked, std::move(params.uri)});
+    requests_.push_back({request(*name), asked, std::move(params.uri)});
+}
+
+// Asks the server. Returns the id of the request.
+std::uint64_t Resources::request(const ResourceName& name) {
+    switch (name.kind) {
+    case ResourceKind::output: {
+        protocol::ReadParams wanted;
+        wanted.process_id = name.process;
+        return wires_.request("process/read", wanted);
+    }
+    case ResourceKind::screen: {
+        protocol::ScreenParams wanted;
+        wanted.process_id = name.process;
+        return wires_.request("process/screen", wanted);
+    }
+    case ResourceKind::cast:
+        return wires_.request("process/cast", protocol::CastParams{name.process});
+    }
+    return 0;
 }
 
 void Resources::fail_unknown(const Asked& asked, std::string_view uri) {
@@ -182,19 +176,16 @@ bool Resources::on_answer(std::uint64_t request, const protocol::Message& answer
 void Resources::tell_list(const Request& request, const protocol::Message& answer) {
     protocol::ExecListResult result;
     if (!answer.is_error) (void)mcp::read(answer.params, result);
-    std::vector<Resource> resources;
-    for (const protocol::ExecProcessInfo& info : result.processes)
-        resources.push_back(resource_of(info));
-    answers_.changeable(request.asked, fmt::format(R"("resources":{})", json_of(resources)));
+    answers_.changeable(request.asked, resource_list(result.processes));
 }
 
 void Resources::tell_text(const Request& request, const protocol::Message& answer) {
-    if (answer.is_error) return fail_unknown(request.asked, request.uri);
-    protocol::ReadResult result;
-    (void)mcp::read(answer.params, result);
-    answers_.changeable(
-        request.asked, fmt::format(R"("contents":[{{"uri":{},"mimeType":"text/plain","text":{}}}])",
-                                   json_string(request.uri), json_string(text_of(result))));
+    const std::optional<ResourceName> name = resource_named(request.uri);
+    if (answer.is_error || !name) return fail_unknown(request.asked, request.uri);
+    answers_.changeable(request.asked,
+                        fmt::format(R"("contents":[{{"uri":{},"mimeType":"{}","text":{}}}])",
+                                    json_string(request.uri), media_type_of(name->kind),
+                                    json_string(text_of(name->kind, answer.params))));
 }
 
 // ---------------------------------------------------------------- subscriptions
@@ -213,7 +204,7 @@ void Resources::subscribe(const Asked& asked, const protocol::Message& message) 
     UriParams params;
     if (mcp::read(message.params, params))
         return answers_.fail(asked.id, invalid_params_code, "uri: expected a text");
-    if (!process_of(params.uri)) return fail_unknown(asked, params.uri);
+    if (!resource_named(params.uri)) return fail_unknown(asked, params.uri);
     begin_legacy();
     std::vector<std::string>& uris = legacy()->uris;
     if (std::ranges::find(uris, params.uri) == uris.end()) {
@@ -240,7 +231,7 @@ void Resources::listen(const Asked& asked, const protocol::Message& message) {
         return answers_.fail(asked.id, invalid_params_code,
                              "notifications: expected an object of a subscription");
     Wanted wanted = params.notifications.value_or(Wanted{});
-    std::erase_if(wanted.uris, [](const std::string& uri) { return !process_of(uri); });
+    std::erase_if(wanted.uris, [](const std::string& uri) { return !resource_named(uri); });
     if (listeners_.size() > most_listening || wanted.uris.size() > most_named)
         return answers_.fail(asked.id, invalid_request_code,
                              fmt::format("at most {} subscriptions may be open, with {} resources "
@@ -268,12 +259,16 @@ bool Resources::wants_changes() const {
                                [](const Listener& listener) { return !listener.uris.empty(); });
 }
 
+// Whatever a process prints may change what its terminal shows.
 void Resources::note_change(std::string_view process) {
-    const std::string uri = uri_of(process);
-    const bool is_wanted = std::ranges::any_of(listeners_, [&](const Listener& listener) {
-        return std::ranges::find(listener.uris, uri) != listener.uris.end();
-    });
-    if (is_wanted && std::ranges::find(changed_, uri) == changed_.end()) changed_.push_back(uri);
+    for (const ResourceKind kind : every_kind) {
+        std::string uri = uri_of(process, kind);
+        const bool is_wanted = std::ranges::any_of(listeners_, [&](const Listener& listener) {
+            return std::ranges::find(listener.uris, uri) != listener.uris.end();
+        });
+        if (is_wanted && std::ranges::find(changed_, uri) == changed_.end())
+            changed_.push_back(std::move(uri));
+    }
 }
 
 void Resources::tell(const Listener& listener, std::string_view method, std::string_view uri) {

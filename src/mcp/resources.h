@@ -1,10 +1,11 @@
-// The output of processes as resources of an MCP client: their list, their texts, and
-// notifications about changes for those that want them.
+// The output of processes, and what their terminals show, as resources of an MCP client: their
+// list, their texts, and notifications about changes for those that want them.
 #pragma once
 
 #include "base/clock.h"
 #include "json/types.h"
 #include "mcp/answers.h"
+#include "mcp/resource_list.h"
 #include "mcp/wires.h"
 #include "protocol/envelope.h"
 
@@ -73,6 +74,7 @@ private:
     void unsubscribe(const Asked& asked, const protocol::Message& message);
     void listen(const Asked& asked, const protocol::Message& message);
     bool may_ask(const Asked& asked) const;
+    std::uint64_t request(const ResourceName& name);
     void tell(const Listener& listener, std::string_view method, std::string_view uri);
     void tell_list(const Request& request, const protocol::Message& answer);
     void tell_text(const Request& request, const protocol::Message& answer);

@@ -41,22 +41,21 @@ void fields(Visitor& visit, Shown& shown) {
     visit.required("complete", shown.complete);
 }
 
-// Without the empty rows at the bottom.
-std::string text_of(const protocol::ScreenResult& screen) {
+} // namespace
+
+std::string screen_text(const protocol::ScreenResult& screen) {
     std::string text;
     for (const protocol::ScreenRow& row : screen.rows)
         text.append(row.text).append("\n");
     const std::size_t last = text.find_last_not_of('\n');
     text.erase(last == std::string::npos ? 0 : last + 1);
-    return shorten(text, most_output, 0).text;
+    return text;
 }
-
-} // namespace
 
 ToolResult result_of(const protocol::ScreenResult& screen, const std::string& process) {
     Shown shown;
     shown.id = process;
-    shown.text = text_of(screen);
+    shown.text = shorten(screen_text(screen), most_output, 0).text;
     shown.rows = screen.size.rows;
     shown.columns = screen.size.cols;
     shown.cursor_row = screen.cursor.row;

@@ -1,10 +1,11 @@
-"""Output as resources in execward mcp: lists, texts, and subscriptions in both eras."""
+"""Output, screens and casts as resources in execward mcp: lists, texts, and subscriptions in both eras."""
 
 import os
 import sys
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.casts import Cast
 from support.client import check, equal
 from support.mcp import LEGACY, MODERN, PREFIX, McpClient
 from support.runner import main, test
@@ -14,14 +15,20 @@ UPDATED = "notifications/resources/updated"
 LIST_CHANGED = "notifications/resources/list_changed"
 
 
-def uri_of(process):
-    return "execward://process/%s/output" % process
+def uri_of(process, kind="output"):
+    return "execward://process/%s/%s" % (process, kind)
 
 
-def text_of(client, uri):
+def text_of(client, uri, media_type="text/plain"):
     contents = client.result("resources/read", {"uri": uri})["contents"]
-    equal([(part["uri"], part["mimeType"]) for part in contents], [(uri, "text/plain")], "contents")
+    equal([(part["uri"], part["mimeType"]) for part in contents], [(uri, media_type)], "contents")
     return contents[0]["text"]
+
+
+def kinds_of_terminals(client):
+    """Returns the resources of a process with a terminal: no screen without libvterm."""
+    has_screen = "screen" in [tool["name"] for tool in client.tools()]
+    return ["output", "screen", "cast"] if has_screen else ["output", "cast"]
 
 
 def notifications(client, method):
@@ -83,7 +90,64 @@ def each_process_has_a_resource_with_all_of_its_output(scene):
         client.call("wait", id=second)
         equal(text_of(client, uri_of(second)), "later\n", "its text then")
         form = client.result("resources/templates/list")["resourceTemplates"]
-        equal([row["uriTemplate"] for row in form], ["execward://process/{id}/output"], "templates")
+        equal(
+            [row["uriTemplate"] for row in form],
+            [uri_of("{id}", kind) for kind in kinds_of_terminals(client)],
+            "templates",
+        )
+        client.end()
+
+
+@test
+def a_terminal_has_a_screen_and_a_cast_too(scene):
+    for era in ERAS:
+        client = McpClient(scene, era=era)
+        kinds = kinds_of_terminals(client)
+        command = r"printf 'old\033[1;1Hnew\r\n\033[3;3Hend'; read x; exit 3"
+        process = client.call("run_command", command=command, tty=True, until_text="end")["id"]
+        rows = {row["uri"]: row for row in client.result("resources/list")["resources"]}
+        equal(sorted(rows), sorted(uri_of(process, kind) for kind in kinds), "the list in %s" % era)
+        row = rows[uri_of(process, "cast")]
+        equal(row["mimeType"], "application/x-asciicast", "type")
+        check("runs" in row["description"] and "cast" in row["name"], row)
+        if "screen" in kinds:
+            equal(text_of(client, uri_of(process, "screen")), "new\n\n  end", "the screen")
+        cast = Cast(text_of(client, uri_of(process, "cast"), "application/x-asciicast"))
+        equal((cast.size(), cast.data("x")), ((80, 24), ""), "the cast")
+        check("old" in cast.data() and cast.data().endswith("end"), "output: %r" % cast.data())
+        client.call("send_input", id=process, text="\n")
+        client.call("wait", id=process)
+        cast = Cast(text_of(client, uri_of(process, "cast"), "application/x-asciicast"))
+        equal(cast.data("x"), "3", "the exit status")
+        client.end()
+
+
+@test
+def a_process_with_pipes_has_neither(scene):
+    for era, code in ((LEGACY, -32002), (MODERN, -32602)):
+        client = McpClient(scene, era=era)
+        process = client.call("run_command", command="echo x")["id"]
+        for kind in ("screen", "cast"):
+            error = client.error("resources/read", {"uri": uri_of(process, kind)})
+            equal((error["code"], error["data"]["uri"]), (code, uri_of(process, kind)), "error")
+
+
+@test
+def a_subscriber_of_a_screen_is_told_when_it_may_have_changed(scene):
+    for era in ERAS:
+        client = McpClient(scene, era=era)
+        if "screen" not in kinds_of_terminals(client):
+            return
+        told = client.call("run_command", command="echo ready; exec cat", tty=True, until_text="ready")
+        uris = [uri_of(told["id"], kind) for kind in ("screen", "cast")]
+        number = subscription(client, uris)
+        client.call("send_input", id=told["id"], text="typed\n")
+        client.until(lambda: len(notifications(client, UPDATED)) >= 2, "both are told of")
+        news = notifications(client, UPDATED)
+        equal(sorted({update["uri"] for update in news}), sorted(uris), "what is told of")
+        if era == MODERN:
+            equal({u["_meta"][PREFIX + "subscriptionId"] for u in news}, {number}, "subscriptionId")
+        check("typed" in text_of(client, uris[0]), "the screen")
         client.end()
 
 
