@@ -2,6 +2,7 @@
 
 #include "cli/approvals.h"
 #include "cli/audit.h"
+#include "cli/cast.h"
 #include "cli/completions.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
@@ -22,11 +23,11 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::array<const Command*, 14> all = {
-    &serve_command,   &mcp_command,         &run_command,         &doctor_command,
-    &patch_command,   &policy_command,      &approvals_command,   &audit_command,
-    &project_command, &config_command,      &config_init_command, &replay_command,
-    &schema_command,  &completions_command,
+constexpr std::array<const Command*, 15> all = {
+    &serve_command,   &mcp_command,    &run_command,         &doctor_command,
+    &patch_command,   &policy_command, &approvals_command,   &audit_command,
+    &project_command, &config_command, &config_init_command, &replay_command,
+    &cast_command,    &schema_command, &completions_command,
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "cli/schema_text.h"
 #include "cli/shared/printing.h"
+#include "cli/shared/whole_file.h"
 #include "core/text/display.h"
 #include "transcript/listing.h"
 #include "transcript/player.h"
@@ -14,7 +15,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,20 +59,6 @@ constexpr auto actions = std::to_array<Action>(
     {{{}, {.name = "FILE", .least = 1, .most = Operands::any, .is_command = true}}});
 
 constexpr std::int64_t longest_timeout = 24 * std::int64_t{3600}; // seconds
-
-std::optional<std::string> read_file(const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                               &std::fclose);
-    if (!file) return std::nullopt;
-    std::string text;
-    std::array<char, 64 << 10> piece;
-    for (std::size_t count = 1; count > 0;) {
-        count = std::fread(piece.data(), 1, piece.size(), file.get());
-        text.append(piece.data(), count);
-    }
-    if (std::ferror(file.get()) != 0) return std::nullopt;
-    return text;
-}
 
 int fail(std::string_view file, std::string_view why) {
     fmt::print(stderr, "{}:{}\n", core::visible(file), why);

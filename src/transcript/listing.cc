@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 #include <map>
 #include <optional>
@@ -144,6 +145,16 @@ std::string_view time_in(std::string_view comment) {
 }
 
 } // namespace
+
+std::optional<Millis> time_in_comment(std::string_view comment) {
+    const std::string_view time = time_in(comment);
+    std::int64_t count = 0;
+    if (time.empty()) return std::nullopt;
+    const char* const digits = time.data() + 1;
+    if (std::from_chars(digits, time.data() + time.size(), count).ec != std::errc())
+        return std::nullopt;
+    return Millis(count);
+}
 
 std::string listing(std::string_view text, const std::vector<Step>& steps) {
     constexpr std::size_t time_width = 14;
