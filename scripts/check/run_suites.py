@@ -85,6 +85,10 @@ def suites(build):
     yield Suite("tricks", [python, str(ROOT / "scripts/check/tricks.py"), "--server", execward])
     for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
         yield from parts(file, python, server)
+    for file in sorted(ROOT.glob("tests/transcripts/mcp/*.transcript")):
+        yield Suite(f"mcp/{file.name}", [execward, "replay", "--run", "--trust-recording",
+                                         f"--timeout={REPLAY_SECONDS}", str(file),
+                                         "--", execward, "mcp"], single=True)
     for file in sorted(ROOT.glob("tests/transcripts/*.transcript")):
         # A sandbox that may write in all of /tmp protects the repositories of other tests.
         is_wide = '"slash_tmp"' in file.read_text(encoding="utf-8")

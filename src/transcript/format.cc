@@ -157,8 +157,12 @@ Result<Step> read_directive(std::string_view text, int line) {
         step.kind = Step::Kind::options;
         return step;
     }
+    if (text.starts_with("setting ")) {
+        step.kind = Step::Kind::setting;
+        return step;
+    }
     return format_error(line, "a directive is '! eof', '! kill', '! exit N', '! restart', "
-                              "'! nothing within N ms' or '! options OPTION…'");
+                              "'! nothing within N ms', '! options OPTION…' or '! setting LINE'");
 }
 
 Result<Step> read_send(std::string_view text, int line) {
@@ -189,8 +193,9 @@ Result<Step> read_line(std::string_view text, int line) {
 }
 
 // Refuses impossible orders: sending after the end, anything but a new server after the exit, and
-// options for a running server.
+// options or settings for a running server.
 Result<void> check_order(const std::vector<Step>& steps) {
+    bool has_begun = false;
     bool has_ended = false;
     bool has_exited = false;
     for (const Step& step : steps) {
@@ -204,6 +209,11 @@ Result<void> check_order(const std::vector<Step>& steps) {
             return format_error(step.line, "the client's end was closed, or the server killed");
         if (step.kind == Step::Kind::options && &step != steps.data())
             return format_error(step.line, "'! options' must be the first line");
+        const bool is_before_start =
+            step.kind == Step::Kind::options || step.kind == Step::Kind::setting;
+        if (step.kind == Step::Kind::setting && has_begun)
+            return format_error(step.line, "'! setting' must come before all messages");
+        has_begun = has_begun || !is_before_start;
         if (is_restart) has_ended = false;
         has_ended =
             has_ended || step.kind == Step::Kind::end_of_input || step.kind == Step::Kind::kill;
@@ -214,13 +224,17 @@ Result<void> check_order(const std::vector<Step>& steps) {
 
 } // namespace
 
+std::string_view Step::rest() const {
+    return std::string_view(text).substr(std::min(text.find(' '), text.size()));
+}
+
 std::vector<std::string> Step::words() const {
     std::vector<std::string> words;
-    const std::size_t sign = std::min(text.find(' '), text.size());
-    for (std::size_t at = sign; at < text.size();) {
-        const std::size_t begin = std::min(text.find_first_not_of(' ', at), text.size());
-        at = std::min(text.find(' ', begin), text.size());
-        if (begin < at) words.push_back(text.substr(begin, at - begin));
+    const std::string_view written = rest();
+    for (std::size_t at = 0; at < written.size();) {
+        const std::size_t begin = std::min(written.find_first_not_of(' ', at), written.size());
+        at = std::min(written.find(' ', begin), written.size());
+        if (begin < at) words.emplace_back(written.substr(begin, at - begin));
     }
     return words;
 }

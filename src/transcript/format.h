@@ -19,6 +19,7 @@ struct Step {
         exit_status,
         nothing,
         options, // for the server's command line
+        setting, // a line of the server's config.toml
         kill,
         restart,
     };
@@ -32,6 +33,9 @@ struct Step {
 
     // Returns additional words for the server's command line; only for options.
     std::vector<std::string> words() const;
+
+    // Returns what follows the name of a directive.
+    std::string_view rest() const;
 };
 
 // On an error, the message begins with the number of the line and a colon.

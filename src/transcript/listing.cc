@@ -131,6 +131,7 @@ std::string Summaries::of(const Step& step) {
     case Step::Kind::exit_status:
     case Step::Kind::nothing:
     case Step::Kind::options:
+    case Step::Kind::setting:
     case Step::Kind::kill:
     case Step::Kind::restart: return "player  " + shortened(step.text, longest_summary);
     }

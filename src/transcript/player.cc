@@ -6,6 +6,7 @@
 #include "transcript/child_server.h"
 #include "transcript/restraint.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -80,6 +81,22 @@ std::vector<std::string> environment_with_home(const std::string& home) {
     variables.push_back(fmt::format("XDG_CONFIG_HOME={}/config", home));
     variables.push_back(fmt::format("XDG_STATE_HOME={}/state", home));
     return variables;
+}
+
+// Writes the settings of the transcript where the server looks for them.
+Result<void> write_settings(const std::vector<Step>& steps, const std::string& home) {
+    std::string text;
+    for (const Step& step : steps)
+        if (step.kind == Step::Kind::setting) text.append(step.rest()).append("\n");
+    if (text.empty()) return {};
+    const std::string directory = home + "/config/execward";
+    std::error_code failed;
+    std::filesystem::create_directories(directory, failed);
+    const std::string path = directory + "/config.toml";
+    const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) return os::system_error("open " + path, errno);
+    if (!os::write_all(file.get(), text)) return os::system_error("write " + path, errno);
+    return {};
 }
 
 class Player {
@@ -158,7 +175,8 @@ std::optional<Discord> Player::play_step(std::size_t index) {
         server_->kill();
         return {};
     case Step::Kind::restart: return start_server(step.line);
-    case Step::Kind::options: return {}; // they are on the command line
+    case Step::Kind::options:
+    case Step::Kind::setting: return {}; // the server has begun with them
     case Step::Kind::exit_status:
         if (std::optional<Discord> found = wait_for_end()) return found;
         return wait_for_exit(&step);
@@ -276,6 +294,8 @@ std::optional<Discord> play(const std::vector<Step>& steps, const Shapes& shapes
     if (!home) return plain(0, home.error().message);
     Result<ScratchDirectory> start = ScratchDirectory::make();
     if (!start) return plain(0, start.error().message);
+    if (Result<void> written = write_settings(steps, home->path()); !written)
+        return plain(0, written.error().message);
     ServerCommand command = {settings.server, environment_with_home(home->path()), start->path(),
                              settings.has_test_ids, settings.trusts_recording};
     if (!steps.empty() && steps.front().kind == Step::Kind::options)

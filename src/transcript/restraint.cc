@@ -39,7 +39,8 @@ bool is_restrained(std::string_view method, const Node& message) {
 }
 
 std::optional<std::string> presumption_of(const Step& step) {
-    if (step.kind == Step::Kind::options) return "this sets options of the server";
+    if (step.kind == Step::Kind::options || step.kind == Step::Kind::setting)
+        return "this sets options of the server";
     if (step.kind != Step::Kind::send) return std::nullopt;
     if (!step.message || step.message->kind != Node::Kind::object)
         return "it is not known what a server does with this";

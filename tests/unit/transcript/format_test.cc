@@ -124,6 +124,17 @@ TEST_CASE("the first line can give the server options") {
     CHECK(failure_of("> {}\n! options --test-ids").starts_with("2: "));
 }
 
+TEST_CASE("settings of the server come before all messages") {
+    const std::vector<Step> steps = steps_of(
+        "! options --test-ids\n! setting sandbox = \"read-only\"\n! setting a = 1\n> {}\n");
+
+    REQUIRE(steps.size() == 4);
+    CHECK(steps[1].kind == Step::Kind::setting);
+    CHECK(steps[1].rest() == " sandbox = \"read-only\"");
+    CHECK(failure_of("> {}\n! setting a = 1").starts_with("2: "));
+    CHECK(failure_of("! setting a = 1\n! options --test-ids").starts_with("2: "));
+}
+
 TEST_CASE("what makes no sense is refused with its line") {
     CHECK(failure_of("\nhello").starts_with("2: "));
     CHECK(failure_of("< {\"a\":[...,1]}").starts_with("1: "));

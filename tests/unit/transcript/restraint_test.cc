@@ -36,7 +36,8 @@ TEST_CASE("a recording that acts without a decision of the server needs trust") 
           R"(> {"id":1,"method":"fs/remove","params":{"path":"file:///a"}})",
           R"(> {"id":1,"method":"approvals/grant","params":{"prefix":["touch"],"scope":"always"}})",
           R"(> {"id":1,"method":"session/configure","params":{"approvalPolicy":"never"}})",
-          R"(> {"id":1,"method":"$method"})", "! options --sandbox=danger-full-access"})
+          R"(> {"id":1,"method":"$method"})", "! options --sandbox=danger-full-access",
+          "! setting sandbox = 'danger-full-access'"})
         CHECK_MESSAGE(needs_trust(line), line);
 }
 
