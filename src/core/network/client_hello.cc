@@ -10,7 +10,9 @@ namespace {
 
 using State = ClientHello::State;
 
+constexpr unsigned char change_of_ciphers = 20;
 constexpr unsigned char handshake = 22;
+constexpr unsigned char data_of_application = 23;
 constexpr unsigned char client_hello = 1;
 constexpr unsigned char major_version = 3;
 constexpr std::uint16_t server_name_extension = 0;
@@ -102,14 +104,25 @@ unsigned char at(std::string_view bytes, std::size_t place) {
 
 } // namespace
 
+// Servers may take a warning, a change of ciphers or an empty record before the greeting, and any
+// version in a record (RFC 8446, 5.1). Nothing else that we know begins like these.
 ClientHello read_client_hello(std::string_view bytes) {
     if (bytes.empty()) return {};
-    if (at(bytes, 0) != handshake) return {State::other};
-    if (bytes.size() > 1 && at(bytes, 1) != major_version) return {State::other};
+    if (at(bytes, 0) < change_of_ciphers || at(bytes, 0) > data_of_application)
+        return {State::other};
+    if (bytes.size() < record_header) return {State::incomplete};
+    const std::size_t first_size = std::size_t{at(bytes, 3)} << 8U | std::size_t{at(bytes, 4)};
+    const bool has_version = at(bytes, 1) == major_version;
+    if (at(bytes, 0) != handshake) {
+        constexpr std::size_t longest_alert = 2;
+        return {has_version || first_size <= longest_alert ? State::broken : State::other};
+    }
+    if (!has_version && (first_size == 0 || first_size > longest_record)) return {State::other};
+    if (!has_version && bytes.size() > record_header && at(bytes, record_header) != client_hello)
+        return {State::other};
     std::string message;
     for (std::size_t from = 0; bytes.size() - from >= record_header;) {
-        if (at(bytes, from) != handshake || at(bytes, from + 1) != major_version)
-            return {State::broken};
+        if (at(bytes, from) != handshake) return {State::broken};
         const std::size_t size =
             std::size_t{at(bytes, from + 3)} << 8U | std::size_t{at(bytes, from + 4)};
         if (size == 0 || size > longest_record) return {State::broken};

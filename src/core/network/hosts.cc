@@ -98,6 +98,12 @@ Result<HostRule> host_rule(std::string_view host, bool allows_every) {
     }
     rule.prefix = read_prefix(host);
     if (rule.prefix) {
+        constexpr unsigned least_ipv4 = 96 + 8;
+        constexpr unsigned least_ipv6 = 7;
+        if (rule.prefix->bits < (rule.prefix->is_ipv4() ? least_ipv4 : least_ipv6) && !allows_every)
+            return Error{ErrorKind::invalid_params,
+                         fmt::format("'{}' stands for a great part of all addresses", host),
+                         "name a longer prefix, or add every_host = true to the rule"};
         rule.host = host;
         return rule;
     }
@@ -169,8 +175,13 @@ std::string refusal_of(std::span<const HostRule> rules, const Destination& there
     const HostRuling ruling = rule_on(rules, found);
     if (ruling.rule && ruling.decision == Decision::forbidden)
         return fmt::format("a rule ({}) forbids {}", ruling.rule->origin, found.host);
-    const bool is_named = ruling.rule && ruling.decision == Decision::allow;
+    if (const std::optional<Internet> ipv4 = carried_ipv4(address))
+        if (std::string refused = refusal_of(rules, there, *ipv4, is_own); !refused.empty())
+            return refused;
     const Reach reach = reach_of(address);
+    const bool is_named = ruling.rule && ruling.decision == Decision::allow &&
+                          (reach == Reach::everybody || !ruling.rule->prefix ||
+                           ruling.rule->prefix->is_within(reach));
     if (is_named || (reach == Reach::everybody && !is_own)) return {};
     return fmt::format("{} is {}, and no rule names that address", found.host,
                        is_own && reach == Reach::everybody ? "an address of this machine"

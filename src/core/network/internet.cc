@@ -10,6 +10,9 @@ namespace ew::core {
 
 namespace {
 
+constexpr unsigned all_bits = 128;
+constexpr unsigned bits_of_family = 96; // in front of an IPv4 address
+
 constexpr std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 struct Range {
@@ -77,10 +80,15 @@ bool is_ipv4(const Internet& address) {
 
 Reach reach_of(const Internet& address) {
     if (is_ipv4(address)) return reach_in(ranges4, address);
-    if (begins(address, {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}))
-        return reach_of(embedded(address, 12));
-    if (begins(address, {0x20, 0x02})) return reach_of(embedded(address, 2));
+    if (const std::optional<Internet> ipv4 = carried_ipv4(address)) return reach_of(*ipv4);
     return reach_in(ranges6, address);
+}
+
+std::optional<Internet> carried_ipv4(const Internet& address) {
+    if (begins(address, {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}))
+        return embedded(address, 12);
+    if (begins(address, {0x20, 0x02})) return embedded(address, 2);
+    return std::nullopt;
 }
 
 std::optional<Internet> read_internet(std::string_view text) {
@@ -111,8 +119,23 @@ std::string shown(std::string_view host, std::uint16_t port) {
     return is_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+bool Prefix::is_ipv4() const {
+    return bits >= bits_of_family && core::is_ipv4(address);
+}
+
+bool Prefix::is_within(Reach reach) const {
+    constexpr unsigned least_ipv4 = bits_of_family + 8;
+    constexpr unsigned least_ipv6 = 7; // fc00::/7
+    if (bits < (is_ipv4() ? least_ipv4 : least_ipv6)) return false;
+    Internet last = address;
+    for (unsigned bit = bits; bit < all_bits; ++bit)
+        last[bit / 8] = static_cast<std::uint8_t>(last[bit / 8] | (0x80U >> (bit % 8)));
+    return reach_of(address) == reach && reach_of(last) == reach;
+}
+
 bool Prefix::has(const Internet& other) const {
     constexpr unsigned byte = 8;
+    if (is_ipv4() != core::is_ipv4(other)) return false;
     const std::size_t whole = bits / byte;
     if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole),
                     other.begin()))
@@ -124,7 +147,7 @@ bool Prefix::has(const Internet& other) const {
 }
 
 std::optional<Prefix> read_prefix(std::string_view text) {
-    constexpr unsigned all = 128;
+    constexpr unsigned all = all_bits;
     const std::size_t slash = text.find('/');
     const std::optional<Internet> address = read_internet(text.substr(0, slash));
     if (!address) return std::nullopt;

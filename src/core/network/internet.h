@@ -31,6 +31,9 @@ std::optional<Internet> read_internet(std::string_view text);
 
 bool is_ipv4(const Internet& address);
 
+// Returns the IPv4 address to which NAT64 or 6to4 carries what goes to this one, or nullopt.
+std::optional<Internet> carried_ipv4(const Internet& address);
+
 // "192.0.2.7", "2001:db8::1".
 std::string shown(const Internet& address);
 
@@ -41,7 +44,15 @@ struct Prefix {
     Internet address = {};
     unsigned bits = 128; // of all 128: an IPv4 prefix of 8 has 104
 
+    // A prefix of one family has no address of the other.
     bool has(const Internet& other) const;
+
+    bool is_ipv4() const;
+
+    // Returns true if all of it, and not only the address, is out there in this sense. A prefix
+    // for half of the internet names nothing.
+    bool is_within(Reach reach) const;
+
     bool operator==(const Prefix&) const = default;
 };
 

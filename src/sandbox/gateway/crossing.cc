@@ -134,10 +134,14 @@ void Crossing::on_ready(std::span<char> block, TimePoint now) {
         abort({});
     else if (up_.is_done() && down_.is_done())
         close();
+    else if (up_.is_done())
+        deadline_ = now + longest_silence;
 }
 
 void Crossing::on_time(TimePoint now) {
-    if (state_ == State::connecting && is_due(deadline_, now)) try_next(now);
+    if (!is_due(deadline_, now)) return;
+    if (state_ == State::connecting) try_next(now);
+    if (state_ == State::open) abort({});
 }
 
 // Returns false if the connection is broken.
@@ -224,10 +228,12 @@ void Crossing::close() {
     state_ = State::closed;
 }
 
-void Crossing::finish(std::span<char> block) {
-    constexpr int most_rounds = 64;
-    for (int i = 0; i < most_rounds && state_ == State::open && !up_.is_done(); ++i)
+void Crossing::finish(std::span<char> block, TimePoint until) {
+    while (state_ == State::open && !up_.is_done() && clock_now() < until) {
+        const std::uint64_t before = up_.count;
         if (!move(up_, inside_.get(), outside_.get(), block)) return abort({});
+        if (up_.count == before) return;
+    }
 }
 
 } // namespace ew::sandbox

@@ -19,6 +19,8 @@ class Crossing {
 public:
     // How long one address may take to accept.
     static constexpr Millis longest_connect{15'000};
+    // How long the other side may be silent after the program has ended its own side.
+    static constexpr Millis longest_silence{120'000};
     static constexpr std::size_t block_size = 128 << 10; // bytes in one read
     static constexpr int most_blocks = 8;                // each way, in one turn of the loop
 
@@ -67,8 +69,9 @@ public:
     // Both sides see a reset.
     void abort(std::string refusal);
 
-    // The program has ended: passes on what it had sent, as far as that goes without waiting.
-    void finish(std::span<char> block);
+    // The program has ended: passes on what it had sent, as far as that goes without waiting, and
+    // not beyond this time.
+    void finish(std::span<char> block, TimePoint until);
 
 private:
     struct Flow {

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -52,6 +53,15 @@ std::uint16_t port_of(int socket) {
     return ntohs(address.sin6_port);
 }
 
+// Descriptors are numbered from below. Those that are left are for everything else that the server
+// does, for this command and others.
+bool leaves_too_few(int socket) {
+    constexpr rlim_t reserve = 512;
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    return static_cast<rlim_t>(socket) + std::min(reserve, limit.rlim_cur / 2) >= limit.rlim_cur;
+}
+
 void reset(UniqueFd socket) {
     const linger at_once = {1, 0};
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -73,8 +83,9 @@ Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
 }
 
 Gateway::~Gateway() {
+    const TimePoint until = clock_now() + longest_finish;
     for (auto& [serial, held] : crossings_)
-        held.crossing.finish(block_);
+        held.crossing.finish(block_, until);
 }
 
 bool Gateway::watch(int fd, Source source, std::uint64_t serial, std::uint32_t events) {
@@ -242,7 +253,7 @@ void Gateway::accept_at(std::uint64_t serial, TimePoint now) {
 }
 
 void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) {
-    if (crossings_.size() >= most_crossings) {
+    if (crossings_.size() >= most_crossings || leaves_too_few(socket.get())) {
         note({listener.there, "too many connections at once", "", false, listener.asker});
         return reset(std::move(socket));
     }

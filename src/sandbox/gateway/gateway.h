@@ -51,6 +51,8 @@ public:
     static constexpr std::size_t most_crossings = 256; // a further connection is reset
     static constexpr std::size_t most_refusals = 64;   // until take_refusals()
     static constexpr Millis longest_turn{5};
+    // What commands have sent is passed on for so long after their end.
+    static constexpr Millis longest_finish{100};
     // A listener keeps programs from having that port on all addresses.
     static constexpr Millis idle_listener{2000};
 

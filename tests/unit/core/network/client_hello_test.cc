@@ -60,8 +60,23 @@ TEST_CASE("a message without the name has none, and other bytes are no TLS") {
     CHECK(read_client_hello(records(message(grease), 100)).state == State::whole);
     CHECK(read_client_hello(records(message(grease), 100)).server_name.empty());
     CHECK(read_client_hello("GET / HTTP/1.1\r\n").state == State::other);
-    CHECK(read_client_hello("\x16\x02").state == State::other);
+    CHECK(read_client_hello("\x16\x01\x00\x00\x00\x00"s).state == State::other);
+    CHECK(read_client_hello("\x16\x01\x00\x00\x08\x02"s).state == State::other);
+    CHECK(read_client_hello("\x15\x01\x00\x01\x00"s).state == State::other);
     CHECK(read_client_hello("SSH-2.0").state == State::other);
+}
+
+TEST_CASE("servers take any version in a record, and some take other records first") {
+    for (const char version : {'\x01', '\x02', '\x04', '\x7f'}) {
+        std::string hello = records(message(name_extension("example.org")), 100);
+        hello[1] = version;
+        CHECK(read_client_hello(hello).server_name == "example.org");
+    }
+    const std::string hello = records(message(name_extension("example.org")), 100);
+    for (const std::string& first :
+         {"\x15\x03\x01\x00\x02\x01\x5a"s, "\x15\x01\x01\x00\x02\x01\x5a"s,
+          "\x14\x03\x03\x00\x01\x01"s, "\x17\x03\x03\x00\x00"s})
+        CHECK(read_client_hello(first + hello).state == State::broken);
 }
 
 TEST_CASE("a message that two readers could read differently is broken") {

@@ -168,6 +168,30 @@ TEST_CASE("a name leads to no private address, unless a rule names that address"
     CHECK(!refusal_of(rules, there("example.org", 22), at("10.0.0.1"), false).empty());
     rules.push_back(rule("93.184.216.0/24", Decision::forbidden));
     CHECK(!refusal_of(rules, name, at("93.184.216.34"), false).empty());
+    for (const char* text : {"64:ff9b::5db8:d822", "2002:5db8:d822::1"}) // carried to the same
+        CHECK_MESSAGE(!refusal_of(rules, name, at(text), false).empty(), text);
+}
+
+TEST_CASE("a prefix for a great part of the internet names no private address") {
+    for (const char* text : {"0.0.0.0/0", "0.0.0.0/1", "::/0", "::/1", "::ffff:0:0/96"}) {
+        CHECK_FALSE(host_rule(text, false).has_value());
+        Result<HostRule> wide = host_rule(text, true);
+        REQUIRE(wide);
+        wide->decision = Decision::allow;
+        wide->layer = RuleLayer::session;
+        const std::vector<HostRule> rules = {rule("example.org", Decision::allow), *wide};
+        for (const char* address : {"127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "fd00::1"})
+            CHECK_MESSAGE(!refusal_of(rules, there("example.org"), at(address), false).empty(),
+                          text);
+    }
+    const std::vector<HostRule> rules = {rule("example.org", Decision::allow),
+                                         rule("fc00::/7", Decision::allow),
+                                         rule("::/64", Decision::allow)};
+    CHECK(refusal_of(rules, there("example.org"), at("fd00::1"), false).empty());
+    for (const char* address : {"127.0.0.1", "169.254.169.254", "::1"})
+        CHECK_MESSAGE(!refusal_of(rules, there("example.org"), at(address), false).empty(),
+                      address);
+    CHECK_FALSE(read_prefix("::/0")->has(at("192.0.2.7")));
 }
 
 TEST_CASE("each name has an address of its own, which is the same in every table") {
