@@ -173,8 +173,9 @@ std::string refusal_of(std::span<const HostRule> rules, const Destination& there
     found.host = shown(address);
     found.address = address;
     const HostRuling ruling = rule_on(rules, found);
-    if (ruling.rule && ruling.decision == Decision::forbidden)
-        return fmt::format("a rule ({}) forbids {}", ruling.rule->origin, found.host);
+    // A question about an address cannot be asked once its name was allowed.
+    if (ruling.rule && ruling.decision != Decision::allow)
+        return fmt::format("a rule ({}) does not allow {}", ruling.rule->origin, found.host);
     if (const std::optional<Internet> ipv4 = carried_ipv4(address))
         if (std::string refused = refusal_of(rules, there, *ipv4, is_own); !refused.empty())
             return refused;

@@ -53,6 +53,7 @@ TEST_CASE("an empty file is all defaults") {
     CHECK(config.confinement.writable_roots.empty());
     CHECK(config.confinement.deny_read.empty());
     CHECK_FALSE(config.confinement.network_access);
+    CHECK_FALSE(config.confinement.network_by_host);
     CHECK_FALSE(config.confinement.shared_tmp);
     CHECK_FALSE(config.confinement.exclude_slash_tmp);
     CHECK_FALSE(config.confinement.exclude_tmpdir_env_var);
@@ -104,6 +105,7 @@ session_keep_days = 9
 writable_roots = ["/a"]
 deny_read = ["/b", "/c/*.key", "**/.env"]
 network_access = true
+network_by_host = true
 shared_tmp = true
 exclude_slash_tmp = true
 exclude_tmpdir_env_var = true
@@ -149,6 +151,7 @@ include_only = ["CI"]
     CHECK(config.confinement.writable_roots == std::vector<std::string>{"/a"});
     CHECK(config.confinement.deny_read == std::vector<std::string>{"/b", "/c/*.key", "**/.env"});
     CHECK(config.confinement.network_access);
+    CHECK(config.confinement.network_by_host);
     CHECK(config.confinement.shared_tmp);
     CHECK(config.confinement.exclude_slash_tmp);
     CHECK(config.confinement.exclude_tmpdir_env_var);

@@ -166,8 +166,10 @@ TEST_CASE("a name leads to no private address, unless a rule names that address"
     rules.push_back(rule("10.0.0.0/8", Decision::allow, {443}));
     CHECK(refusal_of(rules, name, at("10.0.0.1"), false).empty());
     CHECK(!refusal_of(rules, there("example.org", 22), at("10.0.0.1"), false).empty());
-    rules.push_back(rule("93.184.216.0/24", Decision::forbidden));
-    CHECK(!refusal_of(rules, name, at("93.184.216.34"), false).empty());
+    for (const Decision strict : {Decision::forbidden, Decision::prompt}) {
+        rules.back() = rule("93.184.216.0/24", strict);
+        CHECK(!refusal_of(rules, name, at("93.184.216.34"), false).empty());
+    }
     for (const char* text : {"64:ff9b::5db8:d822", "2002:5db8:d822::1"}) // carried to the same
         CHECK_MESSAGE(!refusal_of(rules, name, at(text), false).empty(), text);
 }
