@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,21 +28,26 @@ namespace {
 constexpr std::string_view about =
     R"(Usage: execward audit tail [-n N] [--json]
        execward audit export [--json]
+       execward audit network [--by-host]
 
 tail shows the last rows of the audit, export all of them, oldest first: every question, decision,
-start, denial and exit, with who or what decided. One row is one line.
+start, denial, host and exit, with who or what decided. One row is one line. network shows the hosts that commands with a network by
+host have reached: for each command, or added up for each host.
 )";
 
 constexpr auto options = std::to_array<Option>({
     {.name = "n", .argument = "N", .meaning = "how many rows", .usual = "20", .actions = "tail"},
-    {"json", "", "an object a line, for programs"},
+    {.name = "json", .meaning = "an object a line, for programs", .actions = "tail export"},
+    {.name = "by-host",
+     .meaning = "one line for each host and port, with all that commands did there",
+     .actions = "network"},
     database_option,
 });
 
 constexpr std::string_view notes = R"(Exit status: 0, 1 it could not be read, 2 usage.
 )";
 
-constexpr auto actions = std::to_array<Action>({{"tail"}, {"export"}});
+constexpr auto actions = std::to_array<Action>({{"tail"}, {"export"}, {"network"}});
 
 // An audit row as JSON.
 struct Line {
@@ -140,6 +147,67 @@ Result<void> export_all(store::Store& store, bool as_json) {
     }
 }
 
+// The row of server::host_row() of which it is made.
+struct HostTotal {
+    std::uint64_t commands = 0;
+    std::uint64_t connections = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+
+    void add(std::string_view detail) {
+        ++commands;
+        const std::vector<std::uint64_t> numbers = first_numbers(detail);
+        if (numbers.size() < 3) return;
+        connections += numbers[0];
+        sent += numbers[1];
+        received += numbers[2];
+    }
+
+private:
+    static std::vector<std::uint64_t> first_numbers(std::string_view text) {
+        std::vector<std::uint64_t> numbers;
+        while (numbers.size() < 3) {
+            const std::size_t begin = text.find_first_of("0123456789");
+            if (begin == std::string_view::npos) return numbers;
+            text.remove_prefix(begin);
+            std::uint64_t number = 0;
+            const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+            numbers.push_back(number);
+            text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+        }
+        return numbers;
+    }
+};
+
+Result<void> show_network(store::Store& store, bool by_host) {
+    constexpr std::int64_t piece = 1000;
+    std::map<std::string, HostTotal> totals;
+    for (std::int64_t last = 0;;) {
+        const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
+        if (rows.empty()) break;
+        last = rows.back().id;
+        for (const store::AuditRow& row : rows) {
+            if (row.event != "network") continue;
+            if (by_host)
+                totals[row.decision].add(row.detail);
+            else
+                print_text(row);
+        }
+    }
+    for (const auto& [host, total] : totals)
+        print_line(fmt::format("{}: {} connections of {} commands, {} bytes sent, {} received",
+                               core::visible(host), total.connections, total.commands, total.sent,
+                               total.received));
+    return {};
+}
+
+Result<void> show(store::Store& store, const Arguments& arguments, std::int64_t count) {
+    if (arguments.action() == "network") return show_network(store, arguments.has("by-host"));
+    const bool as_json = arguments.has("json");
+    return arguments.action() == "tail" ? print_tail(store, count, as_json)
+                                        : export_all(store, as_json);
+}
+
 int audit(const Arguments& arguments) {
     const std::optional<std::int64_t> count = whole_number(
         arguments.value("n").value_or("20"), 1, std::numeric_limits<std::int64_t>::max());
@@ -147,9 +215,7 @@ int audit(const Arguments& arguments) {
     Result<std::unique_ptr<store::Store>> store =
         open_store(arguments.value("database").value_or(""), store::Moment::now().wall);
     if (!store) return fail(store.error());
-    const bool as_json = arguments.has("json");
-    Result<void> shown = arguments.action() == "tail" ? print_tail(**store, *count, as_json)
-                                                      : export_all(**store, as_json);
+    Result<void> shown = show(**store, arguments, *count);
     if (!shown) return fail(shown.error());
     return finish(status_ok);
 }

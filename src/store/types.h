@@ -101,7 +101,8 @@ struct AuditRow {
     UnixMs at = 0;
     std::string session = {};
     std::string call = {};
-    std::string event = {}; // question, decision, start, denial, exit, refusal, grant, revocation
+    std::string event = {}; // question, decision, start, denial, network, exit, refusal, grant,
+                            // revocation
     std::string argv = {};  // a JSON array
     std::string directory = {};
     std::string decision = {};

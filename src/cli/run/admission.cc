@@ -162,9 +162,12 @@ void Admission::note_failure(const Error& error) {
     audit(server::audit_row(call_, "failure", error.message));
 }
 
-void Admission::note_end(const server::ProgramEnd& end, const sandbox::DenialLog& denials) {
+void Admission::note_end(const server::ProgramEnd& end, const sandbox::DenialLog& denials,
+                         const std::vector<sandbox::HostUse>& host_uses) {
     if (denials.total() > 0)
         records_.audit(server::denial_row(begin_, denials.total(), server::to_wire(denials)));
+    for (const sandbox::HostUse& use : host_uses)
+        records_.audit(server::host_row(begin_, use));
     audit(server::exit_row(begin_, end));
 }
 

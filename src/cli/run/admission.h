@@ -47,7 +47,8 @@ public:
     }
 
     void note_failure(const Error& error);
-    void note_end(const server::ProgramEnd& end, const sandbox::DenialLog& denials);
+    void note_end(const server::ProgramEnd& end, const sandbox::DenialLog& denials,
+                  const std::vector<sandbox::HostUse>& host_uses);
 
 private:
     Admission(server::Session session, const server::Warn& warn)

@@ -287,7 +287,8 @@ int run_confined(RunOrder order, Admission& admission) {
     if (end.failure)
         admission.note_failure(*end.failure);
     else
-        admission.note_end({end.status, millis(clock_now() - began), {}}, end.denials);
+        admission.note_end({end.status, millis(clock_now() - began), {}}, end.denials,
+                           end.host_uses);
     return end.status;
 }
 

@@ -393,7 +393,7 @@ RunEnd Session::conclude() {
     if (write_error != 0)
         report_error(os::system_error("cannot pass the command's output on", write_error));
     if (!is_quiet_) report_denials(run_->denials());
-    return {told ? status_of(*told) : *sandbox_status_, {}, run_->denials()};
+    return {told ? status_of(*told) : *sandbox_status_, {}, run_->denials(), run_->host_uses()};
 }
 
 } // namespace

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/error.h"
+#include "sandbox/gateway/host_use.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/supervise/denials.h"
 
 #include <optional>
+#include <vector>
 
 namespace ew::cli {
 
@@ -18,6 +20,7 @@ struct RunEnd {
     int status = 0; // the command's, 128+N if signal N ended it, or one of run_report.h
     std::optional<Error> failure = {}; // why the command has not run
     sandbox::DenialLog denials = {};
+    std::vector<sandbox::HostUse> host_uses = {};
 };
 
 // Waits for the command. Reports failures and denials.

@@ -121,6 +121,7 @@ void Crossing::on_connected(TimePoint now) {
     if (::getpeername(outside_.get(), static_cast<sockaddr*>(bytes), &size) != 0)
         return; // the event was of the address before
     state_ = State::open;
+    has_reached_ = true;
     deadline_.reset();
 }
 

@@ -51,6 +51,9 @@ public:
     std::uint32_t wanted_inside() const;
     std::uint32_t wanted_outside() const;
 
+    // Was the connection to the host made?
+    bool has_reached() const { return has_reached_; }
+
     // Bytes that the program has sent, and received.
     std::uint64_t sent() const { return up_.count; }
 
@@ -103,6 +106,7 @@ private:
     UniqueFd outside_;
     core::Destination there_;
     State state_ = State::waiting;
+    bool has_reached_ = false;
     std::string refusal_;
     std::vector<core::Internet> addresses_;
     std::size_t next_address_ = 0;

@@ -82,10 +82,13 @@ Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
     return made;
 }
 
-Gateway::~Gateway() {
+std::vector<HostUse> Gateway::finish() {
     const TimePoint until = clock_now() + longest_finish;
-    for (auto& [serial, held] : crossings_)
+    for (auto& [serial, held] : crossings_) {
         held.crossing.finish(block_, until);
+        note_use(held);
+    }
+    return uses_.list();
 }
 
 bool Gateway::watch(int fd, Source source, std::uint64_t serial, std::uint32_t events) {
@@ -176,11 +179,12 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
         refusal.can_be_allowed = false;
     }
     if (ruling.decision != core::Decision::allow) return {Way::refused, port, std::move(refusal)};
-    return listen({address, port}, std::move(there), asker, now);
+    return listen({address, port},
+                  {{}, port, std::move(there), asker, ruling.rule->origin, now + idle_listener, 0},
+                  now);
 }
 
-Gateway::Answer Gateway::listen(const Place& place, core::Destination there, const Asker& asker,
-                                TimePoint now) {
+Gateway::Answer Gateway::listen(const Place& place, Listener wanted, TimePoint now) {
     const auto known = listeners_.find(place);
     if (known != listeners_.end()) {
         known->second.until = now + idle_listener;
@@ -190,13 +194,12 @@ Gateway::Answer Gateway::listen(const Place& place, core::Destination there, con
     UniqueFd fresh = sockets_.take(core::is_ipv4(place.first) ? AF_INET : AF_INET6);
     fill_sockets(now);
     if (!fresh) return {sockets_.is_filling() ? Way::later : Way::full, place.second};
-    std::uint16_t port = place.second;
-    UniqueFd socket = bound_socket(std::move(fresh), place, port);
-    const std::uint64_t serial = next_serial_++;
-    if (!socket || !watch(socket.get(), Source::listener, serial, EPOLLIN))
+    wanted.socket = bound_socket(std::move(fresh), place, wanted.port);
+    wanted.serial = next_serial_++;
+    if (!wanted.socket || !watch(wanted.socket.get(), Source::listener, wanted.serial, EPOLLIN))
         return {Way::full, place.second};
-    listeners_.emplace(place, Listener{std::move(socket), port, std::move(there), asker,
-                                       now + idle_listener, serial});
+    const std::uint16_t port = wanted.port;
+    listeners_.emplace(place, std::move(wanted));
     return {Way::open, port};
 }
 
@@ -258,10 +261,10 @@ void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) 
         return reset(std::move(socket));
     }
     const std::uint64_t serial = next_serial_++;
-    const auto at =
-        crossings_
-            .emplace(serial, Held{Crossing(std::move(socket), listener.there), listener.asker})
-            .first;
+    const auto at = crossings_
+                        .emplace(serial, Held{Crossing(std::move(socket), listener.there),
+                                              listener.asker, listener.rule})
+                        .first;
     seek(serial, at->second, now);
     settle(at);
 }
@@ -330,9 +333,18 @@ void Gateway::settle(Crossings::iterator at) {
         set_watch(crossing.outside(), Source::outside, serial, held.outside,
                   is_closed ? 0 : crossing.wanted_outside());
     if (!is_closed) return;
+    note_use(held);
     if (!crossing.refusal().empty())
         note({crossing.there(), crossing.refusal(), "", false, held.asker});
     crossings_.erase(at);
+}
+
+// A connection that was refused has reached nobody.
+void Gateway::note_use(const Held& held) {
+    const Crossing& crossing = held.crossing;
+    if (!crossing.has_reached()) return;
+    uses_.add(
+        {crossing.there(), held.asker.program, held.rule, 1, crossing.sent(), crossing.received()});
 }
 
 void Gateway::note(HostRefusal refusal) {

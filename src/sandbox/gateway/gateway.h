@@ -13,6 +13,7 @@
 #include "core/network/hosts.h"
 #include "core/network/name_table.h"
 #include "sandbox/gateway/crossing.h"
+#include "sandbox/gateway/host_use.h"
 #include "sandbox/gateway/look_up.h"
 #include "sandbox/gateway/resolver.h"
 #include "sandbox/gateway/socket_pool.h"
@@ -59,7 +60,7 @@ public:
     // Errors: no more descriptors.
     static Result<std::unique_ptr<Gateway>> start(HostNetwork network,
                                                   std::vector<core::HostRule> rules, TimePoint now);
-    ~Gateway(); // passes on what programs had sent, as far as that goes without waiting
+    ~Gateway() = default;
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
 
@@ -69,6 +70,10 @@ public:
     void on_ready(TimePoint now);
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
+
+    // The command has ended: passes on what its programs had sent, as far as that goes without
+    // waiting. Returns the hosts that were reached.
+    std::vector<HostUse> finish();
 
     enum class Way : std::uint8_t {
         open,    // connect now, to the port that comes with it
@@ -102,6 +107,7 @@ private:
         std::uint16_t port = 0;
         core::Destination there;
         Asker asker;
+        std::string rule; // which allows it
         TimePoint until;
         std::uint64_t serial = 0;
     };
@@ -109,6 +115,7 @@ private:
     struct Held {
         Crossing crossing;
         Asker asker;
+        std::string rule;
         std::uint32_t inside = 0; // what is watched
         std::uint32_t outside = 0;
         std::size_t attempt = 0; // see Crossing::attempt()
@@ -129,7 +136,7 @@ private:
     void unwatch(int fd);
 
     core::Destination destination_of(const core::Internet& address, std::uint16_t port) const;
-    Answer listen(const Place& place, core::Destination there, const Asker& asker, TimePoint now);
+    Answer listen(const Place& place, Listener wanted, TimePoint now);
     UniqueFd bound_socket(UniqueFd socket, const Place& place, std::uint16_t& port) const;
     void fill_sockets(TimePoint now);
     void on_sockets(TimePoint now);
@@ -143,6 +150,7 @@ private:
     void on_crossing(std::uint64_t serial, TimePoint now);
     void settle(Crossings::iterator at);
     void note(HostRefusal refusal);
+    void note_use(const Held& held);
 
     std::vector<core::HostRule> rules_;
     UniqueFd epoll_;
@@ -153,6 +161,7 @@ private:
     Listeners listeners_;
     Crossings crossings_;
     std::vector<HostRefusal> refusals_;
+    HostUses uses_;           // of crossings that have ended
     std::vector<char> block_; // for reads of all crossings
     std::uint64_t next_serial_ = 1;
     bool has_news_ = false;

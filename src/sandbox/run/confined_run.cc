@@ -84,6 +84,7 @@ void ConfinedRun::end_and_wait(TimePoint now) {
 Leftovers ConfinedRun::drop_all(TimePoint now) {
     if (supervisor_) {
         supervisor_->on_ready(now); // a call right before the end counts too
+        host_uses_ = supervisor_->finish_network();
         denials_ = supervisor_->denials();
         supervisor_.reset();
     }

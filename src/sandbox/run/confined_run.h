@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "os/errand.h"
 #include "os/spawn.h"
+#include "sandbox/gateway/host_use.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/guarantees.h"
 #include "sandbox/run/cleanup.h"
@@ -79,6 +80,9 @@ public:
     int supervisor_fd() const;
     void on_supervisor(TimePoint now);
 
+    // The hosts that a network by host has reached. Empty before end().
+    const std::vector<HostUse>& host_uses() const { return host_uses_; }
+
     // After the cleanup also what was set aside.
     const DenialLog& denials() const;
 
@@ -125,6 +129,7 @@ private:
     GuaranteeSet missing_;
     std::vector<std::string> notes_;
     DenialLog denials_;
+    std::vector<HostUse> host_uses_;
 };
 
 } // namespace ew::sandbox

@@ -346,6 +346,13 @@ void Supervisor::on_gateway(TimePoint now) {
         if (notifications_.is_waiting(call.id)) decide_host(std::move(call), now);
 }
 
+std::vector<HostUse> Supervisor::finish_network() {
+    if (!gateway_) return {};
+    std::vector<HostUse> uses = gateway_->finish();
+    take_refusals();
+    return uses;
+}
+
 void Supervisor::take_refusals() {
     for (const HostRefusal& refusal : gateway_->take_refusals())
         denials_.add(host_denial(refusal));

@@ -58,6 +58,9 @@ public:
 
     const DenialLog& denials() const { return denials_; }
 
+    // To be called once, when the command has ended: see Gateway::finish().
+    std::vector<HostUse> finish_network();
+
     // At CallErrands::most, further calls wait in the kernel.
     std::size_t errands() const { return errands_.size(); }
 

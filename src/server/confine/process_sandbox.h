@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "os/poller.h"
 #include "protocol/sandbox.h"
+#include "sandbox/gateway/host_use.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/run/confined_run.h"
@@ -76,6 +77,10 @@ public:
 
     protocol::Confinement to_wire() const;
     std::vector<protocol::Denial> denials() const;
+
+    std::vector<sandbox::HostUse> host_uses() const {
+        return run_ ? run_->host_uses() : std::vector<sandbox::HostUse>();
+    }
 
     std::uint64_t denial_count() const { return run_ ? run_->denials().total() : 0; }
 

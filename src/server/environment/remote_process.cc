@@ -285,7 +285,7 @@ std::optional<TimePoint> RemoteProcess::next_deadline() const {
 
 SandboxState RemoteProcess::sandbox_state() const {
     const bool is_confined = confinement_.type != protocol::SandboxType::none;
-    return {is_confined, confinement_, {}, output_.denials(), output_.denial_count()};
+    return {is_confined, confinement_, {}, output_.denials(), output_.denial_count(), {}};
 }
 
 } // namespace ew::server

@@ -159,6 +159,20 @@ store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t 
     return row;
 }
 
+store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::HostUse& use) {
+    store::AuditRow row;
+    row.call = begin.call_id;
+    row.event = "network";
+    row.argv = json::strings_to_json(begin.argv);
+    row.directory = begin.workdir;
+    row.decision = use.there.text();
+    row.decided_by = "rule";
+    row.rule = use.rule;
+    row.detail = fmt::format("{} connections, {} bytes sent, {} received, by {}", use.connections,
+                             use.sent, use.received, use.program);
+    return row;
+}
+
 store::AuditRow exit_row(const protocol::ExecBeginEvent& begin, const ProgramEnd& end) {
     store::AuditRow row;
     row.call = begin.call_id;

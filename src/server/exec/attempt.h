@@ -3,6 +3,7 @@
 
 #include "core/exec_call.h"
 #include "protocol/exec.h"
+#include "sandbox/gateway/host_use.h"
 #include "server/exec/call.h"
 #include "server/exec/exec_process.h"
 #include "server/process/process_service.h"
@@ -45,6 +46,9 @@ store::AuditRow start_row(const JudgedCall& call, const Attempt& attempt,
 
 store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t count,
                            const std::vector<protocol::Denial>& denials);
+
+// One row for each host and port that a command has reached by its network by host.
+store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::HostUse& use);
 
 // How a program ended. `failure`: what its sandbox has left could not be looked at, or the like.
 struct ProgramEnd {

@@ -105,6 +105,8 @@ void Programs::audit_end(const Process& process) {
     };
     if (const std::vector<protocol::Denial> denials = process.denials(); !denials.empty())
         audit(denial_row(process.exec->begin, process.denial_count(), denials));
+    for (const sandbox::HostUse& use : process.host_uses())
+        audit(host_row(process.exec->begin, use));
     audit(exit_row(process.exec->begin, {outcome_of(process).exit_code, process.exit->usage.wall_ms,
                                          process.exit->failure}));
 }

@@ -156,8 +156,12 @@ void LocalBackend::end_silent_streams(Process& process) {
 SandboxState LocalBackend::sandbox_state(const Process& process) const {
     const ProcessSandbox* const sandbox = process.local->sandbox.get();
     if (sandbox == nullptr) return {};
-    return {true, sandbox->to_wire(), sandbox->notes(), sandbox->denials(),
-            sandbox->denial_count()};
+    return {true,
+            sandbox->to_wire(),
+            sandbox->notes(),
+            sandbox->denials(),
+            sandbox->denial_count(),
+            sandbox->host_uses()};
 }
 
 pid_t LocalBackend::pid(const Process& process) const {

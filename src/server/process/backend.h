@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "os/pty.h"
 #include "protocol/process.h"
+#include "sandbox/gateway/host_use.h"
 #include "server/connection/reply.h"
 #include "server/process/process.h"
 #include "server/request/sandbox_request.h"
@@ -35,6 +36,7 @@ struct SandboxState {
     std::vector<std::string> notes = {};
     std::vector<protocol::Denial> denials = {};
     std::uint64_t denial_count = 0;
+    std::vector<sandbox::HostUse> host_uses = {};
 };
 
 // A call removes the process only if its comment says so.

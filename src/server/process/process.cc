@@ -21,6 +21,10 @@ std::uint64_t Process::denial_count() const {
     return backend->sandbox_state(*this).denial_count;
 }
 
+std::vector<sandbox::HostUse> Process::host_uses() const {
+    return backend->sandbox_state(*this).host_uses;
+}
+
 bool Process::is_settled(std::uint64_t bulk_sent) const {
     return is_closed && !log.has_undelivered() && bulk_sent >= delivery.bulk_end &&
            reads.size() == 0 && !ending && (consumer == nullptr || consumer->is_settled());

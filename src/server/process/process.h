@@ -12,6 +12,7 @@
 #include "protocol/cast.h"
 #include "protocol/process.h"
 #include "protocol/screen.h"
+#include "sandbox/gateway/host_use.h"
 #include "server/connection/reply.h"
 #include "server/process/input_queue.h"
 #include "server/process/input_state.h"
@@ -118,6 +119,7 @@ struct Process {
     protocol::Confinement confinement() const;
     std::vector<protocol::Denial> denials() const;
     std::uint64_t denial_count() const;
+    std::vector<sandbox::HostUse> host_uses() const; // after its end
 
     // Returns true if everything was sent to the client, to the last byte, and no request waits for
     // an answer.

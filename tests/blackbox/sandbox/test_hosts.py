@@ -222,6 +222,7 @@ class World:
                 "PATH": PATH + ":/usr/sbin:/sbin",
                 "HOME": self.scene.path("home"),
                 "XDG_STATE_HOME": os.path.join(os.path.dirname(self.scene.directory), "state"),
+                "EXECWARD_DATABASE": self.scene.path("approvals.db"),
                 "LC_ALL": "C.UTF-8",
                 PROGRAM_MARK: self.scene.mark,
             },
@@ -528,8 +529,8 @@ def too_many_connections_are_reset_and_the_others_stay(world):
     script = """
 held = []
 for i in range(300):
-    client = socket.create_connection(("good.example", 443), timeout=60)
     try:
+        client = socket.create_connection(("good.example", 443), timeout=60)
         if not client.recv(100):
             break
     except ConnectionResetError:
@@ -644,6 +645,21 @@ def a_command_of_a_session_reaches_the_hosts_that_rules_allow(world):
     )
     check("hello from " + FAR in done.text, done.text + done.errors)
     check("other.example:443" in done.text, done.text)
+
+
+@hosts_test
+def the_audit_knows_who_was_called(world):
+    script = 'show(said("good.example")); show(said("good.example")); show(said("other.example")); show(said("loop.example"))'
+    world.python(script, "good.example", "loop.example")
+    world.python('show(said("good.example", 80))', "good.example:80")
+    command = [world.scene.command[0], "audit", "network", "--database=" + world.scene.path("approvals.db")]
+    rows = world.plain(command).lines()
+    equal(len(rows), 2, rows)
+    for word in ("good.example:443", "--allow-host", "2 connections, 0 bytes sent, "):
+        check(word in rows[0], rows[0])
+    total = world.plain([*command, "--by-host"]).lines()
+    check(total[0].startswith("good.example:443: 2 connections of 1 commands, 0 bytes sent, "), total)
+    check(total[1].startswith("good.example:80: 1 connections of 1 commands, "), total)
 
 
 @hosts_test
