@@ -21,7 +21,8 @@ struct HostUse {
 
 class HostUses {
 public:
-    static constexpr std::size_t most = 256; // destinations; connections to others are not noted
+    static constexpr std::size_t most =
+        256; // destinations; the last one stands for all others then
 
     // Adds up what has the same host and port.
     void add(const HostUse& use);
