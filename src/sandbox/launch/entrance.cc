@@ -62,10 +62,14 @@ void die_with_parent(const os::Pipe& alive) {
     init::run(false);
 }
 
-// In the fork. The first process is a child of this one's parent, and this one ends.
+// In the fork. The first process is a child of this one's parent. This one ends when the first
+// process runs in the copy of the mounts that locks them (init/mount_lock.h), and closes what it
+// has opened: with this one the original goes, for which the kernel waits until nobody looks at it.
 [[noreturn]] void make_first_process(const Namespaces& namespaces, const Entrance& entrance,
                                      os::Pipe& alive, pid_t parent) {
     alive.write.reset(); // the parent alone holds it
+    Result<os::Pipe> locked = os::make_pipe();
+    if (!locked) fail_start(Step::namespaces, errno, "");
     const char* const name = ::ttyname(STDOUT_FILENO);
     const std::string terminal = name == nullptr ? "" : name;
     join(namespaces.users, CLONE_NEWUSER);
@@ -79,7 +83,12 @@ void die_with_parent(const os::Pipe& alive) {
     if (!os::dies_with(parent)) leave();
     const long child = ::syscall(SYS_clone, CLONE_PARENT, nullptr, nullptr, nullptr, nullptr);
     if (child < 0) fail_start(Step::namespaces, errno, "");
-    if (child > 0) ::_exit(0);
+    if (child > 0) {
+        char byte = 0;
+        locked->write.reset();
+        while (::read(locked->read.get(), &byte, 1) < 0 && errno == EINTR) {}
+        ::_exit(0);
+    }
     die_with_parent(alive);
     become_first_process(entrance.plan, entrance.machine, terminal);
 }
