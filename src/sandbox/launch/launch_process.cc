@@ -5,9 +5,11 @@
 #include "sandbox/launch/start_order.h"
 #include "sandbox/launch/start_process.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 
@@ -43,6 +45,8 @@ Result<pid_t> begin_child(LaunchOrder& order, const ChildDescriptors& descriptor
         return ready->pid();
     StartProcess process = TRY(StartProcess::begin(init));
     if (process.take(bytes, passed)) return process.pid();
+    (void)::kill(process.pid(), SIGKILL); // another program may be in its place
+    while (::waitpid(process.pid(), nullptr, 0) < 0 && errno == EINTR) {}
     return Error{ErrorKind::sandbox_unavailable,
                  "the command was not run: the process that makes its sandbox has ended",
                  "try again; execward doctor tells more"};
