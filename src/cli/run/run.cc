@@ -17,6 +17,7 @@
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/plan/resolved_path.h"
+#include "sandbox/policy/troubles.h"
 #include "sandbox/trial/trial.h"
 #include "sandbox/trial/trial_memory.h"
 #include "server/request/start_request.h"
@@ -232,11 +233,13 @@ Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
     return confinement;
 }
 
-sandbox::Machine this_machine(const std::string& state_directory) {
+Result<sandbox::Machine> this_machine(const std::string& state_directory) {
     const sandbox::TrialPlaces places = {sandbox::init_place(), state_directory};
     if (std::optional<sandbox::Machine> known = sandbox::remembered_trial(places))
         return std::move(*known);
     sandbox::Machine machine = sandbox::run_trial(places);
+    if (std::optional<Error> exhausted = sandbox::exhaustion_of_trial(machine))
+        return std::move(*exhausted);
     sandbox::remember_trial(places, machine);
     return machine;
 }
@@ -333,7 +336,7 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
         launch.journal = state_directory + "/placeholders";
         sandbox::sweep(launch.journal);
     }
-    if (is_confined) launch.machine = this_machine(state_directory);
+    if (is_confined) launch.machine = TRY(this_machine(state_directory));
     TRY(admission->admit(arguments.operands(), is_confined ? &launch.machine : nullptr));
     if (const std::vector<std::string> withheld = admission->withheld();
         !withheld.empty() && !order.is_quiet)

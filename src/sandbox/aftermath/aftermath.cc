@@ -97,11 +97,21 @@ std::string described(const SetAside& thing) {
                        core::shortened(thing.moved_to), thing.danger);
 }
 
-std::string encode_set_aside(const std::vector<SetAside>& things) {
+std::string encode_set_aside(const std::vector<SetAside>& things, std::size_t most) {
+    constexpr std::size_t room_for_count = 128;
     std::string text;
-    for (const SetAside& thing : things)
+    for (std::size_t i = 0; i < things.size(); ++i) {
+        SetAside thing = things[i];
+        const std::size_t size =
+            thing.path.size() + thing.danger.size() + thing.moved_to.size() + 3;
+        const bool is_too_much = text.size() + size + room_for_count > most;
+        if (is_too_much)
+            thing = {"further paths", fmt::format("{} more, moved beside them", things.size() - i),
+                     ""};
         for (const std::string* part : {&thing.path, &thing.danger, &thing.moved_to})
             text.append(*part).push_back('\0');
+        if (is_too_much) break;
+    }
     text.append(done);
     return text;
 }

@@ -7,6 +7,7 @@
 #include "sandbox/aftermath/look_journal.h"
 #include "sandbox/plan/look_places.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +37,8 @@ std::vector<SetAside> look_again(HeldLook look);
 // Does so for the commands of servers that were killed.
 std::vector<SetAside> sweep_looks(const std::string& journal);
 
-std::string encode_set_aside(const std::vector<SetAside>& things);
+// The text has at most so many bytes. Things that do not fit are counted.
+std::string encode_set_aside(const std::vector<SetAside>& things, std::size_t most);
 std::optional<std::vector<SetAside>> decode_set_aside(std::string_view text);
 
 } // namespace ew::sandbox

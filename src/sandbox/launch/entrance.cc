@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <string>
@@ -116,9 +117,15 @@ void tell_what_is_left(std::optional<HeldLook> look) {
     constexpr unsigned longest = 30; // seconds
     if (!look) return;
     ::alarm(longest);
-    const std::string text = encode_set_aside(look_again(std::move(*look)));
-    // Nobody reads the pipe before this process has ended. What does not fit counts as no result.
+    const std::vector<SetAside> things = look_again(std::move(*look));
+    // Nobody reads the pipe before this process has ended, and a user with many large pipes gets
+    // only small ones (pipe(7)).
+    constexpr int least = 4096;
     (void)::fcntl(wire::end_fd, F_SETPIPE_SZ, static_cast<int>(wire::longest_look));
+    const auto size =
+        static_cast<std::size_t>(std::max(::fcntl(wire::end_fd, F_GETPIPE_SZ), least));
+    const std::size_t status_and_mark = sizeof(int) + wire::look_mark.size();
+    const std::string text = encode_set_aside(things, size - status_and_mark);
     (void)os::set_nonblocking(wire::end_fd);
     (void)os::write_all(wire::end_fd, std::string(wire::look_mark) + text);
 }

@@ -6,6 +6,7 @@
 #include "sandbox/launch/launch_child.h"
 #include "sandbox/launch/launch_process.h"
 #include "sandbox/policy/refusal.h"
+#include "sandbox/policy/troubles.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -75,6 +76,7 @@ Error describe_failure(const wire::Record& record, std::string_view text,
 
 bool is_of_machine(const wire::Record& record) {
     const auto step = static_cast<wire::Step>(record.step);
+    if (is_exhaustion(static_cast<std::int32_t>(record.value))) return false;
     return step == wire::Step::namespaces || step == wire::Step::build ||
            step == wire::Step::proc || step == wire::Step::capabilities ||
            step == wire::Step::privileges || step == wire::Step::landlock ||

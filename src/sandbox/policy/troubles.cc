@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -122,6 +123,29 @@ std::optional<Diagnosis> diagnose(std::string_view said, const Surroundings& sur
         return Diagnosis{saying.loss,
                          trouble_with(saying.mechanism, std::string(said), surroundings)};
     }
+    return std::nullopt;
+}
+
+// ENOSPC is not among them: it also stands for a machine without user namespaces (clone(2)).
+constexpr std::array exhaustions = {EAGAIN, EMFILE, ENFILE, ENOMEM, ETOOMANYREFS};
+
+bool is_exhaustion(int error_number) {
+    return std::ranges::find(exhaustions, error_number) != exhaustions.end();
+}
+
+bool tells_of_exhaustion(std::string_view said) {
+    return std::ranges::any_of(
+        exhaustions, [&](int error_number) { return has(said, ::strerror(error_number)); });
+}
+
+std::optional<Error> exhaustion_of_trial(const Machine& machine) {
+    for (const Trouble& trouble : machine.troubles)
+        if (tells_of_exhaustion(trouble.step))
+            return Error{ErrorKind::sandbox_unavailable,
+                         fmt::format("no processes, descriptors or memory were left for a trial of "
+                                     "the sandbox: {}",
+                                     trouble.step),
+                         "end what uses them up, and try again"};
     return std::nullopt;
 }
 

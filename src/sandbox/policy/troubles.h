@@ -2,6 +2,7 @@
 // gets it.
 #pragma once
 
+#include "base/result.h"
 #include "sandbox/policy/machine.h"
 
 #include <cstdint>
@@ -40,6 +41,14 @@ struct Diagnosis {
 // `said` is the message of a failed start, including that of bubblewrap or the kernel. Returns
 // nullopt if no known cause matches.
 std::optional<Diagnosis> diagnose(std::string_view said, const Surroundings& surroundings);
+
+// Returns true if the machine or the user had no processes, descriptors or memory left. That says
+// nothing about what the machine can enforce.
+bool is_exhaustion(int error_number);
+bool tells_of_exhaustion(std::string_view said);
+
+// Returns why nothing is known about the machine after a trial that was exhausted so, or nullopt.
+std::optional<Error> exhaustion_of_trial(const Machine& machine);
 
 // Landlock is not available; takes the errno of landlock_create_ruleset(2).
 Trouble landlock_trouble(int error_number, const Surroundings& surroundings);

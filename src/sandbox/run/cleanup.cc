@@ -27,7 +27,7 @@ Result<os::Errand> begin_cleanup(Leftovers leftovers, const std::string& journal
     // std::function needs a body that can be copied.
     const auto held = std::make_shared<Leftovers>(std::move(leftovers));
     const auto body = [held, journal] {
-        return encode_set_aside(clean_up(std::move(*held), journal));
+        return encode_set_aside(clean_up(std::move(*held), journal), os::Errand::longest_result);
     };
     return os::Errand::begin(body, locks, now + longest_cleanup);
 }

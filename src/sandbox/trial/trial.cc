@@ -172,6 +172,8 @@ private:
         Machine sharing = machine;
         sharing.shares_namespaces = true;
         ProbeRun shared = run_probes_with(sharing, Network::restricted);
+        if (tells_of_exhaustion(shared.failure))
+            machine.troubles.push_back({std::string(mechanism::sandbox), shared.failure, ""});
         if (!shared.failure.empty()) return;
         machine = std::move(sharing);
         first = std::move(shared);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "sandbox/aftermath/aftermath.h"
 #include "sandbox/launch/placeholders.h"
+#include "sandbox/policy/troubles.h"
 #include "sandbox/trial/trial_memory.h"
 #include "server/connection/source.h"
 
@@ -152,6 +153,8 @@ bool SandboxHost::finish(Result<sandbox::Machine> found) {
         failure_ = std::move(found.error());
         return true;
     }
+    failure_ = sandbox::exhaustion_of_trial(*found);
+    if (failure_) return true;
     trusts_memory_ = true;
     machine_.emplace(std::move(*found));
     return true;
