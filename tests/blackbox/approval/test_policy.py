@@ -146,7 +146,7 @@ def an_explanation_names_what_decided_each_command(scene):
 @test
 def an_explanation_says_why_a_script_was_not_taken_apart(scene):
     server = exec_server(scene, policy="untrusted")
-    got = explain(server, "cat $(ls)")
+    got = explain(server, "cat `ls`")
     equal(got["decision"], "prompt", "decision")
     check(got["obstacle"], "no obstacle")
     check("obstacle" not in explain(server, "ls"), "an obstacle in a plain script")

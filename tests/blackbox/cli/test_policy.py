@@ -94,7 +94,7 @@ def each_command_of_a_script_is_explained(scene):
 
 @test
 def the_answer_has_the_members_of_the_protocol_and_no_others(scene):
-    answer = explained(scene, "--approval-policy=untrusted", "--", "bash", "-c", "echo $(x)")
+    answer = explained(scene, "--approval-policy=untrusted", "--", "bash", "-c", "echo `x`")
     known = {"decision", "reason", "obstacle", "commands", "proposedPrefixRule"}
     check(set(answer) <= known, answer)
     check(answer["obstacle"], "no obstacle")

@@ -357,14 +357,14 @@ TEST_CASE("records and results survive their way, and damaged ones are refused")
 
     CHECK(decode_look(text) == record);
     CHECK(decode_set_aside(result) == things);
-    const std::vector<SetAside> many(100, things.front());
+    const std::vector<SetAside> many(200, things.front());
     const std::string cut = encode_set_aside(many, 1000);
     CHECK(cut.size() <= 1000);
     const auto told = decode_set_aside(cut);
     REQUIRE(told);
     REQUIRE(told->size() > 1);
     CHECK(told->front() == things.front());
-    CHECK(told->back().danger == std::to_string(101 - told->size()) + " more, moved beside them");
+    CHECK(told->back().danger == std::to_string(201 - told->size()) + " more, moved beside them");
     CHECK(decode_set_aside(encode_set_aside({}, 1000))->empty());
     for (std::size_t size = 0; size < text.size(); ++size)
         CHECK_FALSE(decode_look(text.substr(0, size)));
