@@ -34,7 +34,7 @@ constexpr std::size_t most_order_descriptors = 16;
 EncodedStart encode(const LaunchOrder& launch, const ChildDescriptors& descriptors, pid_t server);
 
 // Returns null if the bytes are not of this build, or incomplete.
-std::unique_ptr<StartOrder> decode_start(const EncodedStart& start);
+std::unique_ptr<StartOrder> decode_start(const EncodedStart& received);
 
 // Waits for an order at this end of a socket (start_process.h), but not long. Returns null if there
 // is none, or if it is not of this build.

@@ -27,7 +27,7 @@ Error not_executed(const std::string& init, int error_number) {
 }
 
 // Returns an error number.
-int execute(std::string init, int orders, pid_t& pid) {
+int execute(const std::string& init, int orders, pid_t& pid) {
     posix_spawn_file_actions_t actions;
     if (const int error = ::posix_spawn_file_actions_init(&actions); error != 0) return error;
     // A copy to the same number stays open over exec (posix_spawn_file_actions_adddup2(3p)).
