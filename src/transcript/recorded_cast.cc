@@ -157,6 +157,7 @@ std::string cast_of(const Terminal& terminal, core::CastVersion version) {
 
 std::string names_of(const std::vector<Terminal>& terminals) {
     std::vector<std::string> names;
+    names.reserve(terminals.size());
     for (const Terminal& terminal : terminals)
         names.push_back(core::visible(terminal.process));
     return fmt::format("{}", fmt::join(names, ", "));
