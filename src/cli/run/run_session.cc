@@ -147,10 +147,12 @@ void Session::loop() {
         if (count < 0) continue; // EINTR: a signal stopped us
         handle(polled, now);
     }
+    on_outcome(); // that there is none, if none has come
 }
 
 bool Session::is_over(TimePoint now) const {
     if (!sandbox_status_) return false;
+    if (!runs_ && !failure_) return is_due(give_up_at_, now);
     return (!output_.is_open() && !errors_.is_open()) || is_due(end_of_patience(), now);
 }
 
@@ -286,8 +288,9 @@ void Session::pass_size() {
 
 void Session::on_outcome() {
     if (runs_ || failure_) return; // the end of the process was handled here before
+    // A process that made the sandbox may hold the report open for a moment after its end.
     const std::optional<sandbox::Launch::Outcome> outcome = run_->outcome();
-    if (!outcome && !sandbox_status_) return;
+    if (!outcome && !is_due(give_up_at_, clock_now())) return;
     failure_ = outcome ? outcome->failure
                        : Error{ErrorKind::sandbox_unavailable,
                                "the command was not run: its sandbox ended"};

@@ -86,7 +86,7 @@ void die_with_parent(const os::Pipe& alive) {
     if (child < 0) fail_start(Step::namespaces, errno, "");
     if (child > 0) {
         char byte = 0;
-        locked->write.reset();
+        os::close_all_but({locked->read.get()}); // the end of the report does not wait for this one
         while (::read(locked->read.get(), &byte, 1) < 0 && errno == EINTR) {}
         ::_exit(0);
     }
