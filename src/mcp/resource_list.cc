@@ -54,30 +54,27 @@ struct Resource {
     std::string mime_type = {};
 };
 
+// The members are those of a resource. Only the first one has another name.
+struct Template : Resource {};
+
 template <class Visitor>
-void fields(Visitor& visit, Resource& resource) {
-    visit.required("uri", resource.uri);
+void fields_behind_uri(Visitor& visit, Resource& resource) {
     visit.required("name", resource.name);
     visit.required("title", resource.title);
     visit.required("description", resource.description);
     visit.required("mimeType", resource.mime_type);
 }
 
-struct Template {
-    std::string uri = {};
-    std::string name = {};
-    std::string title = {};
-    std::string description = {};
-    std::string mime_type = {};
-};
+template <class Visitor>
+void fields(Visitor& visit, Resource& resource) {
+    visit.required("uri", resource.uri);
+    fields_behind_uri(visit, resource);
+}
 
 template <class Visitor>
 void fields(Visitor& visit, Template& form) {
     visit.required("uriTemplate", form.uri);
-    visit.required("name", form.name);
-    visit.required("title", form.title);
-    visit.required("description", form.description);
-    visit.required("mimeType", form.mime_type);
+    fields_behind_uri(visit, form);
 }
 
 Resource resource_of(const protocol::ExecProcessInfo& info, ResourceKind kind) {
@@ -131,9 +128,9 @@ std::string template_list() {
     for (const ResourceKind kind : every_kind) {
         const KindTexts texts = texts_of(kind);
         if (has_kind(any, kind))
-            forms.push_back({uri_of("{id}", kind), fmt::format("process {}", texts.name),
-                             std::string(texts.title), std::string(texts.description),
-                             std::string(texts.media_type)});
+            forms.push_back({{uri_of("{id}", kind), fmt::format("process {}", texts.name),
+                              std::string(texts.title), std::string(texts.description),
+                              std::string(texts.media_type)}});
     }
     return fmt::format(R"("resourceTemplates":{})", json_of(forms));
 }

@@ -265,12 +265,12 @@ void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) 
                         .emplace(serial, Held{Crossing(std::move(socket), listener.there),
                                               listener.asker, listener.rule})
                         .first;
-    seek(serial, at->second, now);
+    seek(at->second, now);
     settle(at);
 }
 
 // Without room for another look-up the crossing waits until one is over.
-void Gateway::seek(std::uint64_t /*serial*/, Held& held, TimePoint now) {
+void Gateway::seek(Held& held, TimePoint now) {
     const std::string& host = held.crossing.there().host;
     if (const FoundHost* const found = look_ups_.find(host, now)) return use(held, *found, now);
     if (look_ups_.is_under_way(host)) return;
@@ -286,7 +286,7 @@ void Gateway::seek_all(TimePoint now) {
     for (auto at = crossings_.begin(); at != crossings_.end();) {
         const auto here = at++;
         if (here->second.crossing.state() != Crossing::State::waiting) continue;
-        seek(here->first, here->second, now);
+        seek(here->second, now);
         settle(here);
     }
 }

@@ -143,7 +143,7 @@ private:
     void accept_at(std::uint64_t serial, TimePoint now);
     void take_in(UniqueFd socket, const Listener& listener, TimePoint now);
 
-    void seek(std::uint64_t serial, Held& held, TimePoint now);
+    void seek(Held& held, TimePoint now);
     void seek_all(TimePoint now);
     void use(Held& held, const FoundHost& found, TimePoint now);
     void on_look_up(std::uint64_t serial, TimePoint now);
