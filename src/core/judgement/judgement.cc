@@ -12,18 +12,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace ew::core {
 
 namespace {
 
+bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Returns true if the word is in the text, and is no part of a longer name there.
+bool holds_word(std::string_view text, std::string_view word) {
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        if ((at == 0 || !is_name_character(text[at - 1])) &&
+            (end == text.size() || !is_name_character(text[end])))
+            return true;
+    }
+    return false;
+}
+
 class Judge {
 public:
-    // Without `has_own_environment`, the caller's variables are left out if all parts are safe.
-    Judge(const JudgedCommand& judged, const RuleSet& rules, const ProgramTrust& trust,
-          bool has_own_environment)
+    // Refers to all of these. Without `has_own_environment`, the caller's variables are left out if
+    // all parts are safe.
+    Judge(const JudgedCommand& judged, const std::vector<Part>& parts, const RuleSet& rules,
+          const ProgramTrust& trust, bool has_own_environment)
         : judged_(judged),
+          parts_(parts),
           rules_(rules),
           index_(rules),
           trust_(trust),
@@ -52,13 +71,34 @@ private:
         return danger == Danger::none && !part.is_fed_whole ? Danger::possible : danger;
     }
 
-    // Words that are not known may be those of any rule, behind a program that may start them.
-    bool may_be_banned(const Part& part) const {
+    // Words that are not known may be those of a rule that the rest of the call speaks of, behind a
+    // program that may start them: tool $(echo git push)
+    bool may_be_banned(const Part& part) {
         const auto& [words, has_glob, written, reads_pipe] = part.command;
         if (part.is_plain || index_.stricter_names().empty() || is_safe(part)) return false;
         for (std::size_t i = 0; i < words.size(); ++i)
-            if (has_glob[i] && words[i] == "*") return true;
+            if (has_glob[i] && words[i] == "*") return speaks_of_rule();
         return false;
+    }
+
+    // Returns true if all words of a rule that asks or forbids are written somewhere in the call.
+    bool speaks_of_rule() {
+        if (speaks_of_rule_) return *speaks_of_rule_;
+        std::string text;
+        for (const Part& part : parts_)
+            for (const std::string& word : part.command.words)
+                text.append(word).push_back('\n');
+        const auto is_written = [&](const Words& alternatives) {
+            return std::ranges::any_of(alternatives, [&](std::string_view word) {
+                return !index_.spend(text.size()) || holds_word(text, base_name(word));
+            });
+        };
+        speaks_of_rule_ = std::ranges::any_of(index_.stricter_names(), [&](std::string_view name) {
+            return std::ranges::any_of(index_.stricter(name), [&](const PrefixRule* rule) {
+                return std::ranges::all_of(rule->prefix, is_written);
+            });
+        });
+        return *speaks_of_rule_;
     }
 
     // The author of a rule for more than a bare program knew the danger.
@@ -92,10 +132,12 @@ private:
     }
 
     const JudgedCommand& judged_;
+    const std::vector<Part>& parts_;
     const RuleSet& rules_;
     RuleIndex index_;
     const ProgramTrust& trust_;
     bool has_own_environment_;
+    std::optional<bool> speaks_of_rule_ = {}; // not known before somebody asks
 };
 
 Judgement refusal(std::string reason) {
@@ -202,7 +244,7 @@ bool covers_everything(const std::vector<Part>& parts, const JudgedCommand& judg
     RuleSet rules;
     rules.gap = gap;
     rules.rules.push_back(std::move(rule));
-    Judge judge(judged, rules, trust, judged.has_own_environment);
+    Judge judge(judged, parts, rules, trust, judged.has_own_environment);
     return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
         const Finding finding = judge.find(part);
         return finding.decision == Decision::allow && finding.cause != Cause::unknown;
@@ -278,7 +320,7 @@ void note_safe_commands(Judgement& judgement, const std::vector<Finding>& findin
 std::vector<Finding> find_all(const std::vector<Part>& parts, const JudgedCommand& judged,
                               const RuleSet& rules, const ProgramTrust& trust,
                               bool has_own_environment) {
-    Judge judge(judged, rules, trust, has_own_environment);
+    Judge judge(judged, parts, rules, trust, has_own_environment);
     std::vector<Finding> findings;
     findings.reserve(parts.size());
     for (const Part& part : parts)

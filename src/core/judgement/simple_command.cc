@@ -2,9 +2,22 @@
 
 #include "core/judgement/redirections.h"
 
+#include <string_view>
 #include <utility>
 
 namespace ew::core {
+
+namespace {
+
+// Of a word that may be split, only its beginning is known: sub/$x is sub/*, or that and more
+// words.
+std::vector<std::string> split_words(std::string_view text) {
+    const std::string_view start = text.substr(0, text.find_first_of("*?["));
+    if (start.empty()) return {"*"};
+    return {std::string(start) + "*", "*"};
+}
+
+} // namespace
 
 SimpleCommand CommandReader::read() {
     SimpleCommand simple;
@@ -25,7 +38,10 @@ void CommandReader::take_word(SimpleCommand& simple) {
     if (in_.here() == '(') return in_.fail("parentheses: a function or a pattern");
     if (in_.here() == '<' || in_.here() == '>') return in_.fail(other_redirection);
     if (read.equals > 0 && simple.command.words.empty()) return take_assignment(simple, read);
-    if (read.words.empty()) read.words.push_back(read.is_split ? "*" : std::move(read.text));
+    if (read.words.empty() && read.is_split)
+        read.words = split_words(read.text);
+    else if (read.words.empty())
+        read.words.push_back(std::move(read.text));
     for (std::string& text : read.words) {
         simple.command.words.push_back(std::move(text));
         simple.command.has_glob.push_back(read.has_glob);

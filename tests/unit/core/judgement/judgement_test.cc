@@ -322,6 +322,29 @@ TEST_CASE("a ban is found wherever the command is written out") {
     }
 }
 
+TEST_CASE("words that are not known ask only where they may be a ban") {
+    const RuleSet set =
+        rules({rule(forbidden, {"git", "push"}), rule(forbidden, {"echo", "stop"})});
+
+    for (const char* script :
+         {"docker run -v $(pwd):/x img make", "gcc -o a $(pkg-config --libs x) a.c",
+          "for f in *.c; do gcc -c $f; done", "python3 -m pytest $(git diff --name-only)",
+          "kill $(cat pid)", "npm run \"$(cat pushed)\"", "git log $(cat revisions)",
+          "for i in $(seq 3); do git log src/$i; done", "for i in $(seq 3); do echo at-$i; done",
+          "git -C sub add $(git ls-files -m)"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
+    }
+    for (const char* script :
+         {"tool $(echo git push)", "tool $(echo git pu\"\"sh)", "x=$(echo push); tool git $x",
+          "tool push $(echo /usr/bin/git)", "git $(cat subcommand)", "git -C sub $(cat subcommand)",
+          "git pu$(cat rest)", "nice $(cat command)", "env x=y \"$(cat command)\" push",
+          "for i in $(seq 3); do echo st$i; done"}) {
+        CAPTURE(script);
+        CHECK(decided(script, set) == prompt);
+    }
+}
+
 TEST_CASE("a ban is found behind whatever starts programs, however its options are written") {
     const RuleSet set = rules({rule(forbidden, {"git", "push"})});
 
