@@ -91,8 +91,9 @@ _execward() {{
     [[ $before == = ]] && before=${{COMP_WORDS[COMP_CWORD - 2]}}
     [[ $COMP_CWORD -gt 2 && "$command ${{COMP_WORDS[2]}}" == 'config init' ]] && command='config init'
     case $COMP_CWORD:$command:$before:$word in
-    1:*) words='{} --version --help' ;;
-{}    esac
+    1:*) words='{0} help --version --help' ;;
+    2:help:*) words='{0}' ;;
+{1}    esac
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
     return 0
@@ -139,6 +140,7 @@ _execward() {{
     fi
     [[ $CURRENT -gt 3 && "$words[2] $words[3]" == 'config init' ]] && command='config init'
     case $command in
+    (help) (( CURRENT == 3 )) && _describe command commands ;;
 {}    esac
 }}
 compdef _execward execward
@@ -158,7 +160,8 @@ std::string for_fish() {
         const std::string_view last = command->name.substr(command->name.rfind(' ') + 1);
         const std::string seen = fmt::format("__fish_seen_subcommand_from {}", last);
         if (!command->summary.empty())
-            add("__fish_use_subcommand", fmt::format("-a {}", command->name), command->summary);
+            add("__fish_use_subcommand; or __fish_seen_subcommand_from help",
+                fmt::format("-a {}", command->name), command->summary);
         const std::vector<std::string_view> names = actions_of(*command);
         if (!names.empty()) add(seen, fmt::format("-a '{}'", joined(names)), "");
         for (const Option& option : command->options) {
@@ -171,6 +174,7 @@ std::string for_fish() {
             add(seen, what, option.meaning);
         }
     }
+    add("__fish_use_subcommand", "-a help", "show the help of a command");
     return lines + "complete -c execward -s h -l help -d 'show this help'\n";
 }
 

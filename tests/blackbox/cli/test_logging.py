@@ -168,7 +168,9 @@ def wrong_usage_is_status_2_and_explained(scene):
 def help_and_version_are_answered_on_stdout(scene):
     for arguments in (
         ["--help"],
+        ["help"],
         ["--version"],
+        ["-V"],
         ["serve", "--help"],
         ["replay", "--help"],
         ["schema", "--help"],
@@ -177,6 +179,20 @@ def help_and_version_are_answered_on_stdout(scene):
         equal((done.returncode, done.stderr), (0, ""), "exit status and stderr of %s" % arguments)
         check("execward" in done.stdout, "output of %s: %r" % (arguments, done.stdout))
     check("serve" in once(scene, "--help").stdout, "help does not name serve")
+    for words in (["run"], ["config", "init"], ["policy", "explain"]):
+        equal(
+            once(scene, "help", *words).stdout,
+            once(scene, *words, "--help").stdout,
+            "help of %s" % words,
+        )
+
+
+@test
+def an_unknown_command_is_told_with_the_nearest_one(scene):
+    for words in (["serv"], ["help", "serv"]):
+        done = once(scene, *words)
+        equal((done.returncode, done.stdout), (2, ""), "status and output of %s" % words)
+        check("did you mean 'serve'?" in done.stderr, "told: %r" % done.stderr)
 
 
 @test
