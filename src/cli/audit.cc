@@ -9,10 +9,13 @@
 #include "json/writer.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,17 +29,20 @@ namespace ew::cli {
 namespace {
 
 constexpr std::string_view about =
-    R"(Usage: execward audit tail [-n N] [--json]
+    R"(Usage: execward audit tail [-n N] [-f] [--json]
        execward audit export [--json]
        execward audit network [--by-host]
 
 tail shows the last rows of the audit, export all of them, oldest first: every question, decision,
-start, denial, host and exit, with who or what decided. One row is one line. network shows the hosts that commands with a network by
-host have reached: for each command, or added up for each host.
+start, denial, host and exit, with who or what decided. One row is one line. network shows the hosts
+that commands with a network by host have reached: for each command, or added up for each host.
 )";
 
 constexpr auto options = std::to_array<Option>({
     {.name = "n", .argument = "N", .meaning = "how many rows", .usual = "20", .actions = "tail"},
+    {.name = "f",
+     .meaning = "wait for further rows, and show them as they come",
+     .actions = "tail"},
     {.name = "json", .meaning = "an object a line, for programs", .actions = "tail export"},
     {.name = "by-host",
      .meaning = "one line for each host and port, with all that commands did there",
@@ -131,20 +137,32 @@ void print_rows(const std::vector<store::AuditRow>& rows, bool as_json) {
     }
 }
 
-Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json) {
-    print_rows(TRY(store.audit_tail(count)), as_json);
-    return {};
-}
-
-// Reads in pieces, so that neither the memory nor a lock is held for the whole export.
-Result<void> export_all(store::Store& store, bool as_json) {
+// Prints the rows after `last`, in pieces, so that neither the memory nor a lock is held for all of
+// them. Returns the id of the last one.
+Result<std::int64_t> print_after(store::Store& store, std::int64_t last, bool as_json) {
     constexpr std::int64_t piece = 1000;
-    for (std::int64_t last = 0;;) {
+    while (true) {
         const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
         print_rows(rows, as_json);
-        if (rows.empty()) return {};
+        if (rows.empty()) return last;
         last = rows.back().id;
     }
+}
+
+// Returns false if nobody reads the output any more.
+bool wait_for_rows() {
+    constexpr int between_looks = 300; // ms
+    pollfd output = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+    return ::poll(&output, 1, between_looks) <= 0;
+}
+
+Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json, bool goes_on) {
+    const std::vector<store::AuditRow> rows = TRY(store.audit_tail(count));
+    print_rows(rows, as_json);
+    std::int64_t last = rows.empty() ? 0 : rows.back().id;
+    while (goes_on && std::fflush(stdout) == 0 && wait_for_rows())
+        last = TRY(print_after(store, last, as_json));
+    return {};
 }
 
 // The row of server::host_row() of which it is made.
@@ -204,8 +222,9 @@ Result<void> show_network(store::Store& store, bool by_host) {
 Result<void> show(store::Store& store, const Arguments& arguments, std::int64_t count) {
     if (arguments.action() == "network") return show_network(store, arguments.has("by-host"));
     const bool as_json = arguments.has("json");
-    return arguments.action() == "tail" ? print_tail(store, count, as_json)
-                                        : export_all(store, as_json);
+    if (arguments.action() == "tail") return print_tail(store, count, as_json, arguments.has("f"));
+    TRY(print_after(store, 0, as_json));
+    return {};
 }
 
 int audit(const Arguments& arguments) {

@@ -234,6 +234,28 @@ def the_audit_tells_of_grants_and_revocations(scene):
 
 
 @test
+def the_audit_is_followed_until_nobody_reads_it(scene):
+    program = Program(scene)
+    program.grant("mkdir")
+    following = subprocess.Popen(
+        [scene.command[0], "audit", "tail", "-f", "-n", "1", "--json"]
+        + ["--database", program.database],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        equal(json.loads(following.stdout.readline())["argv"], ["mkdir"], "a row from before")
+        for word in ("date", "ls"):
+            program.grant(word)
+            equal(json.loads(following.stdout.readline())["argv"], [word], "a row that came")
+        following.stdout.close()
+        equal(following.wait(PATIENCE), 0, "status")
+    finally:
+        following.kill()
+        following.wait()
+
+
+@test
 def a_long_audit_is_exported_whole_and_in_order(scene):
     program = Program(scene)
     program.good("approvals", "list")
