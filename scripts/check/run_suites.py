@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Runs the test suites against a build folder and counts their cases.
 
-usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME]
+usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME | --exactly NAME]
+       scripts/check/run_suites.py --list
+
+--list prints the suites for `meson test`: the room, "together" or "alone", and the name, with tabs between.
 
 Suites run in parallel. Black-box tests that measure time, memory or work run after all others, one at
 a time: a suite with such tests has two parts, and the name of the second ends with "(alone)".
@@ -71,15 +74,13 @@ def python_with_jsonschema():
     sys.exit("run_suites: no python3 here can import jsonschema; scripts/setup installs it")
 
 
-def suites(build):
-    python = python_with_jsonschema()
+def suites(build, python):
     execward = str(build / "execward")
     server = ["--", execward, "serve"]
 
     yield from unit_suites(str(build / "tests/unit_tests"))
     yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
-    if (build / "tests/fuzz_corpus").exists():
-        yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
+    yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
     yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
     yield Suite("tricks", [python, str(ROOT / "scripts/check/tricks.py"), "--server", execward])
@@ -234,23 +235,44 @@ def choose(everything, arguments):
     chosen = [s for s in everything if s.fast or not arguments.fast]
     if arguments.only:
         chosen = [s for s in chosen if arguments.only in s.name]
+    if arguments.exactly:
+        chosen = [s for s in chosen if arguments.exactly == s.name]
     return chosen
+
+
+def room_of(suite):
+    if suite.name.endswith(".transcript"):
+        return "transcripts"
+    return suite.name.partition("/")[0] if "/" in suite.name else "checks"
+
+
+def show_list():
+    for suite in suites(pathlib.Path("build"), sys.executable):
+        print(room_of(suite), "alone" if suite.alone else "together", suite.name, sep="\t")
+    return 0
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(description="Runs the test suites and counts their cases.")
-    parser.add_argument("build", metavar="BUILD_DIR", type=pathlib.Path)
+    parser.add_argument("build", metavar="BUILD_DIR", type=pathlib.Path, nargs="?")
+    parser.add_argument("--list", action="store_true", help="print the names of all suites")
     parser.add_argument("--fast", action="store_true", help="unit tests and schema only")
     parser.add_argument("--only", metavar="NAME", help="suites with NAME in their name")
-    return parser.parse_args(argv)
+    parser.add_argument("--exactly", metavar="NAME", help="the suite of this name")
+    arguments = parser.parse_args(argv)
+    if not arguments.build and not arguments.list:
+        parser.error("the build folder is missing")
+    return arguments
 
 
 def main():
     arguments = parse(sys.argv[1:])
+    if arguments.list:
+        return show_list()
     build = arguments.build.resolve()
     if not (build / "execward").exists():
         sys.exit(f"run_suites: no {build}/execward; scripts/build makes it")
-    chosen = choose(list(suites(build)), arguments)
+    chosen = choose(list(suites(build, python_with_jsonschema())), arguments)
     if not chosen:
         sys.exit("run_suites: no such suite")
 
