@@ -143,7 +143,11 @@ _execward() {{
     (help) (( CURRENT == 3 )) && _describe command commands ;;
 {}    esac
 }}
-compdef _execward execward
+if [[ $funcstack[1] == _execward ]]; then # this is a file of fpath
+    _execward "$@"
+else
+    compdef _execward execward
+fi
 )",
                        summaries, cases);
 }
