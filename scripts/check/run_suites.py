@@ -2,8 +2,10 @@
 """Runs the test suites against a build folder and counts their cases.
 
 usage: scripts/check/run_suites.py BUILD_DIR [--fast] [--only NAME | --exactly NAME]
+       scripts/check/run_suites.py --installed PROGRAM [--only NAME]
        scripts/check/run_suites.py --list
 
+With --installed, the suites that need no build folder run against that program.
 --list prints the suites for `meson test`: the room, "together" or "alone", and the name, with tabs between.
 
 Suites run in parallel. Black-box tests that measure time, memory or work run after all others, one at
@@ -76,13 +78,17 @@ def python_with_jsonschema():
 
 def suites(build, python):
     execward = str(build / "execward")
-    server = ["--", execward, "serve"]
-
     yield from unit_suites(str(build / "tests/unit_tests"))
     yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
     yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
     yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
+    yield from program_suites(execward, python)
+
+
+def program_suites(execward, python):
+    """Those that need nothing but the program."""
+    server = ["--", execward, "serve"]
     yield Suite("tricks", [python, str(ROOT / "scripts/check/tricks.py"), "--server", execward])
     for file in sorted(ROOT.glob("tests/blackbox/*/test_*.py")):
         yield from parts(file, python, server)
@@ -114,6 +120,8 @@ def parts(file, python, server):
 
 
 def is_sanitized(build):
+    if not build:
+        return False
     options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
     return any(o["name"] == "b_sanitize" and o["value"] not in ("none", []) for o in options)
 
@@ -255,13 +263,14 @@ def show_list():
 def parse(argv):
     parser = argparse.ArgumentParser(description="Runs the test suites and counts their cases.")
     parser.add_argument("build", metavar="BUILD_DIR", type=pathlib.Path, nargs="?")
+    parser.add_argument("--installed", metavar="PROGRAM", help="test this program, not a build")
     parser.add_argument("--list", action="store_true", help="print the names of all suites")
     parser.add_argument("--fast", action="store_true", help="unit tests and schema only")
     parser.add_argument("--only", metavar="NAME", help="suites with NAME in their name")
     parser.add_argument("--exactly", metavar="NAME", help="the suite of this name")
     arguments = parser.parse_args(argv)
-    if not arguments.build and not arguments.list:
-        parser.error("the build folder is missing")
+    if bool(arguments.build) + bool(arguments.installed) + arguments.list != 1:
+        parser.error("it takes a build folder, --installed or --list")
     return arguments
 
 
@@ -269,10 +278,12 @@ def main():
     arguments = parse(sys.argv[1:])
     if arguments.list:
         return show_list()
-    build = arguments.build.resolve()
-    if not (build / "execward").exists():
+    build = arguments.build and arguments.build.resolve()
+    if build and not (build / "execward").exists():
         sys.exit(f"run_suites: no {build}/execward; scripts/build makes it")
-    chosen = choose(list(suites(build, python_with_jsonschema())), arguments)
+    python = python_with_jsonschema()
+    everything = suites(build, python) if build else program_suites(arguments.installed, python)
+    chosen = choose(list(everything), arguments)
     if not chosen:
         sys.exit("run_suites: no such suite")
 
