@@ -440,9 +440,30 @@ TEST_CASE("a ban of a program counts for a computed one if its name is written")
     const RuleSet set = rules({rule(forbidden, {"rm"})});
 
     for (const char* script : {"$(echo rm) x", "`echo rm` x", "x=$(echo /bin/rm); $x a"})
-        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == prompt);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == forbidden);
     for (const char* script : {"$CC -c x.c", "`echo ls` x", "${EDITOR:-vi} x"})
         CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
+}
+
+TEST_CASE("a ban is found in the words of a computed command") {
+    const RuleSet set = rules({rule(forbidden, {"git", "push"})});
+
+    for (const char* script :
+         {"x='git push'; $x", "x='git push'; $x origin", "x='git push'; ${x}",
+          "export x='git push'; $x", "declare -a a=(git push); \"${a[@]}\"",
+          "a=(git push); \"${a[@]}\"", "$(echo git push)", "`echo git push` origin",
+          "x=$(echo git push); $x", "if true; then x='git push'; fi; $x"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == forbidden);
+    }
+    for (const char* script :
+         {"$PYTHON x.py; echo git push", "note='git push'; echo \"$note\"",
+          "cat <<E > t\ngit push\nE\n$PYTHON t", "CC=gcc; $CC -c a.c; git commit -m 'to push'"}) {
+        CAPTURE(script);
+        CHECK(decided(asked(script, ApprovalPolicy::on_request), set) == allow);
+    }
+    CHECK(decided(asked("x=(y 'git push'); ${x[1]}", ApprovalPolicy::on_request), set) == prompt);
+    CHECK(decided(asked("x='rm -rf'; $x a", ApprovalPolicy::on_request), {}) == prompt);
 }
 
 TEST_CASE("options between the words of a ban make it a question") {

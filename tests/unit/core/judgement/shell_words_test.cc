@@ -361,9 +361,9 @@ TEST_CASE("commands are found wherever they are written out") {
           "[cat]; [rm] [b]; [cat]; [rm] [c]");
     CHECK(written_out("ls $(cat <<E)\n'\nE\nrm a") == "[cat]; [ls] [*]; [rm] [a]");
     CHECK(written_out("ls a\r#b; rm a &>b c; `echo \\'; rm d; echo \\'`") ==
-          "[ls] [a\r#b]; [rm] [a] [c]; [echo] [']; [rm] [d]; [echo] [']");
+          "[ls] [a\r#b]; [rm] [a] [c]; [echo] [']; [rm] [d]; [echo] [']; [ ]; [ ]");
     CHECK(written_out("builtin source a <<< 'rm a'; x='rm b'; eval \"$x\"") ==
-          "[builtin] [source] [a]; [eval] [*]; [rm] [a]; [rm] [b]");
+          "[builtin] [source] [a]; [eval] [*]; [rm] [b]; [rm] [a]");
     CHECK(written_out("ls \"$( (rm a); echo \")\"; rm b)\"; rm c") ==
           "[rm] [a]; [echo] [)]; [rm] [b]; [ls] [*]; [rm] [c]");
 }
