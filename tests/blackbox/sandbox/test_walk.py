@@ -1,10 +1,12 @@
 """The walk of a workspace: each start finds what is there by then."""
 
 import os
+import shutil
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import check
+from support.client import check, equal, file_uri
 from support.runner import main
 from support.sandboxes import mode, sandbox_test
 
@@ -60,6 +62,31 @@ def a_match_in_a_directory_that_lets_nobody_through_is_closed_with_it(site):
         text = site.run("chmod 755 s; cat s/x.pem", DENIED).text
         check("hidden" not in text, "mode %o: %s" % (new, text))
         os.chmod(site.inside("s"), 0o755)
+
+
+# Alone: it makes more directories than one walk reads (200 000).
+@sandbox_test(alone=True)
+def what_is_too_large_to_be_searched_is_closed_and_the_rest_goes_on(site):
+    root = tempfile.mkdtemp(prefix="execward-test-", dir="/dev/shm")  # in memory, where this is quick
+    repository = "999/.git/hooks"
+    try:
+        for group in range(201):
+            for number in range(1000):
+                os.makedirs(os.path.join(root, "many", str(group), str(number)))
+            os.makedirs(os.path.join(root, "many", str(group), repository))
+            site.file(os.path.join(root, "many", str(group), "999/.git/HEAD"), "ref: refs/heads/x\n")
+        os.mkdir(os.path.join(root, "src"))
+        ended = site.run(
+            "exec 2> /dev/null; echo x > src/file && echo src; echo x > file && echo root; "
+            "for d in many/*; do echo x > $d/%s/x && echo planted; done; true" % repository,
+            mode(policyCwd=file_uri(root)),
+            cwd=file_uri(root),
+        )
+    finally:
+        shutil.rmtree(root)
+    equal(ended.text, "src\nroot\n", "what can be written")
+    notes = ended.started.get("notes", ())
+    check(any("too many directories" in note for note in notes), "notes %s" % (notes,))
 
 
 if __name__ == "__main__":
