@@ -5,9 +5,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PYTHON, check, equal, eventually, within
+from support.client import PYTHON, check, equal, eventually, is_alive, within
 from support.exec import always, exec_server
-from support.programs import SAYS_ITS_SIZE, SAYS_SIGNALS
+from support.programs import DROPS_ITS_MARK, SAYS_ITS_SIZE, SAYS_SIGNALS
 from support.runner import main, test
 
 ORDER = ["exec/attempt", "exec/begin", "exec/outputDelta", "exec/end"]
@@ -270,6 +270,15 @@ def terminate_ends_the_whole_tree(scene):
     equal((end["exitCode"], end["status"]), (137, "failed"), "exec/end")
     equal(server.call("exec/terminate", {"processId": process_id})["running"], False, "again")
     equal(server.call("exec/terminate", {"processId": "no"})["running"], False, "unknown one")
+
+
+@test
+def terminate_ends_a_daemon_that_took_its_mark_off(scene):
+    server = exec_server(scene)
+    process_id = server.left_running([PYTHON, "-S", "-c", DROPS_ITS_MARK], shows="\n")
+    daemon = int(server.program(process_id).text())
+    answer = server.call("exec/terminate", {"processId": process_id})
+    check("survivors" not in answer and not is_alive(daemon), "the daemon lives: %s" % answer)
 
 
 @test

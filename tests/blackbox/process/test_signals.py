@@ -469,6 +469,15 @@ def terminate_ends_the_only_daemon_that_it_may_be(scene):
 
 
 @test
+def a_time_limit_ends_a_daemon_that_took_its_mark_off(scene):
+    server = scene.server()
+    server.start_python("p", DROPS_ITS_MARK, timeoutMs=int(within(3000)))
+    daemon = pid_of_daemon(server, "p")
+    equal(server.wait_closed("p").exited.get("timedOut"), True, "timedOut")
+    eventually(lambda: not is_alive(daemon), "the end of the daemon")
+
+
+@test
 def a_daemon_without_a_mark_that_may_belong_to_another_process_is_named(scene):
     server = scene.server()
     server.start("other", ["sleep", "600"])
