@@ -1352,7 +1352,7 @@ def everything_of(site):
 @sandbox_test
 def nothing_outlives_the_server(site):
     commondir = site.repository("r") + "/.git/commondir"
-    for victim in ("keeper", "worker", "group", "input"):
+    for victim in ("keeper", "worker", "group", "input", "keeper of a stopped worker"):
         server = site.new_server(prepare=os.setsid)
         site.start(["sh", "-c", "(setsid sleep 600 &); exec sleep 600"])
         site.python(ESCAPEES, tty=True)
@@ -1365,8 +1365,12 @@ def nothing_outlives_the_server(site):
             server.close_input()
         elif victim == "group":
             os.killpg(server.pid, signal.SIGKILL)
+        elif victim == "worker":
+            kill_quietly(server.worker())
         else:
-            kill_quietly(server.pid if victim == "keeper" else server.worker())
+            if victim != "keeper":
+                kill_quietly(server.worker(), signal.SIGSTOP)
+            kill_quietly(server.pid)
         server.exit_status()
         eventually(
             lambda server=server: not server.programs(), "the end of all programs"
