@@ -67,6 +67,16 @@ def look_alikes_are_warned_of_wherever_they_are_shown(scene):
 
 
 @test
+def a_command_that_fits_into_a_word_is_shown_whole(scene):
+    server = untrusting(scene)
+    script = "touch a; " * 6667 + "touch end"
+    question = asks(server, script)
+    equal(question["display"]["command"], script, "the command as shown")
+    equal(question["argv"][-1], script, "the command")
+    check(len(question["reason"]) < 2000, "the reason is %d bytes long" % len(question["reason"]))
+
+
+@test
 def an_escalation_is_named_whatever_else_is_the_reason(scene):
     server = exec_server(scene, policy="on-request", sandbox="read-only")
     question = asks(
