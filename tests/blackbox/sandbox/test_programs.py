@@ -1066,13 +1066,16 @@ def end_a_start(site, begin):
 
 
 @sandbox_test
-def a_file_request_or_a_patch_whose_first_process_is_killed_is_answered(site):
+def a_request_of_any_kind_whose_first_process_is_killed_is_answered(site):
     site.file("f", "old\n")
     patch = "*** Begin Patch\n*** Add File: new\n+new\n*** End Patch\n"
-    settings = {"sandbox": "workspace-write", "workspaceRoots": [site.workspace]}
+    settings = {
+        "sandbox": "workspace-write", "workspaceRoots": [site.workspace], "approvalPolicy": "never"
+    }
     requests = (
         ("fs/readFile", {"path": file_uri(site.inside("f")), "sandbox": mode()}),
         ("patch/apply", {"patch": patch}),
+        ("exec/command", {"command": "true", "yieldTimeMs": 250}),
     )
     for _ in both_kinds_of_servers(site):
         site.server.call("session/configure", settings)
