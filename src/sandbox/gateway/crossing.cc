@@ -55,10 +55,6 @@ Address address_of(const core::Internet& internet, std::uint16_t port) {
     return address;
 }
 
-bool would_wait(int error) {
-    return error == EAGAIN || error == EINTR;
-}
-
 } // namespace
 
 // The name of the server is compared only where the program named a name.
@@ -71,7 +67,7 @@ Crossing::Crossing(UniqueFd inside, core::Destination there)
 std::uint32_t Crossing::wanted_inside() const {
     if (state_ != State::open) return 0;
     std::uint32_t wanted = 0;
-    if (!up_.has_ended && up_.is_empty()) wanted |= EPOLLIN;
+    if (!up_.has_ended() && up_.is_empty()) wanted |= EPOLLIN;
     if (down_.has_to_write()) wanted |= EPOLLOUT;
     return wanted;
 }
@@ -80,7 +76,7 @@ std::uint32_t Crossing::wanted_outside() const {
     if (state_ == State::connecting) return EPOLLOUT;
     if (state_ != State::open) return 0;
     std::uint32_t wanted = 0;
-    if (!down_.has_ended && down_.is_empty()) wanted |= EPOLLIN;
+    if (!down_.has_ended() && down_.is_empty()) wanted |= EPOLLIN;
     if (up_.has_to_write()) wanted |= EPOLLOUT;
     return wanted;
 }
@@ -125,11 +121,11 @@ void Crossing::on_connected(TimePoint now) {
     deadline_.reset();
 }
 
-void Crossing::on_ready(std::span<char> block, TimePoint now) {
+void Crossing::on_ready(Carrier& carrier, TimePoint now) {
     if (state_ == State::connecting) on_connected(now);
     if (state_ != State::open) return;
-    const bool is_whole = move(up_, inside_.get(), outside_.get(), block) &&
-                          move(down_, outside_.get(), inside_.get(), block);
+    const bool is_whole = move(up_, inside_.get(), outside_.get(), carrier) &&
+                          move(down_, outside_.get(), inside_.get(), carrier);
     if (state_ != State::open) return; // its greeting was refused
     if (!is_whole)
         abort({});
@@ -146,55 +142,30 @@ void Crossing::on_time(TimePoint now) {
 }
 
 // Returns false if the connection is broken.
-bool Crossing::move(Flow& flow, int source, int target, std::span<char> block) {
+bool Crossing::move(Flow& flow, int source, int target, Carrier& carrier) {
     for (int i = 0; i < most_blocks; ++i) {
-        Moved moved = flush(flow, target);
-        if (moved == Moved::something && !flow.has_ended) moved = take(flow, source, target, block);
+        Flow::Moved moved = flow.flush(target, carrier);
+        if (moved == Flow::Moved::something && !flow.has_ended())
+            moved = take(flow, source, target, carrier);
         if (state_ != State::open) return true;
-        if (moved == Moved::broken) return false;
-        if (moved == Moved::nothing) return true;
+        if (moved == Flow::Moved::broken) return false;
+        if (moved == Flow::Moved::nothing) return true;
     }
     return true;
 }
 
-// Returns `something` if nothing is left that waits for the target.
-Crossing::Moved Crossing::flush(Flow& flow, int target) {
-    while (!flow.is_empty()) {
-        const ssize_t count = ::send(target, flow.pending.data() + flow.written,
-                                     flow.pending.size() - flow.written, MSG_NOSIGNAL);
-        if (count < 0) return would_wait(errno) ? Moved::nothing : Moved::broken;
-        flow.written += static_cast<std::size_t>(count);
-        if (flow.written < flow.pending.size()) continue;
-        flow.pending = {};
-        flow.written = 0;
-    }
-    if (!flow.has_ended) return Moved::something;
-    if (!flow.is_shut && ::shutdown(target, SHUT_WR) != 0) return Moved::broken;
-    flow.is_shut = true;
-    return Moved::nothing;
+Flow::Moved Crossing::take(Flow& flow, int source, int target, Carrier& carrier) {
+    if (&flow == &up_ && greeting_) return greet(carrier.block());
+    return flow.take(source, target, carrier);
 }
 
-Crossing::Moved Crossing::take(Flow& flow, int source, int target, std::span<char> block) {
-    const ssize_t count = ::recv(source, block.data(), block.size(), 0);
-    if (count < 0) return would_wait(errno) ? Moved::nothing : Moved::broken;
-    flow.has_ended = count == 0;
-    std::string_view bytes(block.data(), static_cast<std::size_t>(count));
-    flow.count += bytes.size();
-    if (&flow == &up_ && greeting_) {
-        greet(bytes);
-        return Moved::something;
-    }
-    if (bytes.empty()) return Moved::something;
-    const ssize_t sent = ::send(target, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && !would_wait(errno)) return Moved::broken;
-    if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-    flow.pending = bytes;
-    return Moved::something;
-}
-
-void Crossing::greet(std::string_view bytes) {
+Flow::Moved Crossing::greet(std::span<char> block) {
+    std::string_view bytes;
+    const Flow::Moved moved = up_.read(inside_.get(), block, bytes);
+    if (moved != Flow::Moved::something) return moved;
     *greeting_ += bytes;
     check_greeting(bytes.empty());
+    return moved;
 }
 
 // Nothing of a greeting is passed on before it is known to be no TLS, or TLS for that name.
@@ -214,7 +185,7 @@ void Crossing::check_greeting(bool has_ended) {
                                      core::host_name(hello.server_name).value_or("no host")));
         break;
     }
-    up_.pending = std::move(*greeting_);
+    up_.hold(std::move(*greeting_));
     greeting_.reset();
 }
 
@@ -229,11 +200,11 @@ void Crossing::close() {
     state_ = State::closed;
 }
 
-void Crossing::finish(std::span<char> block, TimePoint until) {
+void Crossing::finish(Carrier& carrier, TimePoint until) {
     while (state_ == State::open && !up_.is_done() && clock_now() < until) {
-        const std::uint64_t before = up_.count;
-        if (!move(up_, inside_.get(), outside_.get(), block)) return abort({});
-        if (up_.count == before) return;
+        const std::uint64_t before = up_.count();
+        if (!move(up_, inside_.get(), outside_.get(), carrier)) return abort({});
+        if (up_.count() == before) return;
     }
 }
 

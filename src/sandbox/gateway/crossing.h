@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "core/network/hosts.h"
+#include "sandbox/gateway/flow.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,7 @@ public:
     static constexpr Millis longest_connect{15'000};
     // How long the other side may be silent after the program has ended its own side.
     static constexpr Millis longest_silence{120'000};
-    static constexpr std::size_t block_size = 128 << 10; // bytes in one read
-    static constexpr int most_blocks = 8;                // each way, in one turn of the loop
+    static constexpr int most_blocks = 8; // each way, in one turn of the loop
 
     enum class State : std::uint8_t {
         waiting, // for the addresses of its host
@@ -55,15 +55,15 @@ public:
     bool has_reached() const { return has_reached_; }
 
     // Bytes that the program has sent, and received.
-    std::uint64_t sent() const { return up_.count; }
+    std::uint64_t sent() const { return up_.count(); }
 
-    std::uint64_t received() const { return down_.count; }
+    std::uint64_t received() const { return down_.count(); }
 
     // Tries these addresses one after the other.
     void connect(std::vector<core::Internet> addresses, TimePoint now);
 
-    // Either descriptor is ready. `block` has block_size bytes.
-    void on_ready(std::span<char> block, TimePoint now);
+    // Either descriptor is ready.
+    void on_ready(Carrier& carrier, TimePoint now);
 
     void on_time(TimePoint now);
 
@@ -74,31 +74,14 @@ public:
 
     // The program has ended: passes on what it had sent, as far as that goes without waiting, and
     // not beyond this time.
-    void finish(std::span<char> block, TimePoint until);
+    void finish(Carrier& carrier, TimePoint until);
 
 private:
-    struct Flow {
-        std::string pending = {}; // read, and not written yet
-        std::size_t written = 0;  // of it
-        std::uint64_t count = 0;  // bytes
-        bool has_ended = false;   // the source has
-        bool is_shut = false;     // the target has been told
-
-        bool is_done() const { return has_ended && is_shut; }
-
-        bool is_empty() const { return pending.empty(); }
-
-        bool has_to_write() const { return !is_empty() || (has_ended && !is_shut); }
-    };
-
-    enum class Moved : std::uint8_t { nothing, something, broken };
-
     void try_next(TimePoint now);
     void on_connected(TimePoint now);
-    Moved flush(Flow& flow, int target);
-    Moved take(Flow& flow, int source, int target, std::span<char> block);
-    bool move(Flow& flow, int source, int target, std::span<char> block);
-    void greet(std::string_view bytes);
+    bool move(Flow& flow, int source, int target, Carrier& carrier);
+    Flow::Moved take(Flow& flow, int source, int target, Carrier& carrier);
+    Flow::Moved greet(std::span<char> block);
     void check_greeting(bool has_ended);
     void close();
 

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 namespace ew::sandbox {
 
@@ -53,15 +54,6 @@ std::uint16_t port_of(int socket) {
     return ntohs(address.sin6_port);
 }
 
-// Descriptors are numbered from below. Those that are left are for everything else that the server
-// does, for this command and others.
-bool leaves_too_few(int socket) {
-    constexpr rlim_t reserve = 512;
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    return static_cast<rlim_t>(socket) + std::min(reserve, limit.rlim_cur / 2) >= limit.rlim_cur;
-}
-
 void reset(UniqueFd socket) {
     const linger at_once = {1, 0};
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -82,10 +74,21 @@ Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
     return made;
 }
 
+// Descriptors are numbered from below. Those that are left are for everything else that the server
+// does, for this command and others.
+int Gateway::end_of_descriptors() {
+    constexpr rlim_t reserve = 512;
+    rlimit limit = {};
+    constexpr rlim_t most = std::numeric_limits<int>::max();
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    const rlim_t count = std::min(limit.rlim_cur, most);
+    return static_cast<int>(count - std::min(reserve, count / 2));
+}
+
 std::vector<HostUse> Gateway::finish() {
     const TimePoint until = clock_now() + longest_finish;
     for (auto& [serial, held] : crossings_) {
-        held.crossing.finish(block_, until);
+        held.crossing.finish(carrier_, until);
         note_use(held);
     }
     return uses_.list();
@@ -256,7 +259,7 @@ void Gateway::accept_at(std::uint64_t serial, TimePoint now) {
 }
 
 void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) {
-    if (crossings_.size() >= most_crossings || leaves_too_few(socket.get())) {
+    if (crossings_.size() >= most_crossings || socket.get() >= end_of_descriptors_) {
         note({listener.there, "too many connections at once", "", false, listener.asker});
         return reset(std::move(socket));
     }
@@ -313,7 +316,7 @@ void Gateway::on_look_up(std::uint64_t serial, TimePoint now) {
 void Gateway::on_crossing(std::uint64_t serial, TimePoint now) {
     const auto at = crossings_.find(serial);
     if (at == crossings_.end()) return; // it ended in this turn
-    at->second.crossing.on_ready(block_, now);
+    at->second.crossing.on_ready(carrier_, now);
     settle(at);
 }
 

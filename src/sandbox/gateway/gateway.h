@@ -128,8 +128,10 @@ private:
         : rules_(std::move(rules)),
           resolver_(std::move(network.datagrams)),
           sockets_(std::move(network.network)),
-          block_(Crossing::block_size) {}
+          end_of_descriptors_(end_of_descriptors()),
+          carrier_(end_of_descriptors_) {}
 
+    static int end_of_descriptors();
     bool watch(int fd, Source source, std::uint64_t serial, std::uint32_t events);
     void set_watch(int fd, Source source, std::uint64_t serial, std::uint32_t& from,
                    std::uint32_t to);
@@ -161,8 +163,9 @@ private:
     Listeners listeners_;
     Crossings crossings_;
     std::vector<HostRefusal> refusals_;
-    HostUses uses_;           // of crossings that have ended
-    std::vector<char> block_; // for reads of all crossings
+    HostUses uses_;                // of crossings that have ended
+    const int end_of_descriptors_; // no connection gets one from this number on
+    Carrier carrier_;
     std::uint64_t next_serial_ = 1;
     bool has_news_ = false;
 };
