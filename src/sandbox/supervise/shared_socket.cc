@@ -15,6 +15,12 @@ constexpr time_t longer_than_any_connect = 24L * 60 * 60; // seconds
 
 void do_nothing(int) {}
 
+// Of a further connect(2) after one that is pending.
+int result_of(int connect) {
+    if (connect == 0 || errno == EISCONN) return 0;
+    return errno == EALREADY ? EINPROGRESS : errno;
+}
+
 // While it lives, a call that waits fails with EINTR. The signal repeats, since the first one may
 // come before the call begins to wait. Only for a process with one thread, which gets the signal.
 class Interrupting {
@@ -69,7 +75,10 @@ int SharedSocket::connect(std::string_view address) {
         const Interrupting interrupting;
         const void* const bytes = address.data();
         const auto size = static_cast<socklen_t>(address.size());
-        if (::connect(fd_.get(), static_cast<const sockaddr*>(bytes), size) != 0) error = errno;
+        const auto* const to = static_cast<const sockaddr*>(bytes);
+        if (::connect(fd_.get(), to, size) != 0) error = errno;
+        // Over loopback the connection exists by now, and there is nothing to wait for.
+        if (is_blocking && error == EINPROGRESS) error = result_of(::connect(fd_.get(), to, size));
     }
     if (is_blocking) (void)::fcntl(fd_.get(), F_SETFL, flags); // ignored: it succeeded a moment ago
     return error == EINTR ? EINPROGRESS : error; // it continues by itself (connect(2))
