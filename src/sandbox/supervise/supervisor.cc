@@ -94,7 +94,7 @@ void Supervisor::on_time(TimePoint now) {
     connects_.on_time(now);
     if (!gateway_) return;
     gateway_->on_time(now);
-    take_refusals();
+    take_news(now);
 }
 
 std::optional<TimePoint> Supervisor::next_deadline() const {
@@ -340,6 +340,10 @@ void Supervisor::decide_host(WaitingCall call, TimePoint now) {
 
 void Supervisor::on_gateway(TimePoint now) {
     gateway_->on_ready(now);
+    take_news(now);
+}
+
+void Supervisor::take_news(TimePoint now) {
     take_refusals();
     if (!gateway_->has_news()) return;
     for (WaitingCall& call : std::exchange(held_, {}))

@@ -100,6 +100,7 @@ private:
 
     void decide_host(WaitingCall call, TimePoint now);
     void on_gateway(TimePoint now);
+    void take_news(TimePoint now); // of the gateway
     void take_refusals();
 
     SupervisorSettings settings_;

@@ -182,7 +182,8 @@ public:
     ConfinedChild(
         sandbox::SupervisorSettings settings, Body body,
         std::function<bool()> prepare = [] { return true; },
-        const std::vector<int>& calls = {SYS_connect}) {
+        const std::vector<int>& calls = {SYS_connect},
+        std::unique_ptr<sandbox::Gateway> gateway = nullptr) {
         std::array<int, 2> ends = {-1, -1};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
         UniqueFd ours(ends[0]);
@@ -199,7 +200,8 @@ public:
         UniqueFd listener = receive_descriptor(told_.get());
         if (!listener) return;
         if (settings.has_mounts) settings.mounts = sandbox::KnownMounts::of(pid_);
-        auto started = sandbox::Supervisor::start(std::move(listener), std::move(settings));
+        auto started = sandbox::Supervisor::start(std::move(listener), std::move(settings),
+                                                  std::move(gateway));
         REQUIRE(started);
         supervisor_ = std::move(*started);
     }

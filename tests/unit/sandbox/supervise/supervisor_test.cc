@@ -1,3 +1,4 @@
+#include "os/proc.h"
 #include "sandbox/supervise/supervisor.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
@@ -35,6 +36,23 @@ SupervisorSettings network_on() {
 UniqueFd socket_of_another_network(int family) {
     UniqueFd stranger = new_socket(family);
     return enter_own_network() ? std::move(stranger) : UniqueFd();
+}
+
+// Returns a gateway that allows 203.0.113.5:443 and whose errand for sockets does not go on.
+std::unique_ptr<sandbox::Gateway> stuck_gateway() {
+    core::HostRule rule = *core::allowed_host("203.0.113.5:443");
+    for (;;) {
+        sandbox::HostNetwork network;
+        network.datagrams = new_socket(AF_INET, SOCK_DGRAM);
+        network.network = UniqueFd(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+        auto gateway = sandbox::Gateway::start(std::move(network), {rule}, clock_now());
+        REQUIRE(gateway);
+        for (const pid_t errand : os::children_of(::getpid()))
+            ::kill(errand, SIGSTOP);
+        pollfd watched = {(*gateway)->fd(), POLLIN, 0};
+        if (::poll(&watched, 1, 100) == 0) return std::move(*gateway);
+        // It had ended before it was stopped.
+    }
 }
 
 } // namespace
@@ -359,4 +377,15 @@ TEST_CASE("when all callers have ended there is nothing left to do") {
         pollfd waiting = {child.supervisor().fd(), POLLIN, 0};
         return ::poll(&waiting, 1, 0) == 0;
     }));
+}
+
+TEST_CASE("a caller that waits for a socket is answered when the errand for sockets is late") {
+    ConfinedChild child(
+        own_network(), [] { return in_words(try_address(ipv4("203.0.113.5", 443))); },
+        [] { return true; }, {SYS_connect}, stuck_gateway());
+    REQUIRE(child.is_running());
+
+    child.pass(generous);
+
+    CHECK(child.result() == "EAGAIN");
 }
