@@ -134,6 +134,10 @@ Result<HostRule> allowed_host(std::string_view text) {
     if (has_brackets) {
         if (!host.ends_with(']')) return not_a_host(text);
         host = host.substr(1, host.size() - 2);
+        if (host.find(':') == std::string_view::npos)
+            return Error{ErrorKind::invalid_params,
+                         fmt::format("'{}' has brackets around what is no IPv6 address", text),
+                         "write registry.example.org:443, 192.0.2.7:443 or [2001:db8::1]:443"};
     }
     HostRule rule = TRY(host_rule(host, false));
     rule.decision = Decision::allow;

@@ -78,6 +78,13 @@ bool is_ipv4(const Internet& address) {
     return std::equal(mapped.begin(), mapped.end(), address.begin());
 }
 
+bool is_for_one_host(const Internet& address) {
+    constexpr Internet broadcast = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 255, 255, 255, 255};
+    if (!is_ipv4(address)) return address[0] != 0xff;
+    const bool is_multicast = (address[mapped.size()] & 0xf0U) == 0xe0U;
+    return !is_multicast && address != broadcast;
+}
+
 Reach reach_of(const Internet& address) {
     if (is_ipv4(address)) return reach_in(ranges4, address);
     if (const std::optional<Internet> ipv4 = carried_ipv4(address)) return reach_of(*ipv4);

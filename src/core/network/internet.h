@@ -31,6 +31,10 @@ std::optional<Internet> read_internet(std::string_view text);
 
 bool is_ipv4(const Internet& address);
 
+// Returns false for multicast and 255.255.255.255: no TCP connection leads there (RFC
+// 9293, 3.9.2.3).
+bool is_for_one_host(const Internet& address);
+
 // Returns the IPv4 address to which NAT64 or 6to4 carries what goes to this one, or nullopt.
 std::optional<Internet> carried_ipv4(const Internet& address);
 

@@ -58,9 +58,11 @@ Denial internet_denial(const WaitingCall& call) {
     return denial;
 }
 
-Denial datagrams_denial(const WaitingCall& call) {
+Denial no_host_denial(const WaitingCall& call) {
     Denial denial = internet_denial(call);
-    denial.rule = "network: hosts: only TCP, and the sandbox's own name server";
+    denial.rule = call.address.is_loopback()
+                      ? "network: hosts: loopback is the command's own, not the machine's"
+                      : "network: hosts: only TCP, and the sandbox's own name server";
     denial.allow.clear();
     return denial;
 }
@@ -75,7 +77,9 @@ Denial host_denial(const HostRefusal& refusal) {
     denial.program = refusal.asker.program;
     denial.rule = fmt::format("network: hosts: {}", refusal.reason);
     if (!refusal.justification.empty()) denial.rule += fmt::format(" ({})", refusal.justification);
-    if (refusal.can_be_allowed)
+    const bool is_for_one = !refusal.there.address || core::is_for_one_host(*refusal.there.address);
+    if (!is_for_one) denial.rule = "network: hosts: no connection leads to many hosts";
+    if (refusal.can_be_allowed && is_for_one)
         denial.allow = fmt::format("[[network]] host = \"{}\", ports = [{}], decision = \"allow\" "
                                    "(--allow-host {})",
                                    refusal.there.host, refusal.there.port, denial.target);

@@ -17,8 +17,9 @@ namespace ew::sandbox {
 
 Denial internet_denial(const WaitingCall& call);
 
-// The same for a network by host: of a socket that is no stream.
-Denial datagrams_denial(const WaitingCall& call);
+// The same for a network by host: of a service of the machine's loopback, or of a socket that is no
+// stream.
+Denial no_host_denial(const WaitingCall& call);
 
 Denial host_denial(const HostRefusal& refusal);
 

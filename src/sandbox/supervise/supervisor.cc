@@ -363,7 +363,7 @@ void Supervisor::take_refusals() {
 }
 
 void Supervisor::refuse_internet(const WaitingCall& call) {
-    denials_.add(settings_.has_hosts ? datagrams_denial(call) : internet_denial(call));
+    denials_.add(settings_.has_hosts ? no_host_denial(call) : internet_denial(call));
     notifications_.answer(call.id, ENETUNREACH);
 }
 

@@ -595,6 +595,17 @@ show(said("localhost", server.getsockname()[1], timeout=1))
     done = world.python(script, "good.example")
     equal(done.lines()[:2], ["ENETUNREACH", "own"], done.errors)
     equal(done.visits, [], "who was called")
+    check("loopback is the command's own" in done.errors, done.errors)
+
+
+@hosts_test
+def what_no_rule_could_allow_is_not_advised(world):
+    script = 'for address in ("255.255.255.255", "224.0.0.1", "203.0.113.6"):\n    said(address)'
+    done = world.python(script, "good.example")
+    check("--allow-host 203.0.113.6:443" in done.errors, done.errors)
+    check("many hosts" in done.errors, done.errors)
+    for address in ("255.255.255.255", "224.0.0.1"):
+        check("--allow-host " + address not in done.errors, done.errors)
 
 
 @hosts_test

@@ -123,6 +123,13 @@ TEST_CASE("every host, or all names of a registry, need a word of their own") {
         CHECK_MESSAGE(!host_rule(text, true), text);
 }
 
+TEST_CASE("a connection leads to one host, never to many") {
+    for (const char* text : {"224.0.0.1", "239.255.255.250", "255.255.255.255", "ff02::1"})
+        CHECK_MESSAGE(!is_for_one_host(at(text)), text);
+    for (const char* text : {"192.0.2.7", "223.255.255.255", "240.0.0.1", "2001:db8::1", "fe80::1"})
+        CHECK_MESSAGE(is_for_one_host(at(text)), text);
+}
+
 TEST_CASE("what --allow-host takes") {
     CHECK(allowed_host("Example.org")->host == "example.org");
     CHECK(allowed_host("example.org")->ports == std::vector<std::uint16_t>{80, 443});
@@ -130,9 +137,10 @@ TEST_CASE("what --allow-host takes") {
     CHECK(allowed_host("[2001:db8::1]:443")->prefix);
     CHECK(allowed_host("2001:db8::1")->ports == std::vector<std::uint16_t>{80, 443});
     CHECK(allowed_host("10.0.0.0/8:5432")->prefix);
-    for (const char* text : {"*", "example.org:", "example.org:0", "example.org:65536",
-                             "example.org:x", "[::1", "example.org:443:443", "[example.org]"})
-        if (std::string_view(text) != "[example.org]") CHECK_MESSAGE(!allowed_host(text), text);
+    for (const char* text :
+         {"*", "example.org:", "example.org:0", "example.org:65536", "example.org:x", "[::1",
+          "example.org:443:443", "[example.org]", "[example.org]:80", "[192.0.2.7]:80"})
+        CHECK_MESSAGE(!allowed_host(text), text);
 }
 
 TEST_CASE("the strictest of all rules counts, and without one a person is asked") {
