@@ -201,8 +201,12 @@ class World:
             os.makedirs(path, exist_ok=True)
         with open(scene.path("hosts"), "w") as file:
             file.write(HOSTS)
-        with open(scene.path("resolv.conf"), "w") as file:
-            file.write("nameserver 203.0.113.53\noptions timeout:1 attempts:1\n")
+        self.ask("203.0.113.53")
+
+    def ask(self, server):
+        """The name server that the machine asks."""
+        with open(self.scene.path("resolv.conf"), "w") as file:
+            file.write("nameserver %s\noptions timeout:1 attempts:1\n" % server)
 
     def run(self, words, *allowed, options=()):
         """Runs words in a sandbox with these hosts allowed. Returns what happened."""

@@ -108,6 +108,89 @@ def no_query_leaves_the_machine_for_a_name_that_is_not_allowed(world):
 
 
 @hosts_test
+def a_name_that_only_looks_or_leads_like_an_allowed_one_is_another(world):
+    names = ("g\u043e\u043ed.example", "sub.good.example", "good.example.other.net", "xgood.example")
+    done = world.python(
+        "for name in %r:\n    show(said(name))\nshow(said('good.example'))" % (names,), "good.example"
+    )
+    equal(done.lines()[-1], "hello from " + FAR, done.errors)
+    equal([line for line in done.lines() if "hello" in line], done.lines()[-1:], "who was reached")
+    equal((done.visits, done.queries), ([FAR + ":443"], []), "who was called, and who was asked")
+
+
+# A name server at 203.0.113.54. Its names lead through others, and for no time.
+NAME_SERVER = r"""
+def name_server():
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("203.0.113.54", 53))
+    leads = {"fine.test": "far.other.net", "far.other.net": "203.0.113.5", "round.test": "inner.test",
+             "inner.test": "10.77.0.1", "loop.test": "loop.test", "zero.test": "203.0.113.5"}
+    while True:
+        query, caller = server.recvfrom(4096)
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1:at + 1 + query[at]])
+            at += query[at] + 1
+        question, kind = query[12:at + 5], query[at + 1:at + 3]
+        name = b".".join(labels).decode().lower()
+        queries.append(name)
+        records = []
+        while name in leads and len(records) < 8:
+            there, owner = leads[name], b"".join(bytes([len(l)]) + l for l in name.encode().split(b".")) + b"\0"
+            if there[0].isdigit():
+                if kind == b"\0\1":
+                    records.append(owner + b"\0\1\0\1" + bytes(4) + b"\0\4" + socket.inet_aton(there))
+                break
+            alias = b"".join(bytes([len(l)]) + l for l in there.encode().split(b".")) + b"\0"
+            records.append(owner + b"\0\5\0\1" + bytes(4) + len(alias).to_bytes(2, "big") + alias)
+            name = there
+        if kind == b"\0\1" and labels[0] == b"zero":
+            leads["zero.test"] = "127.0.0.1"  # the next time
+        server.sendto(query[:2] + b"\x81\x80\0\1" + len(records).to_bytes(2, "big") + bytes(4) + question +
+                      b"".join(records), caller)
+threading.Thread(target=name_server, daemon=True).start()
+"""
+
+
+@hosts_test
+def names_that_lead_through_others_or_for_no_time_are_judged_by_where_they_end(world):
+    world.ask("203.0.113.54")
+    world.serve = NAME_SERVER
+    names = ("fine.test", "round.test", "loop.test", "zero.test", "zero.test", "far.other.net")
+    done = world.python(
+        "for name in %r:\n    show(said(name))" % (names,), *{*names} - {"far.other.net"}
+    )
+    hello = "hello from " + FAR
+    equal(done.lines(), [hello, "ECONNRESET", "ECONNRESET", hello, hello, "ECONNREFUSED"], done.errors)
+    equal(set(done.visits), {FAR + ":443"}, "who was called")
+    check("round.test:443" in done.errors and "10.77.0.1 is in a private network" in done.errors, done.errors)
+    check("far.other.net" not in done.queries, done.queries)
+
+
+@hosts_test
+def names_of_tls_and_dns_over_other_ways_open_none(world):
+    script = HELLO + """
+query = b"\\0\\7\\1\\0\\0\\1" + bytes(6) + b"\\4good\\7example\\0\\0\\x41\\0\\1"
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.connect(("127.0.0.1", 53))
+client.send(query)
+show("answers:", int.from_bytes(client.recv(512)[6:8], "big"))
+for place in ("good.example", "203.0.113.53", "203.0.113.5"):
+    show(said(place, 853))
+body = b"\\3\\3" + b"r" * 32 + b"\\0" + counted(b"\\x13\\1", 2) + counted(b"\\0", 1)
+def hidden(name):
+    more = b"\\0\\0" + counted(counted(b"\\0" + counted(name, 2), 2), 2) + b"\\xfe\\x0d" + counted(b"\\0" * 40, 2)
+    return b"\\x16\\3\\1" + counted(b"\\1" + counted(body + counted(more, 2), 3), 2)
+show(greet("good.example", hidden(b"front.example"), 1000) in ("ECONNRESET", "EPIPE"))
+show(greet("good.example", hidden(b"good.example"), 1000))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["answers: 0"] + ["ECONNREFUSED"] * 3 + ["True", "same"], done.errors)
+    equal(done.queries, [], "queries that left")
+    check("another server, front.example" in done.errors, done.errors)
+
+
+@hosts_test
 def datagrams_go_nowhere(world):
     script = """
 for address in (("203.0.113.5", 443), ("203.0.113.53", 53)):
@@ -185,6 +268,48 @@ while part := client.recv(1 << 20):
 show(got == size, sum.digest() == hashlib.sha256(block * (size >> 20)).digest())
 """
     equal(world.python(script, "good.example").lines(), ["True True"], "what came back")
+
+
+@hosts_test
+def a_side_that_does_not_read_stops_the_other_one(world):
+    script = """
+client = socket.create_connection(("good.example", 443))
+client.recv(100)
+client.setblocking(False)
+block = b"x" * (1 << 16)
+sent, waits = 0, 0
+while waits < 3:
+    try:
+        sent += client.send(block)
+        waits = 0
+    except BlockingIOError:
+        waits = 0 if select.select([], [client], [], 0.5)[1] else waits + 1
+show(sent < 100 << 20)
+client.setblocking(True)
+threading.Thread(target=lambda: client.shutdown(socket.SHUT_WR)).start()
+got = 0
+while part := client.recv(1 << 20):
+    got += len(part)
+show(got == sent)
+"""
+    equal(world.python(script, "good.example").lines(), ["True", "True"], "what came back")
+
+
+@hosts_test
+def the_death_of_the_server_ends_the_programs_and_their_connections(world):
+    driver = """
+import os, signal, subprocess, sys
+inside = "import socket, time; c = socket.create_connection(('good.example', 443)); c.recv(100); "
+inside += "print('connected', flush=True); time.sleep(600)"
+run = subprocess.Popen([sys.argv[1], "run", "--allow-host=good.example", "--", sys.executable, "-c", inside],
+                       stdout=subprocess.PIPE, text=True)
+print(run.stdout.readline().strip())
+run.send_signal(signal.SIGKILL)
+print(repr(run.stdout.read()))  # ends when no program holds it any more
+run.wait()
+"""
+    done = world.plain([PYTHON, "-c", driver, world.scene.command[0]])
+    equal(done.lines(), ["connected", "''"], done.errors)
 
 
 @hosts_test
