@@ -15,12 +15,12 @@ SRC = pathlib.Path(__file__).resolve().parents[2] / "src"
 # all rooms in it, "core/." for the files in the folder itself.
 MAP = {
     "main": "cli keeper protocol os base",
-    "cli/.": "cli/setup cli/run cli/shared keeper server config store transcript sandbox mcp"
+    "cli/.": "cli/setup cli/run cli/shared keeper server report config store transcript sandbox mcp"
              " protocol files patch core json os toml base",
     "cli/setup": "cli/shared config patch core json os toml base",
     "cli/run": "cli/shared server/exec server/confine server/approval server/request server/session"
                " sandbox config store core protocol json os base",
-    "cli/shared": "config store files patch core json os base",
+    "cli/shared": "report config store files patch core json os base",
     "keeper": "os base",
     "server/.": "server/patch server/exec server/environment server/local server/fs server/process"
                 " server/confine server/approval server/request server/session server/connection"
@@ -45,6 +45,7 @@ MAP = {
     "server/request": "server/session sandbox config core protocol json os base",
     "server/session": "config store core protocol os base",
     "server/connection": "mcp protocol transcript json os base",
+    "report": "sandbox/policy store core json os base",
     "sandbox/start": "sandbox/launch sandbox/init files",
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",

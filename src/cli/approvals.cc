@@ -4,6 +4,7 @@
 
 #include "base/byte_buffer.h"
 #include "cli/shared/confirmation.h"
+#include "cli/shared/moments.h"
 #include "cli/shared/printing.h"
 #include "cli/shared/store_access.h"
 #include "config/paths.h"
@@ -202,20 +203,6 @@ int revoke(const Arguments& arguments) {
     else
         print_line(fmt::format("{} revoked", answer.revoked));
     return finish(status);
-}
-
-// Converts "90m" to milliseconds. Returns nullopt if the text is not a duration.
-std::optional<store::UnixMs> duration_of(std::string_view text) {
-    constexpr std::string_view units = "smhdw";
-    constexpr std::array<store::UnixMs, 5> millis = {1000, 60'000, 3'600'000, 86'400'000,
-                                                     604'800'000};
-    constexpr std::int64_t most = 100'000; // in any unit
-    const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-    if (unit == std::string_view::npos) return std::nullopt;
-    text.remove_suffix(1);
-    const std::optional<std::int64_t> number = whole_number(text, 1, most);
-    if (!number) return std::nullopt;
-    return *number * millis[unit];
 }
 
 void set_expiry(const Arguments& arguments, store::Grant& grant) {

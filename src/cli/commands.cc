@@ -11,6 +11,7 @@
 #include "cli/policy.h"
 #include "cli/project.h"
 #include "cli/replay.h"
+#include "cli/report.h"
 #include "cli/run/run.h"
 #include "cli/schema.h"
 #include "cli/serve.h"
@@ -23,11 +24,11 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::array<const Command*, 15> all = {
-    &serve_command,   &mcp_command,    &run_command,         &doctor_command,
-    &patch_command,   &policy_command, &approvals_command,   &audit_command,
-    &project_command, &config_command, &config_init_command, &replay_command,
-    &cast_command,    &schema_command, &completions_command,
+constexpr std::array<const Command*, 16> all = {
+    &serve_command,  &mcp_command,     &run_command,       &doctor_command,
+    &patch_command,  &policy_command,  &approvals_command, &audit_command,
+    &report_command, &project_command, &config_command,    &config_init_command,
+    &replay_command, &cast_command,    &schema_command,    &completions_command,
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "cli/policy.h"
 
 #include "base/byte_buffer.h"
+#include "cli/shared/judging.h"
 #include "cli/shared/places.h"
 #include "cli/shared/store_access.h"
 #include "config/config.h"
@@ -17,7 +18,6 @@
 #include "protocol/approval.h"
 #include "server/approval/explanation.h"
 #include "server/approval/writable_places.h"
-#include "version.h"
 
 #include <fmt/format.h>
 
@@ -89,27 +89,6 @@ void print_problem(std::FILE* to, const config::RuleProblem& problem) {
     fmt::print(to, "{}\n", core::visible(toml::describe(problem)));
 }
 
-// Returns the directory with the rules of the project. Returns an empty text if they do not count;
-// if there are any, a line on stderr says why.
-std::string trusted_rules_dir(const std::string& project) {
-    std::string rules_dir = config::project_rules_dir(project);
-    std::error_code error;
-    if (!std::filesystem::exists(rules_dir, error)) return {};
-    Result<std::unique_ptr<store::Store>> store = open_store({}, store::Moment::now().wall);
-    Result<bool> trusted =
-        store ? (*store)->is_project_trusted(project) : Result<bool>(store.error());
-    if (!trusted) (void)fail(trusted.error());
-    // If it is unknown whether the project is trusted, its rules count: they can only tighten.
-    if (!trusted || *trusted) return rules_dir;
-    fmt::print(stderr, "execward: {} does not count without execward project trust\n",
-               core::visible(rules_dir));
-    return {};
-}
-
-config::RulePlaces places_of(const std::string& project_dir) {
-    return {config::Paths::from_environment().rules_directory, system_rules_directory, project_dir};
-}
-
 Result<core::RuleSet> rules_in_force(const Arguments& arguments, const std::string& directory) {
     config::LoadedRules loaded;
     if (arguments.has("rules")) {
@@ -118,7 +97,7 @@ Result<core::RuleSet> rules_in_force(const Arguments& arguments, const std::stri
             if (problem.position.line == 0) return toml::as_error(problem);
     } else {
         const std::string project = config::project_root(directory);
-        loaded = config::load_rules(places_of(trusted_rules_dir(project)));
+        loaded = config::load_rules(rule_places(trusted_rules_dir(project)));
     }
     for (const config::RuleProblem& problem : loaded.problems)
         print_problem(stderr, problem);
@@ -196,13 +175,7 @@ int explain(const Arguments& arguments) {
     Result<core::RuleSet> rules = rules_in_force(arguments, directory);
     if (!rules) return fail(rules.error());
 
-    os::TrustPlaces places;
-    places.path = variable("PATH");
-    places.writable = config->confinement.writable_roots;
-    places.writable.push_back(directory);
-    if (std::string temp = variable("TMPDIR"); !temp.empty())
-        places.temporary_directories.push_back(std::move(temp));
-    const os::TrustedPrograms programs(std::move(places));
+    const os::TrustedPrograms programs(trust_places(*config, directory));
     const core::Judgement judgement = core::judge(
         judged, *rules, [&](std::string_view word) { return programs.is_trusted(word); });
     if (!arguments.has("json")) {
@@ -226,7 +199,7 @@ bool is_open(const core::PrefixRule& rule) {
 int check(const Arguments& arguments) {
     const std::string project_dir = config::project_rules_dir(project_of("."));
     const config::LoadedRules loaded = arguments.operands().empty()
-                                           ? config::load_rules(places_of(project_dir))
+                                           ? config::load_rules(rule_places(project_dir))
                                            : config::load_rule_files(arguments.operands());
     for (const config::RuleProblem& problem : loaded.problems)
         print_problem(stdout, problem);

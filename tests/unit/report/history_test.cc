@@ -1,0 +1,126 @@
+#include "report/history.h"
+#include "support/testing.h"
+
+#include <string>
+#include <utility>
+
+using namespace ew::report;
+
+namespace {
+
+AuditRow row(std::string event, std::string decision, std::string detail) {
+    AuditRow row;
+    row.at = 1000;
+    row.session = "s";
+    row.call = "c";
+    row.event = std::move(event);
+    row.argv = R"(["make"])";
+    row.decision = std::move(decision);
+    row.detail = std::move(detail);
+    return row;
+}
+
+AuditRow at(UnixMs time, AuditRow row) {
+    row.at = time;
+    return row;
+}
+
+AuditRow question() {
+    return row("question", "prompt", "command");
+}
+
+AuditRow decision(std::string what) {
+    return row("decision", std::move(what), "");
+}
+
+AuditRow start(int attempt) {
+    return row("start", "allow",
+               "process 100" + std::to_string(attempt) + ", attempt " + std::to_string(attempt) +
+                   ", sandbox: linuxSeccomp");
+}
+
+AuditRow exit(int process, std::string code) {
+    return row("exit", std::move(code),
+               "process 100" + std::to_string(process) + " after 75 ms, sandbox: linuxSeccomp");
+}
+
+template <class... Rows>
+History history_of(Rows... rows) {
+    History history;
+    (history.take(rows), ...);
+    return history;
+}
+
+template <class... Rows>
+Outcome outcome_after(Rows... rows) {
+    const History history = history_of(rows...);
+    REQUIRE(history.commands().size() == 1);
+    return outcome_of(history.commands().front());
+}
+
+} // namespace
+
+TEST_CASE("each end of a command has its outcome") {
+    CHECK(outcome_after(start(1), exit(1, "0")) == Outcome::by_rule);
+    CHECK(outcome_after(question(), decision("approvedForSession"), start(1), exit(1, "0")) ==
+          Outcome::by_person);
+    CHECK(outcome_after(question()) == Outcome::waiting);
+    CHECK(outcome_after(question(), decision("denied")) == Outcome::denied);
+    CHECK(outcome_after(row("refusal", "forbidden", "no")) == Outcome::denied);
+    CHECK(outcome_after(start(1)) == Outcome::running);
+    CHECK(outcome_after(start(1), exit(1, "2")) == Outcome::failed);
+    CHECK(outcome_after(start(1), row("failure", "", "no such program")) == Outcome::failed);
+    CHECK(outcome_after(start(1), exit(1, "137")) == Outcome::killed);
+    CHECK(outcome_after(start(1), exit(1, "124")) == Outcome::killed);
+    CHECK(outcome_after(start(1), exit(1, "129")) == Outcome::failed); // git uses it itself
+    CHECK(outcome_after(start(1), row("denial", "1", "process 1001: 1 refused: open /etc/x"),
+                        exit(1, "1")) == Outcome::refused);
+}
+
+TEST_CASE("a denial of a command that succeeded does not count as its outcome") {
+    CHECK(outcome_after(start(1), row("denial", "1", "process 1001: 1 refused: open /etc/x"),
+                        exit(1, "0")) == Outcome::by_rule);
+}
+
+TEST_CASE("a second attempt belongs to its command, a call with the same name does not") {
+    const History again = history_of(start(1), exit(1, "1"), row("question", "prompt", "retry"),
+                                     decision("approved"), start(2), exit(2, "0"));
+    REQUIRE(again.commands().size() == 1);
+    CHECK(again.commands()[0].attempts.size() == 2);
+    CHECK(outcome_of(again.commands()[0]) == Outcome::by_person);
+
+    const History two = history_of(start(1), exit(1, "0"), start(1), exit(1, "3"));
+    REQUIRE(two.commands().size() == 2);
+    CHECK(outcome_of(two.commands()[1]) == Outcome::failed);
+}
+
+TEST_CASE("the end is that of its process, with the time that it took") {
+    const History history = history_of(start(1), start(2), exit(2, "0"));
+
+    const auto& attempts = history.commands()[0].attempts;
+    CHECK_FALSE(attempts[0].end);
+    REQUIRE(attempts[1].end);
+    CHECK(attempts[1].end->wall_ms == 75);
+    CHECK(attempts[1].end->detail == "linuxSeccomp");
+}
+
+TEST_CASE("the wait for a person is the time between the question and the answer") {
+    const History history = history_of(at(1000, question()), at(4200, decision("approved")));
+
+    CHECK(waited_ms(history.commands()[0]) == 3200);
+}
+
+TEST_CASE("a row about the rest of a command whose beginning is gone is left out") {
+    CHECK(history_of(exit(1, "0")).commands().empty());
+    CHECK(history_of(row("grant", "project", "")).commands().empty());
+}
+
+TEST_CASE("lost rows of the audit are told") {
+    CHECK(history_of(row("dropped", "", "7 rows could not be kept")).gaps().size() == 1);
+}
+
+TEST_CASE("the kind of a question in another environment is found") {
+    const History history = history_of(row("question", "prompt", "environment box: retry"));
+
+    CHECK(history.commands()[0].questions[0].kind == "retry");
+}
