@@ -2,6 +2,7 @@
 #include "cli/policy.h"
 
 #include "base/byte_buffer.h"
+#include "cli/policy_suggest.h"
 #include "cli/shared/judging.h"
 #include "cli/shared/places.h"
 #include "cli/shared/store_access.h"
@@ -39,11 +40,15 @@ namespace {
 constexpr std::string_view about =
     R"(Usage: execward policy explain [OPTION…] -- COMMAND [ARGUMENT…]
        execward policy check [FILE…]
+       execward policy suggest [--since WHEN] [--write]
 
 explain tells whether a command would run, be asked about or be refused, and what decided that for
 each command in it. Nothing is run. Of approvals it knows those that are rules in rules.d.
 check reads the rules of the user, the system and the project of the working directory, or the
 files, and prints each mistake with its place.
+suggest looks in the audit for commands that people allowed again and again, and prints rules that
+would have saved these questions, each with all commands that it would newly allow. A rule that would
+allow something that destroys data, or that was denied, is not suggested.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -70,20 +75,35 @@ constexpr auto options = std::to_array<Option>({
      .usual = "the working directory",
      .actions = "explain"},
     {.name = "json", .meaning = "for programs: what policy/explain answers", .actions = "explain"},
+    {.name = "since",
+     .argument = "WHEN",
+     .meaning = "questions since then: 12h, 7d, or a time such as 2026-01-31",
+     .usual = "the whole audit",
+     .actions = "suggest"},
+    {.name = "write",
+     .meaning = "ask at the terminal whether to add the rules, and do so",
+     .actions = "suggest"},
+    {.name = database_option.name,
+     .argument = database_option.argument,
+     .meaning = database_option.meaning,
+     .usual = database_option.usual,
+     .actions = "suggest"},
 });
 
 constexpr std::string_view notes =
     R"(Examples:
   execward policy explain -- git push
   execward policy explain --approval-policy=untrusted -- bash -c 'make && make install'
+  execward policy suggest --since=30d
 
 Exit status of explain: 0 whatever the decision, 1 it cannot be told, 2 usage. Of check: 0, 1 there
-are mistakes, 2 usage.
+are mistakes, 2 usage. Of suggest: 0, 1 the audit could not be read or nothing was written, 2 usage.
 )";
 
 constexpr auto actions = std::to_array<Action>(
     {{"explain", {.name = "COMMAND", .least = 1, .most = Operands::any, .is_command = true}},
-     {"check", {.name = "FILE", .most = Operands::any, .is_command = true}}});
+     {"check", {.name = "FILE", .most = Operands::any, .is_command = true}},
+     {"suggest"}});
 
 void print_problem(std::FILE* to, const config::RuleProblem& problem) {
     fmt::print(to, "{}\n", core::visible(toml::describe(problem)));
@@ -217,6 +237,7 @@ int check(const Arguments& arguments) {
 }
 
 int policy(const Arguments& arguments) {
+    if (arguments.action() == "suggest") return suggest_rules(arguments);
     return arguments.action() == "explain" ? explain(arguments) : check(arguments);
 }
 
@@ -224,7 +245,7 @@ int policy(const Arguments& arguments) {
 
 constinit const Command policy_command = {
     .name = "policy",
-    .summary = "say what would happen to a command, and why; check files of rules",
+    .summary = "say what would happen to a command, and why; check and suggest rules",
     .about = about,
     .options = options,
     .notes = notes,

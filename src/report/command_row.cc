@@ -60,15 +60,9 @@ Markup& term(Markup& page, Literal name) {
     return page << "<dt>" << name << "</dt><dd>";
 }
 
-std::string script_of(const std::vector<std::string>& words) {
-    return core::is_plain_shell_call(words) ? core::shell_call(words).script : std::string();
-}
-
 void append_command(Markup& page, const std::vector<std::string>& words) {
-    const std::string script = script_of(words);
     term(page, "As typed") << "<pre>";
-    page.lines(script.empty() ? core::shell_quoted(words) : script, longest_command)
-        << "</pre></dd>";
+    page.lines(typed_text(words), longest_command) << "</pre></dd>";
 }
 
 void append_part(Markup& page, const core::Part& part) {
@@ -88,7 +82,7 @@ void append_part(Markup& page, const core::Part& part) {
 // Lists the commands of a script, as this version of execward reads it.
 void append_parts(Markup& page, const std::vector<std::string>& words, const Command& command,
                   const core::ProgramTrust& trust) {
-    if (script_of(words).empty()) return;
+    if (!core::is_plain_shell_call(words)) return;
     core::JudgedCommand judged;
     judged.argv = words;
     judged.workspace_roots = {command.directory};
@@ -294,9 +288,7 @@ void append_row(Markup& page, const Command& command, const RowSetting& setting)
     page << "<details class=\"c ";
     page.text(name_of(outcome)) << "\"><summary><span class=\"o\">";
     page.text(label_of(outcome)) << "</span> <code class=\"cmd\">";
-    const std::vector<std::string> words = words_of(command.argv);
-    const std::string script = script_of(words);
-    page.text(script.empty() ? core::shell_quoted(words) : script, longest_line) << "</code> ";
+    page.text(typed_text(words_of(command.argv)), longest_line) << "</code> ";
     append_lane(page, command, setting);
     page << " <span class=\"took\">";
     if (const std::optional<UnixMs> ran = ran_ms(command)) page.text(duration_text(*ran));

@@ -138,7 +138,7 @@ void append_list(Markup& page, const Items& items, Append append) {
 
 void append_words(Markup& page, const core::Words& words) {
     page << "<code>";
-    page.text(core::shell_quoted(words), longest_listed) << "</code>";
+    page.text(typed_text(words), longest_listed) << "</code>";
 }
 
 void append_suggestions(Markup& page, const Suggestions& suggestions) {

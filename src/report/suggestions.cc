@@ -1,8 +1,8 @@
 #include "report/suggestions.h"
 
 #include "core/judgement/further_words.h"
-#include "core/text/display.h"
 #include "json/strings.h"
+#include "report/wording.h"
 
 #include <fmt/format.h>
 
@@ -84,10 +84,10 @@ std::string obstacle_in(const JudgedLine& line) {
     for (const core::Part& part : line.parts)
         if (core::is_dangerous(part.command.words))
             return fmt::format("it would also allow `{}`, which destroys data",
-                               core::shell_quoted(line.seen.argv));
+                               typed_text(line.seen.argv));
     if (line.seen.was_denied)
         return fmt::format("it would also allow `{}`, which was denied",
-                           core::shell_quoted(line.seen.argv));
+                           typed_text(line.seen.argv));
     return {};
 }
 

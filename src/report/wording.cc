@@ -1,5 +1,7 @@
 #include "report/wording.h"
 
+#include "core/judgement/command_safety.h"
+#include "core/text/display.h"
 #include "os/signals.h"
 
 #include <fmt/format.h>
@@ -88,6 +90,11 @@ std::string author_text(std::string_view decided_by) {
     if (decided_by == "policy") return "the approval policy";
     if (decided_by == "safe list") return "the list of harmless commands";
     return std::string(decided_by);
+}
+
+std::string typed_text(const std::vector<std::string>& argv) {
+    return core::is_plain_shell_call(argv) ? core::shell_call(argv).script
+                                           : core::shell_quoted(argv);
 }
 
 std::string signal_text(std::int64_t code) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ew::report {
 
@@ -30,6 +31,9 @@ std::string_view name_of(Outcome outcome);  // in the style sheet
 
 // Returns what the decision of an audit row came from: "a person", "a rule", …
 std::string author_text(std::string_view decided_by);
+
+// Returns a command as it was typed: the script of a shell, or the words with quotes.
+std::string typed_text(const std::vector<std::string>& argv);
 
 // Returns what ended a program with the status of a kill: "SIGKILL". Else an empty text.
 std::string signal_text(std::int64_t code);

@@ -45,7 +45,7 @@ def completed(scene, *words):
 def bash_completes_subcommands_actions_options_and_values(scene):
     equal(completed(scene, "do"), ["doctor"], "subcommands")
     equal(completed(scene, "help", "do"), ["doctor"], "subcommands to have explained")
-    equal(completed(scene, "policy", ""), ["explain", "check"], "actions")
+    equal(completed(scene, "policy", ""), ["explain", "check", "suggest"], "actions")
     equal(completed(scene, "audit", "tail", "--j"), ["--json"], "options")
     equal(completed(scene, "serve", "--framing", "=", "h"), ["headers"], "values behind a sign")
     equal(completed(scene, "serve", "--log-format", ""), ["text", "json"], "values")
