@@ -75,7 +75,7 @@ public:
         add("</title>\n<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", width, height,
             usual_background);
         add("<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"{}\" "
-            "direction=\"ltr\" unicode-bidi=\"bidi-override\" xml:space=\"preserve\">\n",
+            "direction=\"ltr\" unicode-bidi=\"bidi-override\">\n",
             font_size);
         for (std::size_t row = 0; row < grid_.size().rows; ++row)
             draw_row(row);
@@ -121,8 +121,9 @@ private:
         const bool is_seen =
             text.find_first_not_of(' ') != std::string::npos || style.underline > 0 || style.strike;
         if (!is_seen) return;
+        // Not on the group: browsers collapse the spaces of each text that does not say so itself.
         add("<text x=\"{}\" y=\"{}\" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\" "
-            "fill=\"{}\"",
+            "xml:space=\"preserve\" fill=\"{}\"",
             x, row * cell_height + baseline, width, colors.foreground);
         if (style.bold) out_ += " font-weight=\"bold\"";
         if (style.italic) out_ += " font-style=\"italic\"";

@@ -28,6 +28,19 @@ std::size_t count_of(std::string_view part, std::string_view text) {
 
 } // namespace
 
+TEST_CASE("each text of a picture keeps its spaces, also in a browser") {
+    Grid grid({2, 8}, 1);
+    for (const long row : {0L, 1L})
+        for (const long col : {1L, 4L})
+            grid.put(row, col, cell_of('x'));
+
+    const std::string svg = core::svg_of(grid, {}, "");
+
+    CHECK(count_of("<text ", svg) == 2);
+    CHECK(count_of(" xml:space=\"preserve\"", svg) == 2);
+    CHECK(count_of("> x  x   </text>", svg) == 2);
+}
+
 TEST_CASE("text of others is escaped in a picture") {
     Grid grid({1, 8}, 1);
     long col = 0;
