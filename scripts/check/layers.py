@@ -20,7 +20,7 @@ MAP = {
     "cli/setup": "cli/shared config patch core json os toml base",
     "cli/run": "cli/shared server/exec server/confine server/approval server/request server/session"
                " sandbox config store core protocol json os base",
-    "cli/shared": "report config store files patch core json os base",
+    "cli/shared": "report transcript config store files patch core json os base",
     "keeper": "os base",
     "server/.": "server/patch server/exec server/environment server/local server/fs server/process"
                 " server/confine server/approval server/request server/session server/connection"

@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/run/run.h"
 #include "cli/schema.h"
+#include "cli/screen.h"
 #include "cli/serve.h"
 #include "cli/setup/client_setup.h"
 
@@ -24,11 +25,11 @@ namespace ew::cli {
 
 namespace {
 
-constexpr std::array<const Command*, 16> all = {
-    &serve_command,  &mcp_command,     &run_command,       &doctor_command,
-    &patch_command,  &policy_command,  &approvals_command, &audit_command,
-    &report_command, &project_command, &config_command,    &config_init_command,
-    &replay_command, &cast_command,    &schema_command,    &completions_command,
+constexpr std::array<const Command*, 17> all = {
+    &serve_command,  &mcp_command,         &run_command,    &doctor_command, &patch_command,
+    &policy_command, &approvals_command,   &audit_command,  &report_command, &project_command,
+    &config_command, &config_init_command, &replay_command, &cast_command,   &screen_command,
+    &schema_command, &completions_command,
 };
 
 } // namespace

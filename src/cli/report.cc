@@ -6,11 +6,13 @@
 #include "cli/shared/moments.h"
 #include "cli/shared/places.h"
 #include "cli/shared/printing.h"
+#include "cli/shared/recordings.h"
 #include "cli/shared/store_access.h"
 #include "cli/shared/whole_file.h"
 #include "core/text/display.h"
 #include "report/page.h"
 #include "report/wording.h"
+#include "transcript/recorded_screen.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -47,6 +49,13 @@ constexpr auto options = std::to_array<Option>({
      .meaning = "commands that began since then: 90m, 2h, 7d, or a time such as 2026-01-31 or "
                 "2026-01-31T09:30Z",
      .usual = "1d, and with SESSION all of it"},
+    {.name = "recording",
+     .argument = "FILE",
+     .meaning = "also show the last screens of the terminals in this recorded session",
+     .repeats = true,
+     .details =
+         "It is a file that `execward serve --record` has written. The audit has no output of "
+         "commands."},
     database_option,
 });
 
@@ -63,11 +72,13 @@ Exit status: 0, 1 the audit could not be read or the page not be written, 2 usag
 constexpr auto actions = std::to_array<Action>({{{}, {.name = "SESSION", .most = 1}}});
 
 constexpr std::size_t most_commands = 20'000;
+constexpr std::size_t most_pictures = 16;
 
 // What the command line selects.
 struct Selection {
     std::string session = {}; // empty: every session
     std::optional<store::UnixMs> since = {};
+    std::vector<std::string> recordings = {}; // files
 };
 
 std::string title_of(const Selection& selection) {
@@ -87,6 +98,17 @@ Result<std::vector<report::Command>> selected(const report::History& history,
         commands.erase(commands.begin(),
                        commands.end() - static_cast<std::ptrdiff_t>(most_commands));
     return commands;
+}
+
+Result<void> add_pictures(report::Report& page, const std::string& file) {
+    for (const transcript::RecordedTerminal& terminal : TRY(terminals_in(file))) {
+        if (page.pictures.size() >= most_pictures) break;
+        const core::Screen screen = TRY(transcript::last_screen(terminal));
+        page.pictures.push_back(
+            {transcript::picture_of(screen), transcript::text_of(screen),
+             fmt::format("The last screen of process {}: {}", terminal.process, terminal.command)});
+    }
+    return {};
 }
 
 // Appends the rules and approvals that nothing used.
@@ -118,6 +140,8 @@ Result<std::string> page_of(store::Store& store, const Selection& selection, sto
     page.made_at = now;
     page.commands = TRY(selected(history, selection));
     page.gaps = history.gaps();
+    for (const std::string& file : selection.recordings)
+        TRY(add_pictures(page, file));
     page.home = variable("HOME");
     page.suggestions = report::suggestions_for(
         report::judged_lines(report::seen_in(page.commands), loaded.rules, trust), loaded.rules,
@@ -143,6 +167,7 @@ int make_report(const Arguments& arguments) {
     const store::UnixMs now = store::Moment::now().wall;
     Selection selection;
     if (!arguments.operands().empty()) selection.session = arguments.operands().front();
+    selection.recordings = arguments.values("recording");
     const std::string since =
         arguments.value("since").value_or(selection.session.empty() ? "1d" : "");
     if (!since.empty()) {

@@ -291,6 +291,19 @@ def a_session_and_a_time_select_commands(scene):
 
 
 @test
+def a_recording_is_shown_as_a_picture_and_as_text(scene):
+    path = scene.path("session.transcript")
+    server = scene.server("--record", path)
+    server.start_shell("a", "printf '<script>%s</script>'" % MARK, tty=True, size={"rows": 3, "cols": 90})
+    server.wait_closed("a")
+    text = report(Desk(scene), "--recording", path)
+    (picture,) = re.findall(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', text)
+    check(b"&lt;script&gt;" in base64.b64decode(picture), "the picture")
+    check("The last screen of process a" in text, "the caption")
+    check("<pre>&lt;script&gt;%s&lt;/script&gt;\n</pre>" % MARK in text, "the text")
+
+
+@test
 def an_audit_without_commands_makes_a_page_that_says_so(scene):
     check("no command for this" in report(Desk(scene)), "the page")
 
