@@ -124,8 +124,8 @@ void append_answer(Markup& page, const Question& question) {
 void append_questions(Markup& page, const Command& command) {
     for (const Question& question : command.questions) {
         term(page, "Question");
-        page.text(clock_text(question.at)) << ", ";
-        page.text(question.kind, longest_part) << ", asked by ";
+        page.text(clock_text(question.at)) << ", about ";
+        page.text(subject_text(question.kind), longest_part) << ", asked by ";
         append_author(page, question.asked_by, question.rule);
         append_answer(page, question);
         page << "</dd>";

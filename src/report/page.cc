@@ -143,7 +143,7 @@ void append_words(Markup& page, const core::Words& words) {
 
 void append_suggestions(Markup& page, const Suggestions& suggestions) {
     if (suggestions.rules.empty() && suggestions.unsolved.empty()) return;
-    page << "<section class=\"box\"><h3>Rules that would have saved questions</h3>";
+    page << "<section class=\"box\"><h2>Rules that would have saved questions</h2>";
     append_list(page, suggestions.rules, [&](const Suggestion& rule) {
         append_words(page, rule.prefix);
         page << ": ";
@@ -153,7 +153,7 @@ void append_suggestions(Markup& page, const Suggestions& suggestions) {
     if (suggestions.rules.empty()) page << "<p>None that execward can suggest.</p>";
     page << "<p class=\"soft\">execward policy suggest shows what each of them would allow.</p>";
     if (!suggestions.unsolved.empty()) {
-        page << "<h3>Allowed again and again, without such a rule</h3>";
+        page << "<h2>Allowed again and again, without such a rule</h2>";
         append_list(page, suggestions.unsolved, [&](const Unsolved& one) {
             append_words(page, one.argv);
             page << ": ";
@@ -165,7 +165,7 @@ void append_suggestions(Markup& page, const Suggestions& suggestions) {
 
 void append_unused(Markup& page, const std::vector<Unused>& unused) {
     if (unused.empty()) return;
-    page << "<section class=\"box\"><h3>Rules and approvals that nothing used</h3>";
+    page << "<section class=\"box\"><h2>Rules and approvals that nothing used</h2>";
     append_list(page, unused, [&](const Unused& one) {
         page << "<code>";
         page.text(one.what, longest_listed) << "</code> <span class=\"soft\">";

@@ -92,6 +92,15 @@ std::string author_text(std::string_view decided_by) {
     return std::string(decided_by);
 }
 
+std::string subject_text(std::string_view kind) {
+    if (kind == "command") return "the command";
+    if (kind == "escalation") return "running outside the sandbox";
+    if (kind == "permissions") return "more permissions in the sandbox";
+    if (kind == "retry") return "a second attempt";
+    if (kind == "patch") return "the patch";
+    return std::string(kind);
+}
+
 std::string typed_text(const std::vector<std::string>& argv) {
     return core::is_plain_shell_call(argv) ? core::shell_call(argv).script
                                            : core::shell_quoted(argv);

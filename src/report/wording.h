@@ -32,6 +32,9 @@ std::string_view name_of(Outcome outcome);  // in the style sheet
 // Returns what the decision of an audit row came from: "a person", "a rule", …
 std::string author_text(std::string_view decided_by);
 
+// Returns what a question of this kind was about: "the command", "a second attempt", …
+std::string subject_text(std::string_view kind);
+
 // Returns a command as it was typed: the script of a shell, or the words with quotes.
 std::string typed_text(const std::vector<std::string>& argv);
 

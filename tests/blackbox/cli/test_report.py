@@ -44,7 +44,7 @@ HOSTILE = [
     "a\nb\r\nc",
 ]
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "p", "b", "code", "pre",
+    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p", "b", "code", "pre",
     "label", "input", "form", "output", "div", "section", "ul", "li", "span", "main",
     "details", "summary", "svg", "rect", "dl", "dt", "dd", "script",
 }  # fmt: skip
