@@ -238,7 +238,8 @@ int grant_question(const Arguments& arguments) {
     Result<store::Grant> question = question_of(*opened, *id);
     if (!question) return fail(question.error());
     store::Grant grant = *question;
-    grant.kind = store::GrantKind::command;
+    grant.kind =
+        server::is_key_of_host(grant.key) ? store::GrantKind::host : store::GrantKind::command;
     grant.origin = "command line";
     grant.created_at = opened->now;
     grant.expires_at.reset();

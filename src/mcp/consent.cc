@@ -41,6 +41,7 @@ std::string_view heading_of(ApprovalKind kind) {
     case ApprovalKind::retry:
         return "The sandbox refused a command something, and it failed. Run it again?";
     case ApprovalKind::patch: return "An agent wants to change files.";
+    case ApprovalKind::network: return "A command of an agent wants to connect to a host.";
     }
     return "";
 }

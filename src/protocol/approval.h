@@ -100,6 +100,7 @@ enum class ApprovalKind : std::uint8_t {
     permissions, // run the command confined, with more permissions
     retry,       // run the command again unconfined, after the sandbox stopped it
     patch,       // change files
+    network,     // a program that runs connects to a host
 };
 
 enum class ApprovalDecision : std::uint8_t {
@@ -176,6 +177,26 @@ void fields(Visitor& visit, ApprovalDisplay& display) {
     visit.required("hasMixedScripts", display.has_mixed_scripts);
 }
 
+// The connection that a question of kind network is about.
+struct NetworkTarget {
+    std::string host = {}; // a name in lower case, or an address
+    std::uint64_t port = 0;
+    bool is_address = false;              // the program named no name
+    std::string program = {};             // which connects: its path, as far as it is known
+    std::vector<std::string> argv = {};   // its own, as it shows them
+    std::optional<std::string> rule = {}; // that wants the question
+};
+
+template <class Visitor>
+void fields(Visitor& visit, NetworkTarget& target) {
+    visit.required("host", target.host);
+    visit.required("port", target.port);
+    visit.required("isAddress", target.is_address);
+    visit.required("program", target.program);
+    visit.required("argv", target.argv);
+    visit.optional("rule", target.rule);
+}
+
 struct ApprovalRequest {
     std::string approval_id = {};
     std::string call_id = {};
@@ -194,6 +215,7 @@ struct ApprovalRequest {
     std::vector<Denial> denials = {};
     std::optional<std::vector<std::string>> proposed_prefix_rule = {};
     std::optional<std::vector<PatchedFile>> files = {}; // of a patch
+    std::optional<NetworkTarget> network = {};          // of a connection
     std::vector<ApprovalChoice> available_decisions = {};
 };
 
@@ -216,6 +238,7 @@ void fields(Visitor& visit, ApprovalRequest& request) {
     visit.required("denials", request.denials);
     visit.optional("proposedPrefixRule", request.proposed_prefix_rule);
     visit.optional("files", request.files);
+    visit.optional("network", request.network);
     visit.required("availableDecisions", request.available_decisions);
 }
 
@@ -241,7 +264,7 @@ void fields(Visitor& visit, ApprovalAnswer& answer) {
 // How a person allows what a client could ask nobody about; the id of the question follows.
 constexpr std::string_view grant_question_command = "execward approvals grant --question=";
 
-enum class GrantKindName : std::uint8_t { command, prefix, denial, question };
+enum class GrantKindName : std::uint8_t { command, prefix, denial, question, host };
 
 struct ApprovalInfo {
     std::string id = {};
@@ -439,8 +462,8 @@ struct Names<core::Decision> {
 
 template <>
 struct Names<protocol::ApprovalKind> {
-    static constexpr std::array<std::string_view, 5> list = {"command", "escalation", "permissions",
-                                                             "retry", "patch"};
+    static constexpr std::array<std::string_view, 6> list = {"command", "escalation", "permissions",
+                                                             "retry",   "patch",      "network"};
 };
 
 template <>
@@ -463,8 +486,8 @@ struct Names<protocol::ApprovalScope> {
 
 template <>
 struct Names<protocol::GrantKindName> {
-    static constexpr std::array<std::string_view, 4> list = {"command", "prefix", "denial",
-                                                             "question"};
+    static constexpr std::array<std::string_view, 5> list = {"command", "prefix", "denial",
+                                                             "question", "host"};
 };
 
 } // namespace ew::json

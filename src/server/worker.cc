@@ -62,8 +62,9 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       approvals_(session, gate_, records_),
       questions_(session, outbox_, !settings.mcp),
       remote_(session, processes_, poller_, outbox_, open_files_),
+      host_questions_(HostQuestions::Parts{session, gate_, records_, questions_, processes_, now_}),
       exec_(Calls::Parts{session, gate_, records_, questions_, processes_, local_.starts().host(),
-                         remote_, outbox_, now_}),
+                         remote_, outbox_, host_questions_, now_}),
       patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_, now_}),
       methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
                         &remote_}) {

@@ -98,6 +98,7 @@ private:
     ApprovalRequests approvals_;
     Questions questions_;
     RemoteBackend remote_;
+    HostQuestions host_questions_;
     ExecService exec_;
     PatchService patches_;
     Methods methods_;

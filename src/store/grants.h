@@ -25,7 +25,7 @@ struct Asker {
     std::string_view session = {};
     std::string_view project = {};
     UnixMs now = 0;
-    GrantKind kind = GrantKind::command; // or denial
+    GrantKind kind = GrantKind::command; // or denial, or host
 };
 
 // How many questions are kept. The oldest go first.

@@ -141,6 +141,12 @@ Result<std::optional<Grant>> Store::find_command(const std::string& key,
     return find(key, {directory, session, project, now, GrantKind::command});
 }
 
+Result<std::optional<Grant>> Store::find_host(const std::string& key, const std::string& directory,
+                                              const std::string& session,
+                                              const std::string& project, UnixMs now) {
+    return find(key, {directory, session, project, now, GrantKind::host});
+}
+
 Result<std::optional<Grant>> Store::find_denial(const std::string& key,
                                                 const std::string& directory,
                                                 const std::string& session,

@@ -52,7 +52,11 @@ public:
     Result<std::optional<Grant>> find_command(const std::string& key, const std::string& directory,
                                               const std::string& session,
                                               const std::string& project, UnixMs now);
-    // Returns the narrowest valid denial of this command.
+    // Returns the narrowest valid grant for this host and port.
+    Result<std::optional<Grant>> find_host(const std::string& key, const std::string& directory,
+                                           const std::string& session, const std::string& project,
+                                           UnixMs now);
+    // Returns the narrowest valid denial of this command, or of this host and port.
     Result<std::optional<Grant>> find_denial(const std::string& key, const std::string& directory,
                                              const std::string& session, const std::string& project,
                                              UnixMs now);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> scopes = {"directory", "workspace", "session", "project",
                                                     "always"};
-constexpr std::array<std::string_view, 4> kinds = {"command", "prefix", "denial", "question"};
+constexpr std::array<std::string_view, 5> kinds = {"command", "prefix", "denial", "question",
+                                                   "host"};
 
 template <class Enum, std::size_t size>
 std::optional<Enum> find(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -44,7 +45,7 @@ std::optional<GrantKind> kind_of(std::string_view name) {
 }
 
 std::string name_of(GrantKind kind, std::int64_t id) {
-    const bool is_grant = kind == GrantKind::command || kind == GrantKind::prefix;
+    const bool is_grant = kind != GrantKind::denial && kind != GrantKind::question;
     return fmt::format("{} {}", is_grant ? "grant" : name_of(kind), id);
 }
 

@@ -36,6 +36,7 @@ enum class GrantKind : std::uint8_t {
     prefix,   // every command that begins with these words
     denial,   // one command is refused: its key must be equal
     question, // allows nothing: nobody could be asked about this command so far
+    host,     // connections to one host and port: its key must be equal
 };
 
 std::string_view name_of(GrantScope scope);
@@ -54,7 +55,8 @@ struct Grant {
     GrantKind kind = GrantKind::command;
     GrantScope scope = GrantScope::directory;
     // kinds command and denial: canonical argv, confinement and extra permissions as JSON; all of
-    // it must be equal. kind prefix: the words as a JSON array.
+    // it must be equal. kind prefix: the words as a JSON array. kind host, and a denial of one:
+    // "network", host and port as a JSON array.
     std::string key = {};
     std::string directory = {}; // scope directory: this one; scope workspace: its root
     std::string session = {};   // empty for project and always

@@ -89,6 +89,7 @@ namespace ew::test {
 EXECWARD_NAME(AdditionalPermissions);
 EXECWARD_NAME(ApprovalAnswer);
 EXECWARD_NAME(ApprovalChoice);
+EXECWARD_NAME(NetworkTarget);
 EXECWARD_NAME(ApprovalDisplay);
 EXECWARD_NAME(ApprovalInfo);
 EXECWARD_NAME(ApprovalRequest);
@@ -514,8 +515,8 @@ public:
             MissingChanged>(written);
         add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
             ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict,
-            Widening, PatchedFile, PatchMatch, PatchCheckResult, PatchApplyResult, PatchBeginEvent,
-            PatchEndEvent>(written);
+            Widening, NetworkTarget, PatchedFile, PatchMatch, PatchCheckResult, PatchApplyResult,
+            PatchBeginEvent, PatchEndEvent>(written);
     }
 
     const std::map<std::string, std::function<Checked(Schema&)>>& all() const { return all_; }

@@ -171,6 +171,20 @@ HostRuling rule_on(std::span<const HostRule> rules, const Destination& there) {
     return ruling;
 }
 
+std::vector<HostRule> with_answer(std::span<const HostRule> rules, const Destination& there) {
+    std::vector<HostRule> answered;
+    for (const HostRule& rule : rules)
+        if (rule.decision != Decision::prompt || !matches(rule, there)) answered.push_back(rule);
+    HostRule allowed;
+    allowed.host = there.host;
+    if (there.address) allowed.prefix = Prefix{*there.address};
+    allowed.ports = {there.port};
+    allowed.decision = Decision::allow;
+    allowed.layer = RuleLayer::session;
+    answered.push_back(std::move(allowed));
+    return answered;
+}
+
 std::string refusal_of(std::span<const HostRule> rules, const Destination& there,
                        const Internet& address, bool is_own) {
     Destination found = there;

@@ -66,6 +66,10 @@ struct HostRuling {
 // effect. Without a matching rule the decision is prompt.
 HostRuling rule_on(std::span<const HostRule> rules, const Destination& there);
 
+// The rules as they are for a connection that somebody has allowed when asked about `there`: rules
+// that want a question about it are answered, and exactly this host and port is allowed.
+std::vector<HostRule> with_answer(std::span<const HostRule> rules, const Destination& there);
+
 // May a connection for `there` go to this address, to which its name leads? `is_own`: it is one of
 // the machine's own addresses. Returns an empty text, or why not. An address that is not
 // everybody's must be named by an allow rule, whatever a rule says about the name.

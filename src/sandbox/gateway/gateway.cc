@@ -2,7 +2,6 @@
 
 #include "os/io.h"
 
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -20,39 +18,8 @@ namespace {
 
 constexpr unsigned source_bits = 3;
 constexpr int most_events = 32;
-constexpr int most_accepted = 16; // at one listener in one turn of the loop
-constexpr int backlog = 1024;
-constexpr int ipv6_freebind = 78; // IPV6_FREEBIND in linux/in6.h, which netinet/in.h excludes
-
-void turn_on(int socket, int level, int option) {
-    const int on = 1;
-    (void)::setsockopt(socket, level, option, &on, sizeof on); // bind() fails then
-}
-
-bool bind_to(int socket, const core::Internet& internet, std::uint16_t port) {
-    if (core::is_ipv4(internet)) {
-        sockaddr_in address = {};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        std::memcpy(&address.sin_addr, internet.data() + 12, 4);
-        const void* const bytes = &address;
-        return ::bind(socket, static_cast<const sockaddr*>(bytes), sizeof address) == 0;
-    }
-    sockaddr_in6 address = {};
-    address.sin6_family = AF_INET6;
-    address.sin6_port = htons(port);
-    std::memcpy(&address.sin6_addr, internet.data(), internet.size());
-    const void* const bytes = &address;
-    return ::bind(socket, static_cast<const sockaddr*>(bytes), sizeof address) == 0;
-}
-
-std::uint16_t port_of(int socket) {
-    sockaddr_in6 address = {}; // the port has the same place in both families
-    socklen_t size = sizeof address;
-    void* const bytes = &address;
-    if (::getsockname(socket, static_cast<sockaddr*>(bytes), &size) != 0) return 0;
-    return ntohs(address.sin6_port);
-}
+constexpr Millis longest_pause{120'000}; // between two packets of a connect (TCP_RTO_MAX)
+constexpr int most_accepted = 16;        // at one listener in one turn of the loop
 
 void reset(UniqueFd socket) {
     const linger at_once = {1, 0};
@@ -62,10 +29,11 @@ void reset(UniqueFd socket) {
 } // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
-                                                std::vector<core::HostRule> rules, TimePoint now) {
+                                                std::vector<core::HostRule> rules, TimePoint now,
+                                                HostAsking* asking) {
     if (!network.exists())
         return Error{ErrorKind::sandbox_unavailable, "the sandbox has no network by host"};
-    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules)));
+    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules), asking));
     made->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
     if (!made->epoll_) return os::system_error("epoll_create1", errno);
     if (!made->watch(made->resolver_.fd(), Source::resolver, 0, EPOLLIN))
@@ -145,7 +113,7 @@ void Gateway::on_time(TimePoint now) {
         settle(here);
     }
     std::erase_if(listeners_, [&](const auto& entry) {
-        const bool is_over = entry.second.until <= now;
+        const bool is_over = entry.second.question == 0 && entry.second.until <= now;
         if (is_over) unwatch(entry.second.socket.get());
         return is_over;
     });
@@ -157,7 +125,7 @@ std::optional<TimePoint> Gateway::next_deadline() const {
     for (const auto& [serial, held] : crossings_)
         next = earlier(next, held.crossing.deadline());
     for (const auto& [place, listener] : listeners_)
-        next = earlier(next, listener.until);
+        if (listener.question == 0) next = earlier(next, listener.until);
     return next;
 }
 
@@ -172,56 +140,136 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
     core::Destination there = destination_of(address, port);
     if (there.address && core::NameTable::has_range(address)) return {Way::nowhere, port};
     const core::HostRuling ruling = core::rule_on(rules_, there);
-    HostRefusal refusal = {there, "no rule allows it", "", true, asker};
-    if (ruling.decision == core::Decision::forbidden) {
-        refusal.reason = "a rule forbids it: " + ruling.rule->origin;
-        refusal.justification = ruling.rule->justification;
-        refusal.can_be_allowed = false;
-    } else if (ruling.decision == core::Decision::prompt && ruling.rule != nullptr) {
-        refusal.reason = "a rule wants a question, which cannot be asked: " + ruling.rule->origin;
-        refusal.can_be_allowed = false;
+    const Place place = {address, port};
+    switch (ruling.decision) {
+    case core::Decision::allow: {
+        Listener listener = {.port = port, .there = std::move(there), .asker = asker};
+        listener.rule = ruling.rule->origin;
+        return listen(place, std::move(listener), now);
     }
-    if (ruling.decision != core::Decision::allow) return {Way::refused, port, std::move(refusal)};
-    return listen({address, port},
-                  {{}, port, std::move(there), asker, ruling.rule->origin, now + idle_listener, 0},
-                  now);
+    case core::Decision::forbidden: {
+        HostRefusal refusal = {std::move(there), "a rule forbids it: " + ruling.rule->origin};
+        refusal.justification = ruling.rule->justification;
+        refusal.asker = asker;
+        return {Way::refused, port, std::move(refusal)};
+    }
+    case core::Decision::prompt: break;
+    }
+    HostQuestion question = {0, std::move(there), asker, ruling.rule ? ruling.rule->origin : ""};
+    return ask(place, std::move(question), now);
+}
+
+// What was allowed counts for this connect alone: the next one asks again what is known.
+Gateway::Answer Gateway::ask(const Place& place, HostQuestion question, TimePoint now) {
+    const auto known = listeners_.find(place);
+    if (known != listeners_.end() && known->second.question != 0)
+        return {Way::open, known->second.port, {}, known->second.question};
+    std::optional<HostVerdict> verdict = asking_ ? asking_->known(question) : unasked(question);
+    if (!verdict && (open_questions() >= most_questions || asked_ >= most_asked))
+        verdict = HostVerdict{.reason = "the command has asked about too many hosts"};
+    if (verdict && !verdict->is_allowed) return refused(question, *verdict);
+    Listener listener = {.port = place.second, .there = question.there, .asker = question.asker};
+    listener.is_answered = true;
+    if (verdict) {
+        listener.rule = verdict->source;
+        return listen(place, std::move(listener), now);
+    }
+    question.id = next_serial_++;
+    listener.question = question.id;
+    listener.asked_at = now;
+    Answer answer = listen(place, std::move(listener), now);
+    if (answer.way != Way::open) return answer;
+    if (Result<void> asked = asking_->ask(question); !asked) {
+        close(listeners_.find(place));
+        return refused(question, {.reason = asked.error().message, .can_be_allowed = true});
+    }
+    ++asked_;
+    answer.question = question.id;
+    return answer;
+}
+
+HostVerdict Gateway::unasked(const HostQuestion& question) {
+    if (question.rule.empty()) return {.reason = "no rule allows it", .can_be_allowed = true};
+    return {.reason = "a rule wants a question, which cannot be asked: " + question.rule};
+}
+
+Gateway::Answer Gateway::refused(const HostQuestion& question, const HostVerdict& verdict) {
+    HostRefusal refusal = {question.there, verdict.reason};
+    refusal.can_be_allowed = verdict.can_be_allowed;
+    refusal.asker = question.asker;
+    return {Way::refused, question.there.port, std::move(refusal)};
+}
+
+std::size_t Gateway::open_questions() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        listeners_, [](const auto& entry) { return entry.second.question != 0; }));
+}
+
+Gateway::Listeners::iterator Gateway::find_question(std::uint64_t question) {
+    return std::ranges::find_if(
+        listeners_, [&](const auto& entry) { return entry.second.question == question; });
+}
+
+void Gateway::note_caller(std::uint64_t question, const Place& caller) {
+    const auto at = find_question(question);
+    if (at == listeners_.end()) return;
+    std::vector<Place>& callers = at->second.callers;
+    if (callers.size() < most_callers) callers.push_back(caller); // others send their packet again
+}
+
+void Gateway::answer(std::uint64_t question, const HostVerdict& verdict, TimePoint now) {
+    const auto at = find_question(question);
+    if (at == listeners_.end()) return;
+    Listener& listener = at->second;
+    if (!verdict.is_allowed) {
+        note({listener.there, verdict.reason, "", verdict.can_be_allowed, listener.asker});
+        return close(at); // the kernel refuses the packets that follow
+    }
+    listener.question = 0;
+    listener.rule = verdict.source;
+    // A packet comes again after at most the time that has passed, or a second, or TCP's longest.
+    const auto has_waited = std::min<TimePoint::duration>(now - listener.asked_at, longest_pause);
+    listener.until = now + idle_listener + has_waited;
+    release(listener.socket.get());
+    for (const Place& caller : std::exchange(listener.callers, {})) {
+        UniqueFd socket = sockets_.take(core::is_ipv4(at->first.first) ? AF_INET : AF_INET6);
+        if (!socket) break;
+        if (connect_back(socket.get(), {at->first.first, listener.port}, caller))
+            take_in(std::move(socket), listener, now);
+    }
+    fill_sockets(now);
+}
+
+void Gateway::close(Listeners::iterator at) {
+    unwatch(at->second.socket.get());
+    listeners_.erase(at);
 }
 
 Gateway::Answer Gateway::listen(const Place& place, Listener wanted, TimePoint now) {
+    const bool is_held = wanted.question != 0;
+    wanted.until = now + idle_listener;
     const auto known = listeners_.find(place);
     if (known != listeners_.end()) {
-        known->second.until = now + idle_listener;
-        return {Way::open, known->second.port};
+        Listener& listener = known->second;
+        if (is_held && !hold(listener.socket.get())) return {Way::full, place.second};
+        wanted.socket = std::move(listener.socket);
+        wanted.port = listener.port;
+        wanted.serial = listener.serial;
+        wanted.until = std::max(wanted.until, listener.until);
+        listener = std::move(wanted);
+        return {Way::open, listener.port};
     }
     if (listeners_.size() >= most_listeners) return {Way::full, place.second};
     UniqueFd fresh = sockets_.take(core::is_ipv4(place.first) ? AF_INET : AF_INET6);
     fill_sockets(now);
     if (!fresh) return {sockets_.is_filling() ? Way::later : Way::full, place.second};
-    wanted.socket = bound_socket(std::move(fresh), place, wanted.port);
+    wanted.socket = listener_at(std::move(fresh), place, wanted.port, is_held);
     wanted.serial = next_serial_++;
     if (!wanted.socket || !watch(wanted.socket.get(), Source::listener, wanted.serial, EPOLLIN))
         return {Way::full, place.second};
     const std::uint16_t port = wanted.port;
     listeners_.emplace(place, std::move(wanted));
     return {Way::open, port};
-}
-
-// If a program listens on that port of all addresses, the gateway takes another port of this one.
-UniqueFd Gateway::bound_socket(UniqueFd socket, const Place& place, std::uint16_t& port) const {
-    const bool is_short = core::is_ipv4(place.first);
-    turn_on(socket.get(), SOL_SOCKET, SO_REUSEADDR);
-    if (!is_short) turn_on(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY);
-    turn_on(socket.get(), is_short ? IPPROTO_IP : IPPROTO_IPV6,
-            is_short ? IP_FREEBIND : ipv6_freebind);
-    if (bind_to(socket.get(), place.first, port)) {
-        if (::listen(socket.get(), backlog) == 0) return socket;
-        return {}; // a program has begun to listen since: the next call takes the way below
-    }
-    if (errno != EADDRINUSE || !bind_to(socket.get(), place.first, 0) ||
-        ::listen(socket.get(), backlog) != 0)
-        return {};
-    port = port_of(socket.get());
-    return port == 0 ? UniqueFd() : std::move(socket);
 }
 
 void Gateway::fill_sockets(TimePoint now) {
@@ -266,7 +314,7 @@ void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) 
     const std::uint64_t serial = next_serial_++;
     const auto at = crossings_
                         .emplace(serial, Held{Crossing(std::move(socket), listener.there),
-                                              listener.asker, listener.rule})
+                                              listener.asker, listener.rule, listener.is_answered})
                         .first;
     seek(at->second, now);
     settle(at);
@@ -298,8 +346,12 @@ void Gateway::seek_all(TimePoint now) {
 void Gateway::use(Held& held, const FoundHost& found, TimePoint now) {
     std::vector<core::Internet> addresses;
     std::string reason;
+    const core::Destination& there = held.crossing.there();
+    const std::vector<core::HostRule> answered =
+        held.is_answered ? core::with_answer(rules_, there) : std::vector<core::HostRule>();
+    const std::vector<core::HostRule>& rules = held.is_answered ? answered : rules_;
     for (const FoundAddress& one : found.addresses) {
-        std::string why = core::refusal_of(rules_, held.crossing.there(), one.address, one.is_own);
+        std::string why = core::refusal_of(rules, there, one.address, one.is_own);
         if (why.empty())
             addresses.push_back(one.address);
         else if (reason.empty())

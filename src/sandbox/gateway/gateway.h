@@ -3,7 +3,9 @@
 // The sandbox has a network of its own that leads nowhere (launch/host_network.h). When a program
 // connects, the supervisor asks open(), and where a rule allows it, the gateway listens at exactly
 // that address and port inside. It accepts the connection, looks the name up outside, connects
-// there, and moves the bytes. Whatever a program does without being asked finds nobody, or the
+// there, and moves the bytes. Where somebody must be asked first, it listens too, and the kernel
+// drops what arrives, so that the connect waits as for a host far away: event loops go on, and time
+// limits count. Whatever a program does without being asked finds nobody, or the
 // program's own listeners. No descriptor of the machine's network ever goes inside.
 #pragma once
 
@@ -13,13 +15,13 @@
 #include "core/network/hosts.h"
 #include "core/network/name_table.h"
 #include "sandbox/gateway/crossing.h"
+#include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
+#include "sandbox/gateway/listening.h"
 #include "sandbox/gateway/look_up.h"
 #include "sandbox/gateway/resolver.h"
 #include "sandbox/gateway/socket_pool.h"
 #include "sandbox/launch/host_network.h"
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -30,12 +32,6 @@
 #include <vector>
 
 namespace ew::sandbox {
-
-// The program that connects.
-struct Asker {
-    pid_t process = 0;
-    std::string program = {};
-};
 
 // What was not let through, and why.
 struct HostRefusal {
@@ -57,9 +53,14 @@ public:
     // A listener keeps programs from having that port on all addresses.
     static constexpr Millis idle_listener{2000};
 
-    // Errors: no more descriptors.
+    static constexpr std::size_t most_questions = 8; // open at once
+    static constexpr std::size_t most_asked = 64;    // questions of one command
+    static constexpr std::size_t most_callers = 32;  // of one question that are connected at once
+
+    // `asking` outlives the gateway; null: nobody is asked. Errors: no more descriptors.
     static Result<std::unique_ptr<Gateway>> start(HostNetwork network,
-                                                  std::vector<core::HostRule> rules, TimePoint now);
+                                                  std::vector<core::HostRule> rules, TimePoint now,
+                                                  HostAsking* asking = nullptr);
     ~Gateway() = default;
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
@@ -87,10 +88,19 @@ public:
         Way way = Way::refused;
         std::uint16_t port = 0; // differs from the wanted one if a program listens on that itself
         HostRefusal refusal = {};
+        std::uint64_t question = 0; // until its answer the connect will wait
     };
 
     Answer open(const core::Internet& address, std::uint16_t port, const Asker& asker,
                 TimePoint now);
+
+    bool asks() const { return asking_ != nullptr; }
+
+    // A connect for that question is under way, and comes from there.
+    void note_caller(std::uint64_t question, const Place& caller);
+
+    // The answer to a question. Nothing happens if the question is not open.
+    void answer(std::uint64_t question, const HostVerdict& verdict, TimePoint now);
 
     // Returns true once after something has happened for which callers were told to wait.
     bool has_news() { return std::exchange(has_news_, false); }
@@ -100,22 +110,25 @@ public:
 private:
     enum class Source : std::uint8_t { resolver, sockets, look_up, listener, inside, outside };
 
-    using Place = std::pair<core::Internet, std::uint16_t>;
-
     struct Listener {
-        UniqueFd socket;
+        UniqueFd socket = {};
         std::uint16_t port = 0;
-        core::Destination there;
-        Asker asker;
-        std::string rule; // which allows it
-        TimePoint until;
+        core::Destination there = {};
+        Asker asker = {};
+        std::string rule = {}; // which allows it
+        TimePoint until = {};
         std::uint64_t serial = 0;
+        bool is_answered = false;   // no rule allows it: somebody did
+        std::uint64_t question = 0; // open: nobody is let in
+        TimePoint asked_at = {};
+        std::vector<Place> callers = {}; // that wait for the answer
     };
 
     struct Held {
         Crossing crossing;
         Asker asker;
         std::string rule;
+        bool is_answered = false;
         std::uint32_t inside = 0; // what is watched
         std::uint32_t outside = 0;
         std::size_t attempt = 0; // see Crossing::attempt()
@@ -124,8 +137,9 @@ private:
     using Listeners = std::map<Place, Listener>;
     using Crossings = std::map<std::uint64_t, Held>;
 
-    Gateway(HostNetwork network, std::vector<core::HostRule> rules)
+    Gateway(HostNetwork network, std::vector<core::HostRule> rules, HostAsking* asking)
         : rules_(std::move(rules)),
+          asking_(asking),
           resolver_(std::move(network.datagrams)),
           sockets_(std::move(network.network)),
           end_of_descriptors_(end_of_descriptors()),
@@ -139,7 +153,12 @@ private:
 
     core::Destination destination_of(const core::Internet& address, std::uint16_t port) const;
     Answer listen(const Place& place, Listener wanted, TimePoint now);
-    UniqueFd bound_socket(UniqueFd socket, const Place& place, std::uint16_t& port) const;
+    Answer ask(const Place& place, HostQuestion question, TimePoint now);
+    static HostVerdict unasked(const HostQuestion& question);
+    static Answer refused(const HostQuestion& question, const HostVerdict& verdict);
+    std::size_t open_questions() const;
+    Listeners::iterator find_question(std::uint64_t question);
+    void close(Listeners::iterator at);
     void fill_sockets(TimePoint now);
     void on_sockets(TimePoint now);
     void accept_at(std::uint64_t serial, TimePoint now);
@@ -155,6 +174,8 @@ private:
     void note_use(const Held& held);
 
     std::vector<core::HostRule> rules_;
+    HostAsking* asking_;
+    std::size_t asked_ = 0;
     UniqueFd epoll_;
     core::NameTable names_;
     Resolver resolver_;

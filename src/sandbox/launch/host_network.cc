@@ -120,12 +120,19 @@ UniqueFd bound_datagrams() {
     return made;
 }
 
-// All ports of this network belong to the command (ip(7)).
-void open_low_ports() {
-    const std::string path =
-        std::string(host_path) + "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+void set(const char* name, const char* value) {
+    const std::string path = std::string(host_path) + "/proc/sys/net/ipv4/" + name;
     const UniqueFd setting(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (setting) (void)os::write_all(setting.get(), "0"); // otherwise it cannot have these ports
+    if (setting) (void)os::write_all(setting.get(), value); // it is missed, and nothing opens
+}
+
+// All ports of this network belong to the command (ip(7)). A connect about which a person is asked
+// waits for hours, and finds out within a second during the first minute that it is refused
+// (tcp(7); for IPv6, too).
+void set_up_ports() {
+    set("ip_unprivileged_port_start", "0");
+    set("tcp_syn_retries", "127");
+    set("tcp_syn_linear_timeouts", "64");
 }
 
 void tell(wire::NetworkPart part, const UniqueFd& descriptor) {
@@ -154,7 +161,7 @@ void make_host_network() {
     add_address(netlink.get(), of_names, prefix_of_names);
     make_everything_local(netlink.get(), AF_INET);
     make_everything_local(netlink.get(), AF_INET6);
-    open_low_ports();
+    set_up_ports();
     const std::string path = std::string(host_path) + "/proc/self/ns/net";
     tell(wire::NetworkPart::datagrams, bound_datagrams());
     const UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

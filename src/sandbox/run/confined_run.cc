@@ -35,7 +35,7 @@ std::optional<Launch::Outcome> ConfinedRun::outcome() {
     return outcome;
 }
 
-Result<void> ConfinedRun::supervise() {
+Result<void> ConfinedRun::supervise(HostAsking* asking) {
     UniqueFd listener = launch_->take_listener();
     if (!listener) return {}; // the machine has no notifications
     const std::vector<std::uint64_t>& told = launch_->writable_mounts();
@@ -44,7 +44,8 @@ Result<void> ConfinedRun::supervise() {
     supervision_.look = launch_->look();
     std::unique_ptr<Gateway> gateway;
     if (supervision_.has_hosts)
-        gateway = TRY(Gateway::start(launch_->take_host_network(), std::move(hosts_), clock_now()));
+        gateway = TRY(
+            Gateway::start(launch_->take_host_network(), std::move(hosts_), clock_now(), asking));
     supervisor_ =
         TRY(Supervisor::start(std::move(listener), std::move(supervision_), std::move(gateway)));
     return {};
@@ -64,6 +65,10 @@ int ConfinedRun::supervisor_fd() const {
 
 const DenialLog& ConfinedRun::denials() const {
     return supervisor_ ? supervisor_->denials() : denials_;
+}
+
+void ConfinedRun::answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now) {
+    if (supervisor_) supervisor_->answer_host(question, verdict, now);
 }
 
 void ConfinedRun::on_supervisor(TimePoint now) {

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "os/errand.h"
 #include "os/spawn.h"
+#include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/policy/guarantees.h"
@@ -44,9 +45,13 @@ public:
     // Returns nullopt if it is not known yet. Must not be called after end().
     std::optional<Launch::Outcome> outcome();
 
-    // Begins to answer the program's calls. To be called after a successful outcome. Errors: no
-    // more descriptors; the program's connects then fail with ENOSYS (seccomp_unotify(2)).
-    Result<void> supervise();
+    // Begins to answer the program's calls. To be called after a successful outcome. `asking`: see
+    // Gateway::start(). Errors: no more descriptors; the program's connects then fail with ENOSYS
+    // (seccomp_unotify(2)).
+    Result<void> supervise(HostAsking* asking = nullptr);
+
+    // See Gateway::answer().
+    void answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now);
 
     // The process that the server waits for (bubblewrap), and our ends of the program's
     // descriptors. Must not be called after end().

@@ -140,6 +140,19 @@ std::string program_of(const Caller& caller) {
     return os::link_target(fmt::format("/proc/{}/exe", caller.thread)).value_or("");
 }
 
+std::vector<std::string> words_of(const Caller& caller) {
+    constexpr std::size_t most_words = 16;
+    constexpr std::size_t longest_word = 256; // bytes
+    const std::string line = os::read_proc_file(fmt::format("/proc/{}/cmdline", caller.thread));
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin < line.size() && words.size() < most_words;) {
+        const std::size_t end = std::min(line.find('\0', begin), line.size());
+        words.push_back(line.substr(begin, std::min(end - begin, longest_word)));
+        begin = end + 1;
+    }
+    return words;
+}
+
 std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size) {
     std::string bytes(size, '\0');
     const iovec to = {bytes.data(), size};

@@ -27,6 +27,10 @@ std::optional<Caller> look_at(pid_t thread);
 // The program's path as the caller sees it; empty: unknown.
 std::string program_of(const Caller& caller);
 
+// The words of its command line, as the caller shows them, which can have changed them. Long ones
+// are cut, and only the first 16 are returned.
+std::vector<std::string> words_of(const Caller& caller);
+
 // Reads `size` bytes of the caller's memory. Returns nullopt if they cannot be read (errno is set:
 // EFAULT if they do not exist).
 std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size);

@@ -28,7 +28,8 @@ bool is_under_way(int error) {
 } // namespace
 
 // Closes the copy before it answers the caller: the caller's own close must be the last.
-void PendingConnects::connect(WaitingCall call, Networks networks, TimePoint now) {
+std::optional<SocketAddress> PendingConnects::connect(WaitingCall call, Networks networks,
+                                                      TimePoint now) {
     UniqueFd copy = copy_of(call.caller, call.fd);
     int why = 0;
     if (!copy)
@@ -36,18 +37,25 @@ void PendingConnects::connect(WaitingCall call, Networks networks, TimePoint now
     else if (networks == Networks::own && !is_of_network_of(call.caller, copy.get()))
         why = ENETUNREACH;
     std::optional<SharedSocket> socket(std::move(copy));
-    if (!notifications_.is_waiting(call.id)) return; // the copy may be of another process
+    if (!notifications_.is_waiting(call.id)) return {}; // the copy may be of another process
     if (why != 0) {
         socket.reset();
-        return notifications_.answer(call.id, why);
+        notifications_.answer(call.id, why);
+        return {};
     }
     const bool is_blocking = socket->is_blocking();
     if (is_blocking && pending_.size() >= most) forget_gone();
     const bool has_room = !is_blocking || pending_.size() < most;
     const int error = has_room ? socket->connect(call.address.bytes) : EAGAIN;
-    if (is_blocking && is_under_way(error)) return keep(std::move(call), std::move(*socket), now);
+    std::optional<SocketAddress> from;
+    if (is_under_way(error)) from = socket->local();
+    if (is_blocking && is_under_way(error)) {
+        keep(std::move(call), std::move(*socket), now);
+        return from;
+    }
     socket.reset();
     notifications_.answer(call.id, error);
+    return from;
 }
 
 void PendingConnects::keep(WaitingCall call, SharedSocket socket, TimePoint now) {

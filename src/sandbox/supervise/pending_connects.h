@@ -28,8 +28,8 @@ public:
     enum class Networks : std::uint8_t { any, own };
 
     // Answers the call, now or later. With Networks::own, a socket of another network than the
-    // caller's is unreachable.
-    void connect(WaitingCall call, Networks networks, TimePoint now);
+    // caller's is unreachable. Returns where the connect comes from if it is still under way.
+    std::optional<SocketAddress> connect(WaitingCall call, Networks networks, TimePoint now);
 
     // To be called when the queue reports a socket.
     void on_socket(std::uint64_t serial);

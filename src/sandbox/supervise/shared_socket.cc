@@ -84,6 +84,14 @@ int SharedSocket::connect(std::string_view address) {
     return error == EINTR ? EINPROGRESS : error; // it continues by itself (connect(2))
 }
 
+SocketAddress SharedSocket::local() const {
+    sockaddr_storage name = {};
+    socklen_t size = sizeof name;
+    void* const bytes = &name;
+    if (::getsockname(fd_.get(), static_cast<sockaddr*>(bytes), &size) != 0) return {};
+    return read_address({static_cast<const char*>(bytes), size});
+}
+
 std::optional<Millis> SharedSocket::longest_connect() const {
     timeval limit = {};
     socklen_t size = sizeof limit;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "sandbox/supervise/socket_address.h"
 
 #include <optional>
 #include <string_view>
@@ -36,6 +37,9 @@ public:
     // call makes the kernel record the result: without it, a socket whose connect failed could not
     // be connected again. The owner's flags are unchanged afterwards.
     int connect(std::string_view address);
+
+    // Its own address (getsockname(2)).
+    SocketAddress local() const;
 
     // How long its owner's connect(2) may wait (SO_SNDTIMEO, socket(7)). Returns nullopt if only
     // the kernel limits it.

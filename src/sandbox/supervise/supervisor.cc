@@ -242,7 +242,7 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
     switch (call.address.kind) {
     case Kind::internet: decide_internet(std::move(call), now); return;
     case Kind::unspecified:
-        connects_.connect(std::move(call), PendingConnects::Networks::any, now);
+        (void)connects_.connect(std::move(call), PendingConnects::Networks::any, now);
         return;
     // Netlink checks whether the connecting process has capabilities (netlink(7)); the errand has
     // none.
@@ -256,7 +256,7 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
 void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
     if (call.descriptor.protocol.starts_with("UNIX")) return notifications_.answer(call.id, EINVAL);
     if (!settings_.is_network_off)
-        return connects_.connect(std::move(call), PendingConnects::Networks::any, now);
+        return (void)connects_.connect(std::move(call), PendingConnects::Networks::any, now);
     const bool is_held = settings_.has_own_network && call.address.is_loopback();
     if (!is_held && gateway_) return decide_host(std::move(call), now);
     if (!is_held) return refuse_internet(call);
@@ -269,7 +269,7 @@ void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
 
 void Supervisor::decide_port(WaitingCall call, bool wants_machine, TimePoint now) {
     if (wants_machine) return refuse_internet(call);
-    connects_.connect(std::move(call), PendingConnects::Networks::own, now);
+    (void)connects_.connect(std::move(call), PendingConnects::Networks::own, now);
 }
 
 void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
@@ -317,16 +317,24 @@ void Supervisor::decide_host(WaitingCall call, TimePoint now) {
     if (!call.descriptor.is_stream()) {
         // The C library connects datagram sockets to find out which address it has.
         if (!core::NameTable::has_range(call.address.internet)) return refuse_internet(call);
-        return connects_.connect(std::move(call), own, now);
+        (void)connects_.connect(std::move(call), own, now);
+        return;
     }
-    const Asker asker = {call.caller.process, program_of(call.caller)};
+    Asker asker = {call.caller.process, program_of(call.caller)};
+    if (gateway_->asks()) asker.argv = words_of(call.caller);
     if (!notifications_.is_waiting(call.id)) return; // the facts may be of another process
     Gateway::Answer answer = gateway_->open(call.address.internet, call.address.port, asker, now);
     switch (answer.way) {
-    case Way::open:
+    case Way::open: {
         set_port(call.address, answer.port);
-        return connects_.connect(std::move(call), own, now);
-    case Way::nowhere: return connects_.connect(std::move(call), own, now);
+        // The kernel cannot open a connection of several ways from both ends.
+        const bool is_single = call.descriptor.protocol.starts_with("TCP");
+        const auto from = connects_.connect(std::move(call), own, now);
+        if (answer.question != 0 && is_single && from)
+            gateway_->note_caller(answer.question, {from->internet, from->port});
+        return;
+    }
+    case Way::nowhere: (void)connects_.connect(std::move(call), own, now); return;
     case Way::refused:
         denials_.add(host_denial(answer.refusal));
         return notifications_.answer(call.id, ECONNREFUSED);
@@ -348,6 +356,12 @@ void Supervisor::take_news(TimePoint now) {
     if (!gateway_->has_news()) return;
     for (WaitingCall& call : std::exchange(held_, {}))
         if (notifications_.is_waiting(call.id)) decide_host(std::move(call), now);
+}
+
+void Supervisor::answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now) {
+    if (!gateway_) return;
+    gateway_->answer(question, verdict, now);
+    take_refusals();
 }
 
 std::vector<HostUse> Supervisor::finish_network() {

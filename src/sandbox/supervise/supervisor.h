@@ -58,6 +58,9 @@ public:
 
     const DenialLog& denials() const { return denials_; }
 
+    // See Gateway::answer().
+    void answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now);
+
     // To be called once, when the command has ended: see Gateway::finish().
     std::vector<HostUse> finish_network();
 

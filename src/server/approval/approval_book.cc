@@ -122,6 +122,7 @@ protocol::GrantKindName to_wire(GrantKind kind) {
     case GrantKind::prefix: return protocol::GrantKindName::prefix;
     case GrantKind::denial: return protocol::GrantKindName::denial;
     case GrantKind::question: return protocol::GrantKindName::question;
+    case GrantKind::host: return protocol::GrantKindName::host;
     }
     return protocol::GrantKindName::command;
 }
@@ -132,6 +133,15 @@ std::string key_of_prefix(const std::vector<std::string>& words) {
 
 std::vector<std::string> prefix_of_key(const std::string& key) {
     return json::strings_from_json(key).value_or(std::vector<std::string>());
+}
+
+std::string key_of_host(std::string_view host, std::uint16_t port) {
+    return json::strings_to_json({"network", std::string(host), fmt::format("{}", port)});
+}
+
+bool is_key_of_host(const std::string& key) {
+    const std::optional<std::vector<std::string>> words = json::strings_from_json(key);
+    return words && words->size() == 3 && words->front() == "network";
 }
 
 std::vector<core::PrefixRule> ApprovalBook::approved_rules() const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ew::server {
@@ -58,5 +59,9 @@ protocol::GrantKindName to_wire(store::GrantKind kind);
 // returns an empty prefix if the key is not an array of strings.
 std::string key_of_prefix(const std::vector<std::string>& words);
 std::vector<std::string> prefix_of_key(const std::string& key);
+
+// The key of a grant for a host and port, or of a denial of them.
+std::string key_of_host(std::string_view host, std::uint16_t port);
+bool is_key_of_host(const std::string& key);
 
 } // namespace ew::server

@@ -1,6 +1,7 @@
 #include "server/approval/approval_grant.h"
 
 #include "core/judgement/judgement.h"
+#include "core/network/internet.h"
 #include "core/text/display.h"
 #include "server/approval/approval_book.h"
 #include "server/request/extra_permissions.h"
@@ -47,17 +48,26 @@ void name_command(store::Grant& grant, const Question& question) {
         "{}", fmt::join(is_prefix ? prefix : core::canonical_argv(question.request.argv), " "));
 }
 
+// The name is written as it is looked up.
+std::string described(const protocol::NetworkTarget& target) {
+    return fmt::format("connect to {}",
+                       core::shown(target.host, static_cast<std::uint16_t>(target.port)));
+}
+
 } // namespace
 
 store::Grant approval_grant(const Question& question, const ApprovalAnswer& answer,
                             const std::string& session) {
     const bool is_prefix = answer.decision == ApprovalDecision::approved_with_prefix_rule;
     const bool is_widened = answer.decision == ApprovalDecision::approved_widened;
+    const bool is_host = question.request.kind == ApprovalKind::network;
     store::Grant grant;
-    grant.kind = is_prefix ? store::GrantKind::prefix : store::GrantKind::command;
+    grant.kind = is_prefix ? store::GrantKind::prefix
+                 : is_host ? store::GrantKind::host
+                           : store::GrantKind::command;
     if (answer.decision == ApprovalDecision::denied) grant.kind = store::GrantKind::denial;
-    grant.scope = to_store(
-        answer.scope.value_or(is_prefix ? ApprovalScope::session : ApprovalScope::directory));
+    grant.scope = to_store(answer.scope.value_or(is_prefix || is_host ? ApprovalScope::session
+                                                                      : ApprovalScope::directory));
     const bool is_unasked = answer.decision == ApprovalDecision::unasked;
     if (is_unasked) {
         grant.kind = store::GrantKind::question;
@@ -66,6 +76,7 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
     }
     grant.key = is_widened ? question.widened_key : question.grant_key;
     name_command(grant, question);
+    if (is_host) grant.command = described(*question.request.network);
     grant.directory = question.request.workdir;
     if (grant.scope == store::GrantScope::workspace) grant.directory = question.workspace_root;
     if (store::ends_with_session(grant.scope)) grant.session = session;
@@ -73,7 +84,7 @@ store::Grant approval_grant(const Question& question, const ApprovalAnswer& answ
     grant.origin = "approval";
     grant.reason = answer.reason.value_or(question.request.justification.value_or(""));
     if (is_unasked) { // the person reads this before deciding: nothing of it is the agent's
-        grant.command = core::shell_quoted(question.request.argv);
+        if (!is_host) grant.command = core::shell_quoted(question.request.argv);
         grant.reason.clear();
     }
     if (const std::string extent = extent_of(question, is_widened); !extent.empty())

@@ -1,5 +1,6 @@
 #include "server/approval/records.h"
 
+#include "core/network/internet.h"
 #include "core/text/display.h"
 #include "json/strings.h"
 #include "server/approval/approval_grant.h"
@@ -24,6 +25,10 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
     row.decision = json::name_of(answer.decision);
     row.decided_by = "client";
     if (answer.scope) row.detail = json::name_of(*answer.scope);
+    if (const std::optional<protocol::NetworkTarget>& target = question.request.network)
+        row.detail = fmt::format(
+            "{}{}{}", core::shown(target->host, static_cast<std::uint16_t>(target->port)),
+            row.detail.empty() ? "" : ", ", row.detail);
     if (question.request.environment)
         row.detail += fmt::format("{}environment {}", row.detail.empty() ? "" : ", ",
                                   *question.request.environment);
@@ -38,11 +43,14 @@ store::AuditRow decision_row(const Question& question, const ApprovalAnswer& ans
 
 // What a person can approve later by the same key: only what its command shows whole.
 bool is_to_be_kept(const protocol::ApprovalRequest& request) {
+    const bool is_network = request.kind == protocol::ApprovalKind::network;
+    if (is_network) return true; // its command goes on whatever it gets
     if (request.stdin_text || request.tty || !request.display.environment.empty()) return false;
     switch (request.kind) {
     case protocol::ApprovalKind::command:
     case protocol::ApprovalKind::escalation:
-    case protocol::ApprovalKind::permissions: return true;
+    case protocol::ApprovalKind::permissions:
+    case protocol::ApprovalKind::network: return true;
     case protocol::ApprovalKind::retry:
     case protocol::ApprovalKind::patch: return false;
     }
@@ -114,6 +122,15 @@ std::optional<std::int64_t> Records::find_grant(const std::string& key,
                                                 const std::string& project) {
     Result<std::optional<store::Grant>> grant =
         store_->find_command(key, directory, session_.id(), project, store::Moment::now().wall);
+    if (!grant) warn_of_store(grant.error());
+    if (!grant || !*grant) return std::nullopt;
+    return (*grant)->id;
+}
+
+std::optional<std::int64_t> Records::find_host(const std::string& key, const std::string& directory,
+                                               const std::string& project) {
+    Result<std::optional<store::Grant>> grant =
+        store_->find_host(key, directory, session_.id(), project, store::Moment::now().wall);
     if (!grant) warn_of_store(grant.error());
     if (!grant || !*grant) return std::nullopt;
     return (*grant)->id;

@@ -40,6 +40,9 @@ public:
     // Approvals of a project do not count if `project` is empty.
     std::optional<std::int64_t> find_grant(const std::string& key, const std::string& directory,
                                            const std::string& project);
+    // The same for a host and port.
+    std::optional<std::int64_t> find_host(const std::string& key, const std::string& directory,
+                                          const std::string& project);
     // Returns the remembered denial of this key that counts now.
     std::optional<store::Grant> find_denial(const std::string& key, const std::string& directory,
                                             const std::string& project);

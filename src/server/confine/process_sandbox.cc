@@ -51,9 +51,9 @@ Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::
     return {};
 }
 
-void ProcessSandbox::begin(os::Poller& poller, std::uint64_t serial) {
+void ProcessSandbox::begin(os::Poller& poller, std::uint64_t serial, sandbox::HostAsking* asking) {
     first_process_ = has_mounts_ ? os::parent_of(leader()) : 0;
-    if (Result<void> supervised = run_->supervise(); !supervised)
+    if (Result<void> supervised = run_->supervise(asking); !supervised)
         log::warning("sandbox", "connects are refused: {}", supervised.error().message);
     if (run_->supervisor_fd() >= 0)
         (void)poller.watch(run_->supervisor_fd(), token_of(Source::supervisor, serial),

@@ -40,8 +40,8 @@ public:
     // Valid only after launch().
     sandbox::ConfinedRun& run() { return *run_; }
 
-    // The program runs now: begins to supervise it.
-    void begin(os::Poller& poller, std::uint64_t serial);
+    // The program runs now: begins to supervise it. `asking`: see sandbox::Gateway::start().
+    void begin(os::Poller& poller, std::uint64_t serial, sandbox::HostAsking* asking);
 
     // Returns the pid of the program, or 0 before it runs. The server waits for another process:
     // bubblewrap.

@@ -105,6 +105,17 @@ protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& atte
     return begin;
 }
 
+HostCommand host_command(const JudgedCall& call, const ApprovalExtent& extent) {
+    HostCommand command;
+    command.call_id = call.call_id;
+    command.argv = core::shown_words(call.plan.argv);
+    command.is_script = call.plan.mode != protocol::ExecMode::direct;
+    command.program = call.plan.program;
+    command.workdir = call.plan.workdir;
+    command.extent = extent;
+    return command;
+}
+
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
                                              const std::string& process_id) {
     auto exec = std::make_unique<ExecProcess>();
@@ -166,7 +177,9 @@ store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::H
     row.argv = json::strings_to_json(begin.argv);
     row.directory = begin.workdir;
     row.decision = use.there.text();
-    row.decided_by = "rule";
+    row.decided_by = use.rule == "answer"             ? "client"
+                     : use.rule.starts_with("grant ") ? "grant"
+                                                      : "rule";
     row.rule = use.rule;
     row.detail = fmt::format("{} connections, {} bytes sent, {} received, by {}", use.connections,
                              use.sent, use.received, use.program);

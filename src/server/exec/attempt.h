@@ -37,6 +37,7 @@ ExtraPermissions extra_again(const Call& call, core::exec_call::Bounds bounds);
 ProcessService::Launch launch_of(const Call& call, const Attempt& attempt);
 std::unique_ptr<ExecProcess> exec_process_of(const Call& call, const Attempt& attempt,
                                              const std::string& process_id);
+HostCommand host_command(const JudgedCall& call, const ApprovalExtent& extent);
 protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& attempt,
                                      const std::string& process_id);
 protocol::ExecAttemptEvent attempt_event(const Call& call, const Attempt& attempt,

@@ -177,6 +177,10 @@ void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
 // and a client that ended the program wants no second attempt.
 event::Ended Calls::judge_end(Call& call, const Process& process) {
     std::vector<protocol::Denial> denials = process.denials();
+    // What a person has refused is not asked about again.
+    std::erase_if(denials, [](const auto& denial) {
+        return denial.rule && denial.rule->find(host_refusal) != std::string::npos;
+    });
     // The program ended before anything was moved aside: that is not why it failed.
     std::erase_if(denials, [](const auto& denial) { return denial.kind == "setAside"; });
     if (denials.empty() || !has_failed_by_itself(process)) return {};
@@ -355,10 +359,18 @@ Result<Process*> Calls::launch(Turn turn, const Attempt& attempt) {
     std::unique_ptr<ExecProcess> exec = exec_process_of(call, attempt, id);
     exec->call = turn.serial;
     exec->decided_at = now_;
+    const bool is_by_host =
+        launch.sandbox && launch.sandbox->policy.network == sandbox::Network::hosts;
+    if (is_by_host && !call.plan.remote)
+        exec->hosts = std::make_unique<ProcessHosts>(
+            parts_.hosts, host_command(call, extent_of(call.plan, parts_.session)));
+    ProcessHosts* const hosts = exec->hosts.get();
     launch.consumer = exec.get();
     launch.exec = std::move(exec);
     parts_.records.audit(start_row(call, attempt, id, confinement));
-    return parts_.processes.launch(id, launch);
+    Result<Process*> process = parts_.processes.launch(id, launch);
+    if (process && hosts != nullptr) hosts->set_process((*process)->serial);
+    return process;
 }
 
 void Calls::carry_out(Turn turn, const effect::EndProgram&) {

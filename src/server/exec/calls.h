@@ -43,6 +43,7 @@ public:
         SandboxHost& host;
         RemoteBackend& remote;
         Outbox& outbox;
+        HostQuestions& hosts;
         const TimePoint& now; // of the turn; the worker owns it
     };
 

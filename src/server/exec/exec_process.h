@@ -5,11 +5,13 @@
 #include "base/clock.h"
 #include "core/output/output_view.h"
 #include "protocol/exec.h"
+#include "server/exec/host_questions.h"
 #include "server/exec/input_schedule.h"
 #include "server/exec/waits.h"
 #include "server/process/consumer.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@ struct ExecProcess final : Consumer {
     std::uint64_t max_tokens = 0;
     std::uint64_t approval_ms = 0;
     TimePoint decided_at;
+    std::unique_ptr<ProcessHosts> hosts; // null: nobody is asked about hosts
     std::string header; // of its deltas: ,"params":{"callId":…,"processId":…,"seq":
 
     // These change while the program runs.
@@ -47,6 +50,8 @@ struct ExecProcess final : Consumer {
     bool is_settled() const override { return is_end_sent && waits.is_empty(); }
 
     std::string_view delta_header() const override { return header; }
+
+    sandbox::HostAsking* host_asking() override { return hosts.get(); }
 
     void look_at(const core::OutputLog& log) override {
         unread.look_at(log);

@@ -199,6 +199,7 @@ void ExecService::look_at(Process& process) {
         calls_.on_started(process);
     }
     programs_.note_exit(process);
+    if (process.exec->hosts && process.exec->ended_at) hosts_.end(process.serial);
     programs_.look_for_waits(process);
     if (programs_.is_over_for_call(process)) calls_.on_wait_over(process);
     programs_.answer_waits(process);

@@ -23,11 +23,13 @@ class ExecService {
 public:
     static constexpr std::size_t most_calls = 256; // unanswered calls of exec/command
 
+    // `hosts` outlives the service.
     explicit ExecService(const Calls::Parts& parts)
         : session_(parts.session),
           gate_(parts.gate),
           processes_(parts.processes),
           remote_(parts.remote),
+          hosts_(parts.hosts),
           programs_(parts.processes, parts.records, parts.outbox, parts.now,
                     parts.session.wants_input_state()),
           calls_(parts, programs_) {}
@@ -72,6 +74,7 @@ private:
     Gate& gate_;
     ProcessService& processes_;
     RemoteBackend& remote_;
+    HostQuestions& hosts_;
     Programs programs_;
     Calls calls_;
     EnvironmentQueue queue_;

@@ -153,6 +153,13 @@ void LocalBackend::end_silent_streams(Process& process) {
     streams_.end_silent(process);
 }
 
+void LocalBackend::answer_host(Process& process, std::uint64_t question,
+                               const sandbox::HostVerdict& verdict) {
+    ProcessSandbox* const sandbox = process.local->sandbox.get();
+    if (sandbox == nullptr || !sandbox->is_launched()) return;
+    sandbox->run().answer_host(question, verdict, processes_.now());
+}
+
 SandboxState LocalBackend::sandbox_state(const Process& process) const {
     const ProcessSandbox* const sandbox = process.local->sandbox.get();
     if (sandbox == nullptr) return {};

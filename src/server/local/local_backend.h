@@ -46,6 +46,8 @@ public:
     bool has_unread(const Process& process, core::Stream stream) const override;
     bool may_tell_exit(const Process& process) const override;
     void end_silent_streams(Process& process) override;
+    void answer_host(Process& process, std::uint64_t question,
+                     const sandbox::HostVerdict& verdict) override;
     SandboxState sandbox_state(const Process& process) const override;
     pid_t pid(const Process& process) const override;
     std::optional<std::string> environment(const Process& process) const override;

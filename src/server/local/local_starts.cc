@@ -2,6 +2,7 @@
 
 #include "core/output/utf8.h"
 #include "server/connection/source.h"
+#include "server/process/consumer.h"
 #include "server/request/start_request.h"
 
 #include <fmt/format.h>
@@ -133,7 +134,8 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
         if (sandbox.is_cleared()) on_cleared(process);
         return;
     }
-    sandbox.begin(poller_, process.serial);
+    sandbox.begin(poller_, process.serial,
+                  process.consumer ? process.consumer->host_asking() : nullptr);
     host_.keep_roots(sandbox.run().take_roots());
     take_over(process, std::move(sandbox.run().spawned()));
 }

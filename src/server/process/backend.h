@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "os/pty.h"
 #include "protocol/process.h"
+#include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
 #include "server/connection/reply.h"
 #include "server/process/process.h"
@@ -95,6 +96,9 @@ public:
     virtual void end_silent_streams(Process& process) = 0;
 
     virtual SandboxState sandbox_state(const Process& process) const = 0;
+
+    // The answer to a question of its network by host. See sandbox::Gateway::answer().
+    virtual void answer_host(Process&, std::uint64_t, const sandbox::HostVerdict&) {}
 
     // Returns the pid on this machine, or 0 if there is none.
     virtual pid_t pid(const Process& process) const = 0;

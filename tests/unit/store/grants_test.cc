@@ -93,6 +93,18 @@ TEST_CASE("a question allows and refuses nothing, and only the newest are kept")
     CHECK(allowed_by(*store, "date", "/p/src") == grant_id);
 }
 
+TEST_CASE("a grant for a host allows no command, and a command allows no host") {
+    const auto store = open_store(":memory:");
+    Grant host = grant(GrantScope::always, "good.example");
+    host.kind = GrantKind::host;
+    const auto id = keep(*store, host);
+    keep(*store, grant(GrantScope::always, "make"));
+
+    CHECK(good(store->find_host("good.example", "/p", "s", "/p", noon))->id == id);
+    CHECK(allowed_by(*store, "good.example", "/p/src") == 0);
+    CHECK_FALSE(good(store->find_host("make", "/p", "s", "/p", noon)));
+}
+
 TEST_CASE("a denial for a session ends with it, and an approval is no denial") {
     const auto store = open_store(":memory:");
     Grant denial = grant(GrantScope::session, "make");

@@ -222,3 +222,28 @@ TEST_CASE("each name has an address of its own, which is the same in every table
     CHECK(!again.name_of(at("198.18.0.1")));
     CHECK(!NameTable::has_range(at("198.20.0.1")));
 }
+
+TEST_CASE("an answer allows exactly what was asked about, and no rule that forbids is answered") {
+    const std::vector<HostRule> rules = {rule("*.example.org", Decision::prompt),
+                                         rule("*", Decision::prompt),
+                                         rule("192.0.2.0/24", Decision::forbidden)};
+    const Destination name = there("a.example.org");
+
+    const std::vector<HostRule> answered = with_answer(rules, name);
+
+    CHECK(rule_on(answered, name).decision == Decision::allow);
+    CHECK(rule_on(answered, there("a.example.org", 80)).decision == Decision::prompt);
+    CHECK(rule_on(answered, there("b.example.org")).decision == Decision::prompt);
+    CHECK(refusal_of(answered, name, at("198.51.100.1"), false).empty());
+    CHECK_FALSE(refusal_of(answered, name, at("192.0.2.1"), false).empty());
+    CHECK_FALSE(refusal_of(answered, name, at("10.0.0.1"), false).empty());
+}
+
+TEST_CASE("an answer about an address names that address, also a private one") {
+    const Destination address = there("10.0.0.1");
+    const std::vector<HostRule> answered = with_answer({}, address);
+
+    CHECK(refusal_of(answered, address, at("10.0.0.1"), false).empty());
+    CHECK_FALSE(refusal_of(answered, address, at("10.0.0.2"), false).empty());
+    CHECK(rule_on(answered, there("10.0.0.1", 80)).decision == Decision::prompt);
+}

@@ -47,6 +47,29 @@ TEST_CASE("an approval for the session counts for this command in this directory
     CHECK(grant.session == "this session");
 }
 
+TEST_CASE("an answer about a host is a grant for that host, for the session without a scope") {
+    Question question = about_make();
+    question.request.kind = protocol::ApprovalKind::network;
+    question.request.network.emplace();
+    question.request.network->host = "good.example";
+    question.request.network->port = 443;
+    protocol::ApprovalAnswer answer;
+    answer.decision = ApprovalDecision::approved_for_session;
+
+    const store::Grant grant = approval_grant(question, answer, "this session");
+
+    CHECK(grant.kind == store::GrantKind::host);
+    CHECK(grant.scope == store::GrantScope::session);
+    CHECK(grant.command == "connect to good.example:443");
+    CHECK(grant.reason.empty());
+}
+
+TEST_CASE("a key says whether it is of a host") {
+    CHECK(is_key_of_host(key_of_host("good.example", 443)));
+    CHECK_FALSE(is_key_of_host(key_of_prefix({"network"})));
+    CHECK_FALSE(is_key_of_host("as asked"));
+}
+
 TEST_CASE("a scope says how far an approval counts") {
     using enum ApprovalScope;
     const auto with = [](ApprovalScope scope) {

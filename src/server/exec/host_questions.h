@@ -1,0 +1,84 @@
+// The questions of running commands about the hosts that they connect to. A question belongs to the
+// process: it goes on after the call was answered, and is withdrawn when the process ends.
+#pragma once
+
+#include "base/clock.h"
+#include "sandbox/gateway/host_asking.h"
+#include "server/approval/host_gate.h"
+#include "server/approval/questions.h"
+#include "server/process/process_service.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ew::server {
+
+class HostQuestions;
+
+// Asks for one process. Its ExecProcess owns it.
+class ProcessHosts final : public sandbox::HostAsking {
+public:
+    ProcessHosts(HostQuestions& questions, HostCommand command)
+        : questions_(questions), command_(std::move(command)) {}
+
+    std::optional<sandbox::HostVerdict> known(const sandbox::HostQuestion& question) override;
+    Result<void> ask(const sandbox::HostQuestion& question) override;
+
+    void set_process(std::uint64_t serial) { process_ = serial; }
+
+    std::uint64_t process() const { return process_; }
+
+    HostCommand& command() { return command_; }
+
+private:
+    HostQuestions& questions_;
+    HostCommand command_;
+    std::uint64_t process_ = 0; // serial number
+};
+
+class HostQuestions final : public Asker {
+public:
+    struct Parts {
+        const Session& session;
+        Gate& gate;
+        Records& records;
+        Questions& questions;
+        ProcessService& processes;
+        const TimePoint& now; // of the turn; the worker owns it
+    };
+
+    explicit HostQuestions(const Parts& parts);
+
+    HostGate& gate() { return gate_; }
+
+    Result<void> ask(ProcessHosts& hosts, const sandbox::HostQuestion& question);
+
+    // The process has ended: withdraws its questions.
+    void end(std::uint64_t process);
+
+    // Implements Asker.
+    std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void approve(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void edit(const Question& question, const protocol::ApprovalAnswer& answer) override;
+    void refuse(const Question& question, const Error& error) override;
+
+private:
+    struct Waiting {
+        std::uint64_t process = 0;
+        sandbox::HostQuestion question = {};
+    };
+
+    ProcessHosts* hosts_of(std::uint64_t process) const;
+    std::optional<Waiting> take(std::uint64_t number);
+    void answer(const Waiting& waiting, const sandbox::HostVerdict& verdict);
+    void answer_others();
+
+    Parts parts_;
+    HostGate gate_;
+    std::map<std::uint64_t, Waiting> waiting_; // by a number that is never reused
+    std::uint64_t last_ = 0;
+};
+
+} // namespace ew::server

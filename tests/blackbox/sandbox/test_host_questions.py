@@ -1,0 +1,327 @@
+"""Questions about hosts: a connect waits until a person has answered, and what the answer counts for."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from support.client import PYTHON, check, equal
+from support.host_worlds import FAR, TOOLS, hosts_test
+from support.runner import main
+
+# A client that is asked. It runs the commands of its order one after the other, and answers each question as the
+# order says for its host; "later" is an answer that comes after the text `until` in the output of the command.
+ASKED = r"""
+import json, subprocess, sys
+server, order = sys.argv[1], json.loads(sys.argv[2])
+child = subprocess.Popen([server, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+facts = {"questions": [], "withdrawn": [], "results": [], "output": "", "ends": [], "lists": []}
+later = {}
+
+def send(message):
+    child.stdin.write(json.dumps(message) + "\n")
+    child.stdin.flush()
+
+def on_question(message):
+    params = message["params"]
+    facts["questions"].append(params)
+    target = params.get("network") or {}
+    answers = order["answers"].get(target.get("host"), order["answers"].get("*"))
+    answer = answers.pop(0) if isinstance(answers, list) else answers
+    if answer is None:
+        return
+    if "until" in answer:
+        later[message["id"]] = answer
+    else:
+        send({"id": message["id"], "result": answer})
+
+def look():
+    for name, answer in list(later.items()):
+        if answer["until"] in facts["output"]:
+            del later[name]
+            send({"id": name, "result": {k: v for k, v in answer.items() if k != "until"}})
+
+def answer_to(number):
+    for line in child.stdout:
+        message = json.loads(line)
+        method = message.get("method")
+        if method == "approval/request":
+            on_question(message)
+        elif method == "$/cancelRequest":
+            facts["withdrawn"].append(message["params"]["id"])
+        elif method == "exec/outputDelta":
+            facts["output"] += message["params"]["delta"]
+        elif method == "exec/end":
+            facts["ends"].append(message["params"])
+        elif message.get("id") == number:
+            return message
+        look()
+
+number = 0
+
+def ask(method, params):
+    global number
+    number += 1
+    send({"id": number, "method": method, "params": params})
+    return answer_to(number)
+
+ask("initialize", {"clientName": "test", "capabilities": {"approvals": order.get("asks", True)},
+                   "settings": order["settings"]})
+send({"method": "initialized", "params": {}})
+for step in order["steps"]:
+    if isinstance(step, list):  # any method
+        facts["lists"].append(ask(*step))
+        continue
+    result = ask("exec/command", step)
+    while result.get("result", {}).get("state") == "running" and not order.get("leaves"):
+        result = ask("exec/wait", {"processId": result["result"]["processId"]})
+    facts["results"].append(result.get("result", result))
+child.stdin.close()
+child.wait()
+print(json.dumps(facts))
+"""
+
+ONCE = {"decision": "approved"}
+NO = {"decision": "denied"}
+
+
+def scoped(scope):
+    return {"decision": "approvedForSession", "scope": scope}
+
+
+class Facts:
+    def __init__(self, done):
+        check(done.status == 0 and done.text, done.text + done.errors)
+        for name, value in json.loads(done.text.splitlines()[-1]).items():
+            setattr(self, name, value)
+        self.visits, self.queries, self.all = done.visits, done.queries, done.text
+
+    def lines(self):
+        return "".join(result.get("output", "") for result in self.results).splitlines()
+
+    def hosts(self):
+        return ["%s:%d" % (one["network"]["host"], one["network"]["port"]) for one in self.questions]
+
+    def denials(self):
+        return [denial for result in self.results for denial in result.get("denials", [])]
+
+
+def asked(world, answers, *scripts, policy="on-request", **more):
+    steps = [
+        script
+        if not isinstance(script, str)
+        else {"argv": [PYTHON, "-c", TOOLS + script], "workdir": world.directory, "yieldTimeMs": 30000}
+        for script in scripts
+    ]
+    order = {
+        "answers": answers,
+        "settings": {
+            "confinement": {"networkByHost": True},
+            "approvalPolicy": policy,
+            "workspaceRoots": ["file://" + world.directory],
+        },
+        "steps": steps,
+        **more,
+    }
+    return Facts(world.plain([PYTHON, "-c", ASKED, world.scene.command[0], json.dumps(order)]))
+
+
+@hosts_test
+def a_connect_waits_for_the_answer_and_goes_on_or_is_refused(world):
+    script = 'show(said("good.example")); show(said("other.example")); show(said("other.example", 80))'
+    facts = asked(world, {"good.example": ONCE, "other.example": [NO, ONCE]}, script)
+    equal(facts.lines(), ["hello from " + FAR, "ECONNREFUSED", "hello from 203.0.113.6"], facts.all)
+    equal(facts.hosts(), ["good.example:443", "other.example:443", "other.example:80"], "questions")
+    question = facts.questions[0]
+    equal(question["kind"], "network", "kind")
+    check(question["network"]["program"].endswith(os.path.basename(os.path.realpath(PYTHON))), question)
+    equal(question["network"]["argv"][1], "-c", "what the program calls itself")
+    check("connect to good.example:443" in question["display"]["notes"][0], question)
+    (denial,) = facts.denials()
+    equal(denial["target"], "other.example:443", "what was denied")
+    check("it was denied" in denial["rule"], denial)
+    equal(facts.queries, [], "queries that left")
+
+
+@hosts_test
+def a_connect_of_an_event_loop_stalls_nothing_else(world):
+    script = """
+import selectors
+loop = selectors.DefaultSelector()
+client = socket.socket()
+client.setblocking(False)
+address = socket.gethostbyname("other.example")
+begin = time.monotonic()
+show(errno.errorcode[client.connect_ex((address, 443))], time.monotonic() - begin < 5)
+loop.register(client, selectors.EVENT_WRITE)
+show(said("good.example"), len(loop.select(0)))
+show("now")
+show(len(loop.select(60)), client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in (0, errno.ECONNREFUSED))
+if client.getpeername:
+    try:
+        client.getpeername()
+        client.setblocking(True)
+        show(client.recv(100).decode().strip())
+    except OSError as error:
+        show(errno.errorcode[error.errno])
+"""
+    for answer, last in ((ONCE, "hello from 203.0.113.6"), (NO, "ENOTCONN")):
+        facts = asked(world, {"good.example": ONCE, "other.example": {**answer, "until": "now"}}, script)
+        equal(
+            facts.lines(),
+            ["EINPROGRESS True", "hello from %s 0" % FAR, "now", "1 True", last],
+            facts.all,
+        )
+
+
+@hosts_test
+def connects_to_one_host_share_a_question_and_an_answer_counts_for_the_command(world):
+    script = """
+import concurrent.futures
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    show(set(pool.map(said, ["good.example"] * 4 + ["GOOD.example."] * 4)))
+show(said("good.example"))
+"""
+    facts = asked(world, {"good.example": ONCE}, script)
+    equal(facts.lines(), ["{'hello from %s'}" % FAR, "hello from " + FAR], facts.all)
+    equal(facts.hosts(), ["good.example:443"], "questions")
+    facts = asked(world, {"good.example": NO}, script)
+    equal(facts.lines(), ["{'ECONNREFUSED'}", "ECONNREFUSED"], facts.all)
+    equal(facts.hosts(), ["good.example:443"], "questions")
+
+
+@hosts_test
+def who_may_not_ask_is_refused_with_what_would_allow_it(world):
+    script = 'show(said("good.example"))'
+    for more, reason in (({"policy": "never"}, "asks nobody"), ({"asks": False}, "cannot ask")):
+        facts = asked(world, {"good.example": ONCE}, script, **more)
+        equal((facts.lines(), facts.questions), (["ECONNREFUSED"], []), facts.all)
+        (denial,) = facts.denials()
+        check(reason in denial["rule"] and '[[network]] host = "good.example"' in denial["allow"], denial)
+
+
+@hosts_test
+def a_question_outlives_its_call_and_is_withdrawn_with_its_process(world):
+    script = 'show("begun"); show(said("good.example", timeout=None)); show(said("other.example", timeout=None))'
+    command = {"argv": [PYTHON, "-c", TOOLS + script], "workdir": world.directory, "yieldTimeMs": 250}
+    facts = asked(world, {"good.example": {**ONCE, "until": "begun"}}, command,
+                  ["exec/wait", {"processId": "1000", "until": {"pattern": "hello"}}],
+                  ["exec/wait", {"processId": "1000", "timeoutMs": 500}],
+                  ["exec/terminateAll", {}], ["exec/wait", {"processId": "1000"}], leaves=True)
+    equal(facts.hosts(), ["good.example:443", "other.example:443"], facts.all)
+    equal(facts.withdrawn, [facts.questions[1]["approvalId"]], facts.all)
+    equal(facts.visits, [FAR + ":443"], "who was called")
+
+
+@hosts_test
+def a_rule_that_forbids_stays_and_one_that_prompts_is_asked(world):
+    world.rules(
+        '[[network]]\nhost = "other.example"\ndecision = "forbidden"\n'
+        '[[network]]\nhost = "good.example"\ndecision = "prompt"\n'
+        '[[network]]\nhost = "203.0.113.5"\ndecision = "prompt"\n'
+    )
+    script = 'show(said("good.example")); show(said("other.example")); show(said("203.0.113.5"))'
+    facts = asked(world, {"good.example": ONCE, FAR: ONCE}, script)
+    # The name leads to an address about which a rule wants another question.
+    equal(facts.lines(), ["ECONNRESET", "ECONNREFUSED", "hello from " + FAR], facts.all)
+    equal(facts.hosts(), ["good.example:443", FAR + ":443"], "questions")
+    check("network.toml" in facts.questions[0]["network"]["rule"], facts.questions[0])
+
+
+@hosts_test
+def a_grant_of_a_name_opens_no_private_address(world):
+    script = 'show(said("private.example")); show(said("10.77.0.1")); show(said("loop.example"))'
+    facts = asked(world, {"*": ONCE}, script)
+    equal(facts.lines(), ["ECONNRESET", "hello from 10.77.0.1", "ECONNRESET"], facts.all)
+    equal(facts.visits, ["10.77.0.1:443"], "who was called")
+
+
+@hosts_test
+def a_flood_of_questions_is_bounded(world):
+    script = """
+clients = []
+for i in range(20):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex((socket.gethostbyname("n%d.fill.example" % i), 443))
+    clients.append(client)
+show("made")
+refused = sum(client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0 for client in clients)
+show(refused)
+"""
+    facts = asked(world, {"*": None}, script)
+    equal(len(facts.questions), 8, facts.all)
+    equal(len(facts.withdrawn), 8, "questions that were withdrawn")
+    check(any("too many hosts" in denial["rule"] for denial in facts.denials()), facts.denials())
+
+
+@hosts_test
+def a_hostile_name_is_decoded_and_flagged(world):
+    facts = asked(world, {"*": NO}, 'show(said("xn--pple-43d.com"))')
+    display = facts.questions[0]["display"]
+    check(display["hasMixedScripts"], display)
+    check("xn--pple-43d.com:443" in display["notes"][0] and "аpple.com" in display["notes"][1], display)
+
+
+@hosts_test
+def a_longer_answer_counts_for_the_session_and_can_be_withdrawn(world):
+    script = 'show(said("good.example"))'
+    facts = asked(world, {"good.example": [scoped("session"), NO]}, script, script, ["approvals/list", {}],
+                  ["approvals/revoke", {"everything": True}], script)
+    equal(facts.lines(), ["hello from " + FAR] * 2 + ["ECONNREFUSED"], facts.all)
+    equal(len(facts.questions), 2, "questions")
+    (info,) = facts.lists[0]["result"]["approvals"]
+    equal((info["kind"], info["scope"], info["command"]), ("host", "session", "connect to good.example:443"), info)
+    equal(asked(world, {"good.example": NO}, script).hosts(), ["good.example:443"], "another session is asked")
+
+
+@hosts_test
+def an_answer_for_always_is_kept_and_ends_at_the_connect_after_its_withdrawal(world):
+    script = 'show(said("good.example"))'
+    asked(world, {"good.example": scoped("always")}, script)
+    execward = world.scene.command[0]
+    check("connect to good.example:443" in world.plain([execward, "approvals", "list"]).text, "the list")
+    again = asked(world, {}, script)
+    equal((again.lines(), again.questions), (["hello from " + FAR], []), again.all)
+    rows = world.plain([execward, "audit", "tail", "--json", "-n", "50"]).text
+    for word in ('"question"', "network, good.example:443", "good.example:443, always", '"grant"'):
+        check(word in rows, rows)
+    # One command, during which the approval is withdrawn.
+    script = """
+show(said("good.example"))
+show("one")
+while not os.path.exists("withdrawn"):
+    time.sleep(0.02)
+show(said("good.example"))
+"""
+    words = 'python3 -c "" ; %s approvals revoke --all && touch withdrawn' % execward
+    done = world.plain(["bash", "-c", '"$0" -c "$1" "$2" "$3" & %s; wait' % (
+        'while ! grep -q one out 2>/dev/null; do sleep 0.05; done; ' + words),
+        PYTHON, ASKED_TO_FILE, execward, json.dumps({
+            "answers": {"good.example": NO},
+            "settings": {"confinement": {"networkByHost": True}, "approvalPolicy": "on-request",
+                         "workspaceRoots": ["file://" + world.directory]},
+            "steps": [{"argv": [PYTHON, "-c", TOOLS + script], "workdir": world.directory, "yieldTimeMs": 30000}],
+        })])
+    facts = Facts(done)
+    equal(facts.lines(), ["hello from " + FAR, "one", "ECONNREFUSED"], facts.all)
+    equal(facts.hosts(), ["good.example:443"], "questions")
+
+
+# The same client, which writes the output of the command into a file as it comes.
+ASKED_TO_FILE = ASKED.replace(
+    'facts["output"] += message["params"]["delta"]',
+    'facts["output"] += message["params"]["delta"]; open("out", "a").write(message["params"]["delta"])',
+)
+
+
+@hosts_test
+def a_denial_for_the_session_is_not_asked_about_again(world):
+    script = 'show(said("good.example"))'
+    facts = asked(world, {"good.example": {"decision": "denied", "scope": "session"}}, script, script)
+    equal((facts.lines(), len(facts.questions)), (["ECONNREFUSED"] * 2, 1), facts.all)
+    check("approvals revoke" in facts.denials()[1]["rule"], facts.denials())
+
+
+if __name__ == "__main__":
+    main()
