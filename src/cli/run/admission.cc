@@ -151,6 +151,14 @@ os::SpawnRequest Admission::request() const {
     return server::spawn_request(call_.plan, call_.ruling.hardening, true);
 }
 
+std::unique_ptr<RunHosts> Admission::hosts(bool asks) {
+    const server::ExecPlan& plan = call_.plan;
+    if (!plan.policy || plan.policy->network != sandbox::Network::hosts) return nullptr;
+    return std::make_unique<RunHosts>(
+        RunHosts::Parts{session_, gate_, records_},
+        server::host_command(call_, server::extent_of(plan, session_)), begin_.sandbox, asks);
+}
+
 // The row is on the disk before the command starts, or this process is replaced by it.
 void Admission::audit(store::AuditRow row) {
     now_ = clock_now();

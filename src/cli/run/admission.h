@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cli/run/run_hosts.h"
 #include "os/spawn.h"
 #include "protocol/approval.h"
 #include "sandbox/policy/machine.h"
@@ -45,6 +46,9 @@ public:
     std::optional<server::SandboxOrder> confinement() const {
         return server::confined_start(call_.plan, {});
     }
+
+    // Asks about hosts, with a network by host. Null without one.
+    std::unique_ptr<RunHosts> hosts(bool asks);
 
     void note_failure(const Error& error);
     void note_end(const server::ProgramEnd& end, const sandbox::DenialLog& denials,

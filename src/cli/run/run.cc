@@ -83,13 +83,16 @@ constexpr auto options = std::to_array<Option>({
      .argument = "MODE",
      .meaning = "with the network of the machine, or with the hosts that are allowed",
      .usual = "on",
-     .choices = "off|on|hosts",
+     .choices = "off|on|hosts|ask|observe",
      .may_lack_argument = true,
      .details = "With `hosts`, [[network]] rules and `--allow-host` say which hosts and ports can "
-                "be reached."},
+                "be reached. With `ask`, others are asked about on the terminal, while the "
+                "command waits for its connection. With `observe`, all public hosts can be reached "
+                "that no rule is strict about, and `execward audit network --by-host` tells which "
+                "ones were."},
     {.name = "allow-host",
      .argument = "HOST[:PORT]",
-     .meaning = "HOST can be reached by TCP; means --network=hosts",
+     .meaning = "HOST can be reached by TCP; means --network=hosts, if not ask",
      .repeats = true,
      .details = "HOST is a name, `*.NAME` for all names below it, an address or a prefix of "
                 "addresses. Without a port, 80 and 443 count. An address of a private network must "
@@ -223,7 +226,9 @@ Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
         read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
     const std::string network = arguments.value("network").value_or("off");
     confinement.network_access = network == "on" || network.empty();
-    confinement.network_by_host = network == "hosts" || arguments.has("allow-host");
+    constexpr std::array<std::string_view, 3> by_host = {"hosts", "ask", "observe"};
+    confinement.network_by_host =
+        std::ranges::find(by_host, network) != by_host.end() || arguments.has("allow-host");
     confinement.shared_tmp = arguments.has("shared-tmp");
     confinement.exclude_slash_tmp = confinement.exclude_tmpdir_env_var =
         arguments.has("exclude-tmp");
@@ -322,6 +327,14 @@ Result<std::vector<core::HostRule>> allowed_hosts(const Arguments& arguments) {
     std::vector<core::HostRule> rules;
     for (const std::string& text : arguments.values("allow-host"))
         rules.push_back(TRY(core::allowed_host(text)));
+    if (arguments.value("network").value_or("") != "observe") return rules;
+    // A prefix as wide as that names no private address.
+    for (const char* const host : {"*", "0.0.0.0/0", "::/0"}) {
+        core::HostRule& rule = rules.emplace_back(TRY(core::host_rule(host, true)));
+        rule.decision = core::Decision::allow;
+        rule.layer = core::RuleLayer::session;
+        rule.origin = "--network=observe";
+    }
     return rules;
 }
 
@@ -351,6 +364,9 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
         for (core::HostRule& rule : TRY(allowed_hosts(arguments)))
             launch.context.hosts.push_back(std::move(rule));
         launch.context.looks_afterwards = true;
+        const std::unique_ptr<RunHosts> hosts =
+            admission->hosts(arguments.value("network").value_or("") == "ask");
+        order.hosts = hosts.get();
         return run_confined(std::move(order), *admission);
     }
     Error error = execute(std::move(launch.request));

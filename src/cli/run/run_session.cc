@@ -42,12 +42,20 @@ int status_of(int wait_status) {
 
 class Session {
 public:
-    explicit Session(bool is_quiet) : is_quiet_(is_quiet) {}
+    Session(bool is_quiet, RunHosts* hosts) : is_quiet_(is_quiet), hosts_(hosts) {}
 
     RunEnd run(sandbox::LaunchOrder order);
 
 private:
-    enum Slot { signals, status, supervisor, input, output = input + 2, errors = output + 2 };
+    enum Slot {
+        signals,
+        status,
+        supervisor,
+        question,
+        input,
+        output = input + 2,
+        errors = output + 2
+    };
 
     static constexpr std::size_t slots = errors + 2;
     using Polled = std::array<pollfd, slots>;
@@ -74,6 +82,11 @@ private:
     void relay(const Polled& polled, TimePoint now);
     bool may_read_input(TimePoint now);
 
+    bool is_asking() const { return hosts_ != nullptr && hosts_->fd() >= 0; }
+
+    void on_answer(TimePoint now);
+    void leave_terminal(Polled& polled) const;
+
     void signal_command(int signal) const;
     void kill_sandbox();
     void release_placeholders();
@@ -92,6 +105,7 @@ private:
     Flow errors_;
 
     bool is_quiet_;
+    RunHosts* hosts_;           // null: there is no network by host
     bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
     bool has_stop_key_ = false;         // among what was read from the caller and not written yet
@@ -176,7 +190,17 @@ Session::Polled Session::polled(TimePoint now) const {
     polled[output + 1] = output_.target();
     polled[errors] = errors_.source();
     polled[errors + 1] = errors_.target();
+    if (is_asking()) leave_terminal(polled);
     return polled;
+}
+
+// The person reads a question there, and answers it.
+void Session::leave_terminal(Polled& polled) const {
+    polled[question].fd = hosts_->fd();
+    const auto leave = [&](std::size_t slot) { polled[slot].fd = polled[slot + 1].fd = -1; };
+    if (terminal_) leave(input);
+    if (has_terminal_ || ::isatty(STDOUT_FILENO) == 1) leave(output);
+    if (::isatty(STDERR_FILENO) == 1) leave(errors);
 }
 
 int Session::wait_millis(TimePoint now) const {
@@ -193,6 +217,7 @@ void Session::handle(Polled& polled, TimePoint now) {
     if (polled[signals].revents != 0) on_signals(now);
     if (polled[status].revents != 0) on_outcome();
     if (polled[supervisor].revents != 0) run_->on_supervisor(now);
+    if (polled[question].revents != 0) on_answer(now);
     run_->on_time(now);
     if (is_due(kill_at_, now)) {
         kill_sandbox();
@@ -271,7 +296,7 @@ void Session::suspend() {
 // The shell may have put us into the foreground, and the terminal and its size may have changed. In
 // the background we check again soon, since the terminal must be raw before the first key.
 void Session::come_forward() {
-    if (!has_terminal_ || !runs_) return;
+    if (!has_terminal_ || !runs_ || is_asking()) return;
     if (!terminal_->is_ours())
         input_paused_until_ = clock_now() + background_pause;
     else if (!terminal_->make_raw())
@@ -300,7 +325,7 @@ void Session::on_outcome() {
     }
     runs_ = true;
     if (!is_quiet_) report_missing(run_->missing(), run_->notes());
-    if (Result<void> supervised = run_->supervise(); !supervised) {
+    if (Result<void> supervised = run_->supervise(hosts_); !supervised) {
         failure_ = std::move(supervised.error());
         kill_sandbox();
         return;
@@ -335,6 +360,17 @@ bool Session::may_read_input(TimePoint now) {
     }
     if (has_terminal_) (void)terminal_->make_raw(); // on a failure the next read returns the end
     return true;
+}
+
+// The command draws its screen anew.
+void Session::on_answer(TimePoint now) {
+    const std::optional<RunHosts::Answer> answer = hosts_->take_answer();
+    if (!answer) return;
+    run_->answer_host(answer->question, answer->verdict, now);
+    if (is_asking()) return;
+    come_forward();
+    if (has_terminal_ && !sandbox_status_)
+        signal_foreground(master_.get(), run_->leader(), SIGWINCH);
 }
 
 void Session::relay(const Polled& polled, TimePoint now) {
@@ -402,7 +438,7 @@ RunEnd Session::conclude() {
 } // namespace
 
 RunEnd run_session(RunOrder order) {
-    Session session(order.is_quiet);
+    Session session(order.is_quiet, order.hosts);
     return session.run(std::move(order.launch));
 }
 

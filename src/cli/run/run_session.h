@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "cli/run/run_hosts.h"
 #include "sandbox/gateway/host_use.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/supervise/denials.h"
@@ -14,6 +15,7 @@ namespace ew::cli {
 struct RunOrder {
     sandbox::LaunchOrder launch; // run_session() sets stdin, stdout and stderr
     bool is_quiet = false;       // denials and missing guarantees are not reported
+    RunHosts* hosts = nullptr;   // of a network by host
 };
 
 struct RunEnd {

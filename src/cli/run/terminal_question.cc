@@ -1,5 +1,6 @@
 #include "cli/run/terminal_question.h"
 
+#include "core/text/display.h"
 #include "core/text/long_words.h"
 #include "os/file_lock.h"
 #include "os/io.h"
@@ -107,6 +108,9 @@ std::size_t width_of(int terminal) {
 std::string text_of(const protocol::ApprovalRequest& request, std::size_t width) {
     const protocol::ApprovalDisplay& display = request.display;
     std::string text = "execward: may this command run?\n";
+    if (request.network)
+        text = fmt::format("\nexecward: may this command connect to {}, port {}?\n",
+                           core::visible(request.network->host), request.network->port);
     const auto add = [&](std::string_view name, std::string_view value) {
         text += fmt::format(
             "  {:<9}  {}\n", name,

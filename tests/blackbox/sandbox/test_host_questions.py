@@ -315,12 +315,117 @@ ASKED_TO_FILE = ASKED.replace(
 )
 
 
+# Runs the words after the first two arguments in a terminal of their own, and types the next of the first one's
+# answers at each question. The second one is typed first, and is for the command.
+AT_TERMINAL = r"""
+import json, os, pty, sys
+answers, typed = json.loads(sys.argv[1]), sys.argv[2].encode()
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[3], sys.argv[3:])
+seen, asked = b"", 0
+while True:
+    try:
+        block = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not block:
+        break
+    seen += block
+    if typed and b"begun" in seen:
+        os.write(terminal, typed)
+        typed = b""
+    if seen.count(b"your answer (") > asked and seen.rstrip().endswith(b"?"):
+        asked = seen.count(b"your answer (")
+        if answers:
+            os.write(terminal, answers.pop(0).encode() + b"\n")
+print(json.dumps({"seen": seen.decode(), "status": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), "asked": asked}))
+"""
+
+
+def at_terminal(world, answers, script, typed="", options=()):
+    execward = world.scene.command[0]
+    done = world.plain(
+        [PYTHON, "-c", AT_TERMINAL, json.dumps(answers), typed, execward, "run", "--network=ask", *options, "--",
+         PYTHON, "-c", TOOLS + script]
+    )
+    check(done.text, done.errors)
+    return json.loads(done.text.splitlines()[-1]), done
+
+
+@hosts_test
+def run_asks_on_the_terminal_and_goes_on(world):
+    script = """
+import fcntl, termios
+show("begun"); show("typed", input()); show(said("good.example")); show(said("good.example"))
+show(said("other.example")); show("tty", os.isatty(0), len(input()))
+"""
+    facts, done = at_terminal(world, ["x", "y", "n"], script, typed="first\nsecond\n")
+    seen = facts["seen"].replace("\r\n" + " " * 13, "").splitlines()
+    for line in ("typed first", "hello from " + FAR, "ECONNREFUSED", "execward: may this command connect to "
+                 "good.example, port 443?", "execward: may this command connect to other.example, port 443?"):
+        check(line in seen, "%s in %s" % (line, facts["seen"]))
+    equal((facts["asked"], seen.count("hello from " + FAR), facts["status"]), (3, 2, 0), facts["seen"])
+    check("It wants to connect to good.example:443." in facts["seen"], facts["seen"])
+    check("it was denied" in facts["seen"], facts["seen"])
+    equal(done.visits, [FAR + ":443"] * 2, "who was called")
+
+
+@hosts_test
+def an_answer_for_always_at_the_terminal_counts_for_later_runs_without_one(world):
+    script = 'show(said("good.example"))'
+    refused = world.python(script, options=["--network=ask"])
+    equal(refused.lines(), ["ECONNREFUSED"], refused.errors)
+    check("--allow-host good.example:443" in refused.errors, refused.errors)
+    facts, _ = at_terminal(world, ["a"], script)
+    check("hello from " + FAR in facts["seen"], facts["seen"])
+    done = world.python(script)
+    equal(done.lines(), ["hello from " + FAR], done.errors)
+    rows = world.plain([world.scene.command[0], "audit", "tail", "-n", "50"]).text
+    check("network, good.example:443" in rows and "grant 1" in rows, rows)
+
+
+@hosts_test
+def the_end_of_a_command_ends_its_question(world):
+    script = """
+import signal
+threading.Thread(target=said, args=("good.example",), daemon=True).start()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+os._exit(7)
+"""
+    execward = world.scene.command[0]
+    done = world.plain(
+        ["bash", "-c", '"$0" -c "$1" "[]" "" "$2" run --network=ask -- "$0" -c "$3" > facts & '
+         'while ! "$2" audit tail -n 9 | grep -q "network, good"; do sleep 0.05; done; touch go; wait; cat facts',
+         PYTHON, AT_TERMINAL, execward, TOOLS + script]
+    )
+    facts = json.loads(done.text.splitlines()[-1])
+    equal(facts["status"], 7, facts["seen"])
+    equal(done.visits, [], "who was called")
+
+
 @hosts_test
 def a_denial_for_the_session_is_not_asked_about_again(world):
     script = 'show(said("good.example"))'
     facts = asked(world, {"good.example": {"decision": "denied", "scope": "session"}}, script, script)
     equal((facts.lines(), len(facts.questions)), (["ECONNREFUSED"] * 2, 1), facts.all)
     check("approvals revoke" in facts.denials()[1]["rule"], facts.denials())
+
+
+@hosts_test
+def what_is_observed_reaches_public_hosts_and_is_in_the_audit(world):
+    world.rules('[[network]]\nhost = "other.example"\ndecision = "forbidden"\n')
+    script = 'show(said("good.example", 80)); show(said("%s")); show(said("other.example")); ' % FAR
+    script += 'show(said("private.example")); show(said("10.77.0.1")); show(said("2001:db8::5", family=socket.AF_INET6))'
+    done = world.python(script, options=["--network=observe"])
+    equal(
+        done.lines(),
+        ["hello from " + FAR] * 2 + ["ECONNREFUSED", "ECONNRESET", "ECONNRESET", "hello from 2001:db8::5"],
+        done.errors,
+    )
+    rows = world.plain([world.scene.command[0], "audit", "network", "--by-host"]).text
+    check("good.example:80: 1 connections" in rows and FAR + ":443" in rows, rows)
 
 
 if __name__ == "__main__":
