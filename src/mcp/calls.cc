@@ -64,6 +64,24 @@ Calls::Call* Calls::call_named(std::string_view call_id) {
     return at == calls_.end() ? nullptr : &*at;
 }
 
+// A program may ask after its call is over: another call that waits for it can carry the question.
+Calls::Call* Calls::call_to_ask(const std::string& call_id) {
+    if (Call* const own = call_named(call_id)) return own;
+    const auto started = std::ranges::find(started_, call_id, &Started::call_id);
+    if (started == started_.end()) return nullptr;
+    const auto at = std::ranges::find_if(calls_, [&](const Call& call) {
+        return call.order.process == started->process && (call.asked || is_held(call));
+    });
+    return at == calls_.end() ? nullptr : &*at;
+}
+
+// A modern client was told the question as the result, and has not come back.
+bool Calls::is_held(const Call& call) const {
+    return std::ranges::any_of(questions_, [&](const Question& question) {
+        return question.call == call.call_id && !question.token.empty();
+    });
+}
+
 void Calls::begin(ToolCall call, TimePoint now) {
     if (calls_.size() >= most_open)
         return answers_.tool_result(
@@ -99,6 +117,8 @@ void Calls::on_begin(std::string_view call_id, const std::string& process, const
     if (call == nullptr) return;
     call->order.process = process;
     call->cwd = cwd;
+    if (started_.size() == most_started) started_.pop_front();
+    started_.push_back({call->call_id, process});
 }
 
 bool Calls::wants_output() const {
@@ -127,7 +147,10 @@ void Calls::on_time(TimePoint now, Reader reader) {
     for (std::size_t i = questions_.size(); i-- > 0;)
         if (!questions_[i].token.empty() && questions_[i].until <= now) {
             settle(questions_[i], FormAnswer::Kind::failed);
-            answer(*take_question(i), answer_of_nobody());
+            const std::optional<Question> late = take_question(i);
+            answer(*late, answer_of_nobody());
+            drop_done(late->call);
+            i = std::min(i, questions_.size());
         }
 }
 
@@ -146,9 +169,14 @@ std::optional<TimePoint> Calls::next_deadline() const {
 
 void Calls::on_question(const json::Id& id, protocol::ApprovalRequest request, TimePoint now) {
     Question question{id, std::move(request)};
-    Call* const call = call_named(question.request.call_id);
+    Call* const call = call_to_ask(question.request.call_id);
     if (call != nullptr && call->asked && call->asked->can_ask)
         return ask(*call, std::move(question), now);
+    if (call != nullptr && !call->asked && is_held(*call)) {
+        question.call = call->call_id;
+        questions_.push_back(std::move(question));
+        return;
+    }
     if (call != nullptr) call->was_not_asked = true;
     answer(question, answer_of_nobody());
 }
@@ -157,6 +185,7 @@ void Calls::ask(Call& call, Question question, TimePoint now) {
     const Asked& asked = *call.asked;
     const std::string form = form_of(question.request, asked.takes_titles);
     const std::string token = fmt::format("execward-{}", ++asked_);
+    question.call = call.call_id;
     if (asked.era == Era::legacy) {
         question.form.json = json_string(token);
         answers_.request(token, "elicitation/create", form);
@@ -184,7 +213,7 @@ void Calls::resume(ToolCall call, std::string_view state, const FormAnswer& form
     const std::optional<std::string> token = seal_.open(state, call.digest, now);
     const auto at = std::ranges::find_if(
         questions_, [&](const Question& question) { return token && question.token == *token; });
-    Call* const held = at == questions_.end() ? nullptr : call_named(at->request.call_id);
+    Call* const held = at == questions_.end() ? nullptr : call_named(at->call);
     if (held == nullptr)
         return tell_settled(
             call, seal_.open(state, call.digest, TimePoint::min()).value_or(std::string()));
@@ -194,6 +223,34 @@ void Calls::resume(ToolCall call, std::string_view state, const FormAnswer& form
     const std::optional<Question> question = take_question(index);
     settle(*question, form.kind);
     answer(*question, answer_of(question->request, form));
+    if (ask_next(*held, now) || !held->result) return;
+    const ToolResult result = std::move(*held->result);
+    finish(static_cast<std::size_t>(held - calls_.data()), result);
+}
+
+// Asks what has waited for its turn. Returns false if there is nothing.
+bool Calls::ask_next(Call& call, TimePoint now) {
+    const auto at = std::ranges::find_if(questions_, [&](const Question& question) {
+        return question.call == call.call_id && question.waits_for_its_turn();
+    });
+    std::optional<Question> next = take_question(static_cast<std::size_t>(at - questions_.begin()));
+    if (!next) return false;
+    ask(call, std::move(*next), now);
+    return true;
+}
+
+// The client will not come back for a result that is there, nor for the questions that wait.
+void Calls::drop_done(const std::string& call_id) {
+    const auto is_waiting = [&](const Question& question) {
+        return question.call == call_id && question.waits_for_its_turn();
+    };
+    const Call* const call = call_named(call_id);
+    if (call == nullptr || call->asked || is_held(*call)) return;
+    for (auto at = questions_.begin(); at != questions_.end();) {
+        if (is_waiting(*at)) answer(*at, answer_of_nobody());
+        at = is_waiting(*at) ? questions_.erase(at) : std::next(at);
+    }
+    if (call->result) calls_.erase(calls_.begin() + (call - calls_.data()));
 }
 
 void Calls::settle(const Question& question, FormAnswer::Kind how) {
@@ -240,6 +297,7 @@ void Calls::on_withdrawn(const json::Id& id) {
         answers_.notify("notifications/cancelled",
                         fmt::format(R"({{"requestId":{},"reason":"the question was withdrawn"}})",
                                     question->form.json));
+    if (question && !question->token.empty()) drop_done(question->call);
 }
 
 // ---------------------------------------------------------------- results
@@ -257,7 +315,12 @@ bool Calls::on_answer(std::uint64_t request, const protocol::Message& answer) {
 }
 
 void Calls::finish(std::size_t index, const ToolResult& result) {
-    if (calls_[index].asked) answers_.tool_result(*calls_[index].asked, result);
+    Call& call = calls_[index];
+    if (!call.asked && is_held(call)) { // the program goes on while the person is asked
+        call.result = result;
+        return;
+    }
+    if (call.asked) answers_.tool_result(*call.asked, result);
     calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -310,8 +373,7 @@ void Calls::fail(std::size_t index, const protocol::Message& answer) {
         call.was_not_asked ? human_command(error.data->hint.value_or("")) : "";
     if (!command.empty()) {
         outcome.human_command = command;
-        outcome.next = "Ask the person to type human_command in a terminal of their own; then call "
-                       "this tool again with the same arguments.";
+        outcome.next = advice_to_type;
     } else if (call.was_not_asked) {
         outcome.next = "Tell the person that it needs their approval, which this client cannot "
                        "ask for: they can allow it by a rule (execward policy), or run it.";

@@ -34,6 +34,8 @@ public:
     static constexpr Millis held_time{600'000};
     // How many calls may be open.
     static constexpr std::size_t most_open = 256;
+    // How many programs are remembered whose call is over, and which may still ask.
+    static constexpr std::size_t most_started = 256;
     // How many answered questions are remembered.
     static constexpr std::size_t most_settled = 256;
 
@@ -86,6 +88,8 @@ private:
         bool is_last_step = true;  // the answer to `request` is the result
         std::string cwd = {};
         bool was_not_asked = false; // there was a question, and nobody to answer it
+        // Kept while a question of a modern client is open: the client comes back for both.
+        std::optional<ToolResult> result = {};
         Progress progress = {};
     };
 
@@ -101,10 +105,24 @@ private:
         json::Id form = {};     // id of the request to a legacy client
         std::string token = {}; // in the state of a modern client
         TimePoint until = {};   // modern: when it counts as unanswered
+        std::string call = {};  // call_id of the call through which it is asked
+
+        // A modern client is asked one question of a call at a time.
+        bool waits_for_its_turn() const { return token.empty() && form.json.empty(); }
+    };
+
+    // What a program that goes on may still ask about.
+    struct Started {
+        std::string call_id;
+        std::string process;
     };
 
     Call* call_of_request(std::uint64_t request);
     Call* call_named(std::string_view call_id);
+    Call* call_to_ask(const std::string& call_id);
+    bool is_held(const Call& call) const;
+    bool ask_next(Call& call, TimePoint now);
+    void drop_done(const std::string& call_id);
     void ask(Call& call, Question question, TimePoint now);
     void answer(const Question& question, std::string_view result);
     void settle(const Question& question, FormAnswer::Kind how);
@@ -123,6 +141,7 @@ private:
     std::string mode_;
     std::vector<Call> calls_;
     std::vector<Question> questions_;
+    std::deque<Started> started_; // the newest ones
     std::deque<Settled> settled_; // the newest ones
     std::uint64_t asked_ = 0;
 };

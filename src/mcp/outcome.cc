@@ -1,6 +1,7 @@
 #include "mcp/outcome.h"
 
 #include "core/text/display.h"
+#include "mcp/consent.h"
 #include "mcp/excerpt.h"
 #include "mcp/wording.h"
 
@@ -191,6 +192,16 @@ std::string text_of(const Outcome& outcome) {
     return text;
 }
 
+// A connection about which nobody could be asked.
+void tell_unasked(Outcome& outcome, const std::vector<protocol::Denial>& denials) {
+    for (const protocol::Denial& denial : denials) {
+        const std::string command = human_command(denial.rule.value_or(""));
+        if (command.empty() || outcome.human_command) continue;
+        outcome.human_command = command;
+        if (outcome.state != State::running) outcome.next = advice_to_type;
+    }
+}
+
 } // namespace
 
 // The server shortens long output in its own way. Its mark is where something is missing, so it is
@@ -218,6 +229,7 @@ Outcome outcome_of(const protocol::ExecResult& result, std::string_view mode) {
     for (const std::string& missing : result.sandbox.missing)
         *outcome.sandbox += fmt::format(", without {}", missing);
     add_denials(outcome, result.denials);
+    tell_unasked(outcome, result.denials);
     if (result.wait_end) {
         outcome.ended_by = result.wait_end->reason;
         outcome.port = result.wait_end->port;

@@ -18,6 +18,11 @@ namespace ew::mcp {
 
 enum class State : std::uint8_t { completed, running, input_needed, failed, not_run };
 
+// What to do with human_command.
+constexpr const char* advice_to_type =
+    "Ask the person to type human_command in a terminal of their own; then call this tool again "
+    "with the same arguments.";
+
 struct RefusedAccess {
     std::string what = {};
     std::optional<std::string> program = {};

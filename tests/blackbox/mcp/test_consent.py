@@ -369,5 +369,67 @@ def a_cancelled_call_takes_its_question_away(scene):
     check(not made(client), "it ran")
 
 
+CONNECT = "(exec 3<>/dev/tcp/192.0.2.%d/443) 2>&1 | grep -o -m1 refused | head -n 1; echo end"
+
+
+def by_host(scene, **options):
+    """A client whose commands have the network by host."""
+    home = Home(scene)
+    home.config("confinement.network_by_host = true\n")
+    return McpClient(scene, home=home, capabilities=options.pop("capabilities", ASKS), **options)
+
+
+@test
+def a_question_about_a_host_comes_while_the_command_runs(scene):
+    client = by_host(scene, answer=DECLINE)
+    told = client.call("run_command", command=CONNECT % 7, timeout_ms=30000)
+    equal((told["state"], told["output"]), ("completed", "refused\nend\n"), "the result of %s" % told)
+    check("192.0.2.7:443" in client.elicited[0]["params"]["message"], client.elicited)
+    check("connect 192.0.2.7:443" in told["denials"][0]["what"], told)
+    check("human_command" not in told, told)
+    client.answer = ACCEPT
+    told = client.call("run_command", command=CONNECT % 8, timeout_ms=30000)
+    check("refused" not in told["output"] and "denials" not in told, told)
+
+
+@test
+def a_modern_client_comes_back_for_each_question_about_a_host(scene):
+    client = by_host(scene, era=MODERN)
+    arguments = {"command": CONNECT % 7 + "; " + CONNECT % 8, "timeout_ms": 30000}
+    first = question_of(client, **arguments)
+    check("192.0.2.7:443" in str(first), first)
+    second = retry(client, first, DECLINE, **arguments)["result"]
+    check(second.get("resultType") == "input_required" and "192.0.2.8:443" in str(second), second)
+    told = retry(client, second, DECLINE, **arguments)["result"]["structuredContent"]
+    equal((told["state"], told["output"]), ("completed", "refused\nend\n" * 2), told)
+
+
+@test
+def the_result_waits_for_the_answer_about_a_host(scene):
+    client = by_host(scene, era=MODERN)
+    arguments = {"command": CONNECT % 7, "timeout_ms": 250}
+    question = question_of(client, **arguments)
+    list_until_over = client.call("list_processes")
+    check(list_until_over["processes"], list_until_over)
+    told = retry(client, question, DECLINE, **arguments)["result"]["structuredContent"]
+    if told["state"] == "running":
+        told = client.call("wait", id=told["id"], timeout_ms=30000)
+    equal((told["state"], told["output"][-12:]), ("completed", "refused\nend\n"), told)
+
+
+@test
+def a_host_that_cannot_ask_about_a_host_gets_a_command_for_the_person(scene):
+    client = by_host(scene, capabilities={})
+    told = client.call("run_command", command=CONNECT % 7, timeout_ms=30000)
+    equal(told["output"], "refused\nend\n", told)
+    words = shlex.split(told["human_command"])
+    check("execward approvals grant --question=" in told["human_command"], told)
+    client.home.good_cli(*words[1:], "--yes")
+    listed = client.home.good_cli("approvals", "list")
+    check("connect to 192.0.2.7:443" in listed, listed)
+    told = client.call("run_command", command=CONNECT % 7, timeout_ms=30000)
+    check("refused" not in told["output"] and "denials" not in told, told)
+
+
 if __name__ == "__main__":
     main()
