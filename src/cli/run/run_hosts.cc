@@ -52,7 +52,14 @@ std::optional<sandbox::HostVerdict> RunHosts::known(const sandbox::HostQuestion&
     return gate_.known(command_, question);
 }
 
+void RunHosts::close() {
+    is_closed_ = true;
+    errand_.reset();
+    open_.clear();
+}
+
 Result<void> RunHosts::ask(const sandbox::HostQuestion& question) {
+    if (is_closed_) return Error{ErrorKind::shutting_down, "the command has ended"};
     store::AuditRow row;
     row.call = command_.call_id;
     row.event = "question";

@@ -34,6 +34,9 @@ public:
     std::optional<sandbox::HostVerdict> known(const sandbox::HostQuestion& question) override;
     Result<void> ask(const sandbox::HostQuestion& question) override;
 
+    // The command has ended: nobody is asked any more.
+    void close();
+
     // Returns -1 while nobody is asked. Readable when take_answer() has something to do.
     int fd() const { return errand_ ? errand_->fd() : -1; }
 
@@ -58,6 +61,7 @@ private:
     std::deque<sandbox::HostQuestion> open_; // the first one is being asked
     server::Question asked_;
     std::optional<os::Errand> errand_;
+    bool is_closed_ = false;
 };
 
 } // namespace ew::cli

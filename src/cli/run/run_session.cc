@@ -266,6 +266,7 @@ void Session::reap() {
     for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
         if (pid != run_->spawned().pid) continue; // an errand
         sandbox_status_ = status_of(wait_status);
+        if (hosts_ != nullptr) hosts_->close();
         kill_at_.reset();
         give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
         input_.close();

@@ -3,7 +3,6 @@
 #include "os/io.h"
 
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,11 +19,6 @@ constexpr unsigned source_bits = 3;
 constexpr int most_events = 32;
 constexpr Millis longest_pause{120'000}; // between two packets of a connect (TCP_RTO_MAX)
 constexpr int most_accepted = 16;        // at one listener in one turn of the loop
-
-void reset(UniqueFd socket) {
-    const linger at_once = {1, 0};
-    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-}
 
 } // namespace
 

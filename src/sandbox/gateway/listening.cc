@@ -2,8 +2,10 @@
 
 #include <linux/filter.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -102,6 +104,18 @@ bool connect_back(int socket, const Place& listener, const Place& caller) {
     if (!bind_to(socket, listener)) return false;
     const SocketName name = name_of(caller);
     return ::connect(socket, name.address(), name.size) == 0 || errno == EINPROGRESS;
+}
+
+bool leaves_too_few(int socket) {
+    constexpr rlim_t reserve = 512;
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    return static_cast<rlim_t>(socket) + std::min(reserve, limit.rlim_cur / 2) >= limit.rlim_cur;
+}
+
+void reset(UniqueFd socket) {
+    const linger at_once = {1, 0};
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 } // namespace ew::sandbox

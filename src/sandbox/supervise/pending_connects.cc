@@ -71,6 +71,14 @@ void PendingConnects::keep(WaitingCall call, SharedSocket socket, TimePoint now)
     if (!next_look_ && is_watched) next_look_ = now + pause_between_looks;
 }
 
+void PendingConnects::refuse(std::uint64_t question) {
+    for (auto at = pending_.begin(); at != pending_.end();) {
+        const bool waits_for_it = at->second.call.question == question;
+        if (waits_for_it) at->second.socket.give_up();
+        at = waits_for_it ? end(at, ECONNREFUSED) : std::next(at);
+    }
+}
+
 // If another thread waits for the same connection, both callers get the same result.
 void PendingConnects::on_socket(std::uint64_t serial) {
     const auto at = pending_.find(serial);

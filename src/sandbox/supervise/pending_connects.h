@@ -31,6 +31,9 @@ public:
     // caller's is unreachable. Returns where the connect comes from if it is still under way.
     std::optional<SocketAddress> connect(WaitingCall call, Networks networks, TimePoint now);
 
+    // The answer to that question is no: the callers that wait in their call are told at once.
+    void refuse(std::uint64_t question);
+
     // To be called when the queue reports a socket.
     void on_socket(std::uint64_t serial);
 

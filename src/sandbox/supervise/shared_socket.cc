@@ -84,6 +84,13 @@ int SharedSocket::connect(std::string_view address) {
     return error == EINTR ? EINPROGRESS : error; // it continues by itself (connect(2))
 }
 
+void SharedSocket::give_up() {
+    int error = 0;
+    socklen_t size = sizeof error;
+    (void)::shutdown(fd_.get(), SHUT_RDWR); // has no effect if it is not pending any more
+    (void)::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size); // takes the error away
+}
+
 SocketAddress SharedSocket::local() const {
     sockaddr_storage name = {};
     socklen_t size = sizeof name;

@@ -38,6 +38,9 @@ public:
     // be connected again. The owner's flags are unchanged afterwards.
     int connect(std::string_view address);
 
+    // Ends a connect that is pending, as if it had failed and its owner had been told.
+    void give_up();
+
     // Its own address (getsockname(2)).
     SocketAddress local() const;
 

@@ -329,6 +329,7 @@ void Supervisor::decide_host(WaitingCall call, TimePoint now) {
         set_port(call.address, answer.port);
         // The kernel cannot open a connection of several ways from both ends.
         const bool is_single = call.descriptor.protocol.starts_with("TCP");
+        call.question = answer.question;
         const auto from = connects_.connect(std::move(call), own, now);
         if (answer.question != 0 && is_single && from)
             gateway_->note_caller(answer.question, {from->internet, from->port});
@@ -361,6 +362,7 @@ void Supervisor::take_news(TimePoint now) {
 void Supervisor::answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now) {
     if (!gateway_) return;
     gateway_->answer(question, verdict, now);
+    if (!verdict.is_allowed) connects_.refuse(question);
     take_refusals();
 }
 

@@ -16,6 +16,7 @@ struct WaitingCall {
     int fd = -1; // in the caller
     Descriptor descriptor = {};
     SocketAddress address = {};
+    std::uint64_t question = 0;       // for whose answer the connect waits; 0: for none
     std::vector<Denial> changes = {}; // the call continues, and what it changes may be refused
 };
 

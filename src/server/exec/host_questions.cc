@@ -29,6 +29,9 @@ HostQuestions::HostQuestions(const Parts& parts)
 Result<void> HostQuestions::ask(ProcessHosts& hosts, const sandbox::HostQuestion& question) {
     const Process* const process = parts_.processes.find(hosts.process());
     if (process == nullptr) return Error{ErrorKind::unknown_process, "the command has ended"};
+    if (waiting_.size() >= most_open)
+        return Error{ErrorKind::limit,
+                     fmt::format("{}: {} questions about hosts are open", host_refusal, most_open)};
     const HostCommand& command = hosts.command();
     store::AuditRow row;
     row.call = command.call_id;

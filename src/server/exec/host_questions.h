@@ -40,6 +40,9 @@ private:
 
 class HostQuestions final : public Asker {
 public:
+    // Programs cause these questions: they leave room for those about commands.
+    static constexpr std::size_t most_open = Questions::most_open / 2;
+
     struct Parts {
         const Session& session;
         Gate& gate;

@@ -157,6 +157,7 @@ CODEX_DIFFERENCES = {
 }
 # Transcripts that are not played in an environment, and the reasons.
 LEFT_OUT = {
+    "network_question": "nobody is asked about the hosts of a command there",
     "exec_password": "whether a program there waits for input cannot be looked at here",
     "environment_list": "it is about a server without environments",
     "exec_prefix_rule_always": FIRST_WORDS,

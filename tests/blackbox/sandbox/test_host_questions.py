@@ -144,6 +144,19 @@ def a_connect_waits_for_the_answer_and_goes_on_or_is_refused(world):
 
 
 @hosts_test
+def a_socket_that_was_refused_can_connect_elsewhere(world):
+    script = """
+client = socket.socket()
+show(errno.errorcode[client.connect_ex((socket.gethostbyname("other.example"), 443))])
+show(client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+client.connect((socket.gethostbyname("good.example"), 443))
+show(client.recv(100).decode().strip())
+"""
+    facts = asked(world, {"good.example": ONCE, "other.example": NO}, script)
+    equal(facts.lines(), ["ECONNREFUSED", "0", "hello from " + FAR], facts.all)
+
+
+@hosts_test
 def a_connect_of_an_event_loop_stalls_nothing_else(world):
     script = """
 import selectors
