@@ -28,11 +28,13 @@ constexpr std::uint64_t longest_justification = 64 << 10; // bytes
 struct NetworkPermission {
     static constexpr bool refuses_others = true;
     bool enabled = false;
+    std::vector<std::string> hosts = {}; // HOST or HOST:PORT
 };
 
 template <class Visitor>
 void fields(Visitor& visit, NetworkPermission& permission) {
     visit.optional("enabled", permission.enabled);
+    visit.optional("hosts", permission.hosts);
 }
 
 struct FileSystemPermission {

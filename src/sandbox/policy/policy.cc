@@ -168,6 +168,8 @@ Policy widened(Policy policy, const Additions& additions) {
     };
     add(additions.read, Access::read);
     add(additions.write, Access::write);
+    if (!additions.hosts.empty() && policy.network == Network::restricted)
+        policy.network = Network::hosts;
     if (additions.network) policy.network = Network::enabled;
     if (!additions.empty() && policy.caches == Caches::of_session)
         policy.caches = Caches::of_command;

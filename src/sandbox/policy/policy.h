@@ -143,8 +143,9 @@ struct Additions {
     std::vector<std::string> read = {};
     std::vector<std::string> write = {};
     bool network = false;
+    std::vector<std::string> hosts = {}; // as core::allowed_host() reads them
 
-    bool empty() const { return read.empty() && write.empty() && !network; }
+    bool empty() const { return read.empty() && write.empty() && !network && hosts.empty(); }
 
     bool operator==(const Additions&) const = default;
 };

@@ -30,6 +30,8 @@ void add_permissions(std::vector<std::string>& notes, const sandbox::Additions& 
     if (!is_here && !(more.read.empty() && more.write.empty()))
         notes.emplace_back("Links there are followed: where these paths lead was not looked at.");
     if (more.network) notes.emplace_back("It may use the network, all of it.");
+    for (const std::string& host : more.hosts)
+        notes.push_back(fmt::format("It may connect to {}.", core::visible(host)));
     for (const std::string& path : more.read)
         notes.push_back(fmt::format("It may read {}.", core::visible(path)));
     for (const std::string& path : more.write) {

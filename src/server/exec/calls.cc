@@ -114,8 +114,9 @@ void Calls::work() {
 exec_call::Verdict Calls::judge(Call& call) {
     const ExecPlan& plan = call.plan;
     if (plan.policy && !plan.remote) parts_.host.need(now_);
-    if (plan.policy && plan.policy->network == sandbox::Network::hosts)
-        call.plan.context.hosts = parts_.gate.host_rules();
+    const bool is_by_host = plan.policy && (plan.policy->network == sandbox::Network::hosts ||
+                                            !plan.extra.additions.hosts.empty());
+    if (is_by_host) call.plan.context.hosts = parts_.gate.host_rules();
     const protocol::Confinement confinement = expected_confinement(parts_.host.machine(), plan, {});
     const bool is_confined = confinement.type != protocol::SandboxType::none;
     call.ruling = parts_.gate.rule_on(plan, call.params, is_confined);

@@ -203,7 +203,10 @@ std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPerm
         return std::nullopt;
     sandbox::Policy policy = sandbox::widened(*plan.policy, extra.additions);
     if (!sandbox::needs_sandbox(policy)) return std::nullopt;
-    return SandboxOrder{std::move(policy), plan.context, plan.policy};
+    SandboxOrder order{std::move(policy), plan.context, plan.policy};
+    for (core::HostRule& rule : rules_of(extra.additions))
+        order.context.hosts.push_back(std::move(rule));
+    return order;
 }
 
 std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,

@@ -97,10 +97,27 @@ std::optional<std::string> place_to_write(const protocol::Denial& denial, const 
     return real;
 }
 
+// Each in one form, so that equal permissions have one key.
+Result<std::vector<std::string>> hosts_of(const std::vector<std::string>& wanted) {
+    std::vector<std::string> hosts;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        Result<core::HostRule> rule = core::allowed_host(wanted[i]);
+        if (!rule) {
+            rule.error().path = fmt::format("additionalPermissions.network.hosts[{}]", i);
+            return rule.error();
+        }
+        hosts.push_back(rule->ports.size() == 1 ? core::shown(rule->host, rule->ports.front())
+                                                : rule->host);
+    }
+    sort_once_each(hosts);
+    return hosts;
+}
+
 Result<sandbox::Additions> additions_by(const protocol::AdditionalPermissions& wanted,
                                         const std::string& workdir, Resolver resolve) {
     sandbox::Additions additions;
     additions.network = wanted.network && wanted.network->enabled;
+    if (wanted.network) additions.hosts = TRY(hosts_of(wanted.network->hosts));
     if (!wanted.file_system) return additions;
     additions.read = TRY(resolved(wanted.file_system->read, workdir, "read", resolve));
     additions.write = TRY(resolved(wanted.file_system->write, workdir, "write", resolve));
@@ -116,7 +133,23 @@ Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& w
 
 Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
                                                 const std::string& workdir) {
+    if (wanted.network && !wanted.network->hosts.empty())
+        return Error{ErrorKind::invalid_params,
+                     "additionalPermissions.network.hosts: single hosts can be allowed on this "
+                     "machine only",
+                     "", "additionalPermissions.network.hosts"};
     return additions_by(wanted, workdir, core::path_as_written);
+}
+
+std::vector<core::HostRule> rules_of(const sandbox::Additions& additions) {
+    std::vector<core::HostRule> rules;
+    for (const std::string& host : additions.hosts) {
+        Result<core::HostRule> rule = core::allowed_host(host); // it was read before
+        if (!rule) continue;
+        rule->origin = "additionalPermissions";
+        rules.push_back(std::move(*rule));
+    }
+    return rules;
 }
 
 bool are_where_they_were(const sandbox::Additions& additions) {
@@ -129,7 +162,9 @@ sandbox::Additions together(sandbox::Additions one, const sandbox::Additions& ot
     one.read.insert(one.read.end(), other.read.begin(), other.read.end());
     one.write.insert(one.write.end(), other.write.begin(), other.write.end());
     sort_once_each(one.read);
+    one.hosts.insert(one.hosts.end(), other.hosts.begin(), other.hosts.end());
     sort_once_each(one.write);
+    sort_once_each(one.hosts);
     one.network = one.network || other.network;
     return one;
 }
@@ -157,7 +192,8 @@ protocol::Widening to_wire(const sandbox::Additions& additions) {
 
 protocol::AdditionalPermissions permissions_of(const sandbox::Additions& additions) {
     protocol::AdditionalPermissions permissions;
-    if (additions.network) permissions.network = protocol::NetworkPermission{true};
+    if (additions.network || !additions.hosts.empty())
+        permissions.network = protocol::NetworkPermission{additions.network, additions.hosts};
     if (!additions.read.empty() || !additions.write.empty())
         permissions.file_system = protocol::FileSystemPermission{additions.read, additions.write};
     return permissions;
@@ -169,6 +205,8 @@ std::string described(const sandbox::Additions& additions) {
         parts.push_back(fmt::format("write {}", core::shell_quoted({path})));
     for (const std::string& path : additions.read)
         parts.push_back(fmt::format("read {}", core::shell_quoted({path})));
+    for (const std::string& host : additions.hosts)
+        parts.push_back(fmt::format("connect to {}", host));
     if (additions.network) parts.emplace_back("use the network (all of it)");
     return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "core/judgement/policy_types.h"
+#include "core/network/hosts.h"
 #include "protocol/approval.h"
 #include "sandbox/policy/policy.h"
 
@@ -17,7 +18,7 @@ namespace ew::server {
 // An approval covers exactly these permissions.
 struct ExtraPermissions {
     core::SandboxPermissions permissions = core::SandboxPermissions::use_default;
-    sandbox::Additions additions = {}; // absolute paths without links, sorted, each once
+    sandbox::Additions additions = {}; // absolute paths without links; all sorted, each once
 
     bool operator==(const ExtraPermissions&) const = default;
 };
@@ -31,6 +32,9 @@ Result<sandbox::Additions> additions_of(const protocol::AdditionalPermissions& w
 // Does the same for paths that only core::path_as_written() can resolve, in another environment.
 Result<sandbox::Additions> additions_as_written(const protocol::AdditionalPermissions& wanted,
                                                 const std::string& workdir);
+
+// Returns the rules that allow the hosts of the permissions.
+std::vector<core::HostRule> rules_of(const sandbox::Additions& additions);
 
 // Returns false if a directory on the way has become a link since the paths were looked up. Reads
 // the file system.

@@ -441,5 +441,27 @@ def what_is_observed_reaches_public_hosts_and_is_in_the_audit(world):
     check("good.example:80: 1 connections" in rows and FAR + ":443" in rows, rows)
 
 
+@hosts_test
+def hosts_can_be_asked_for_before_the_command_starts(world):
+    script = 'show(said("good.example")); show(said("good.example", 80)); show(said("other.example"))'
+    command = {
+        "argv": [PYTHON, "-c", TOOLS + script],
+        "workdir": world.directory,
+        "yieldTimeMs": 30000,
+        "sandboxPermissions": "withAdditionalPermissions",
+        "additionalPermissions": {"network": {"hosts": ["GOOD.example:443"]}},
+    }
+    for by_host in (True, False):
+        settings = {"confinement": {"networkByHost": by_host}, "approvalPolicy": "on-request",
+                    "workspaceRoots": ["file://" + world.directory]}
+        facts = asked(world, {"*": [ONCE, NO, NO]}, command, settings=settings)
+        equal(facts.lines(), ["hello from " + FAR, "ECONNREFUSED", "ECONNREFUSED"], facts.all)
+        equal([one["kind"] for one in facts.questions], ["permissions", "network", "network"], facts.all)
+        check("It may connect to good.example:443." in facts.questions[0]["display"]["notes"], facts.questions[0])
+    command["additionalPermissions"]["network"]["hosts"] = ["*"]
+    facts = asked(world, {}, command)
+    check("additionalPermissions.network.hosts[0]" in facts.all and not facts.questions, facts.all)
+
+
 if __name__ == "__main__":
     main()
