@@ -321,6 +321,34 @@ show(said("good.example"))
     equal(facts.hosts(), ["good.example:443"], "questions")
 
 
+@hosts_test
+def an_approval_is_on_the_disk_before_the_connect_goes_on(world):
+    # The server and all that it has started are killed as soon as the program has its connection.
+    killed = ASKED.replace(
+        'facts["output"] += message["params"]["delta"]',
+        'facts["output"] += message["params"]["delta"]; "hello" in facts["output"] and end()',
+    ).replace(
+        "later = {}",
+        """later = {}
+
+def end():
+    import os, signal
+    tasks = "/proc/%d/task/%d/children" % (child.pid, child.pid)
+    for process in [*map(int, open(tasks).read().split()), child.pid]:
+        os.kill(process, signal.SIGKILL)
+    os._exit(0)
+""",
+    )
+    order = {
+        "answers": {"good.example": scoped("always")},
+        "settings": {"confinement": {"networkByHost": True}, "approvalPolicy": "on-request"},
+        "steps": [{"argv": [PYTHON, "-c", TOOLS + 'show(said("good.example")); time.sleep(600)']}],
+    }
+    world.plain([PYTHON, "-c", killed, world.scene.command[0], json.dumps(order)])
+    listed = world.plain([world.scene.command[0], "approvals", "list"]).text
+    check("connect to good.example:443" in listed, listed)
+
+
 # The same client, which writes the output of the command into a file as it comes.
 ASKED_TO_FILE = ASKED.replace(
     'facts["output"] += message["params"]["delta"]',
