@@ -447,6 +447,27 @@ os._exit(7)
 
 
 @hosts_test
+def an_answer_for_the_session_answers_what_other_commands_ask(world):
+    script = 'show(said("good.example", timeout=None))'
+    command = {"argv": [PYTHON, "-c", TOOLS + script], "workdir": world.directory, "yieldTimeMs": 250}
+    facts = asked(world, {"good.example": [None, scoped("session")]}, command, command,
+                  ["exec/wait", {"processId": "1000", "until": {"pattern": "hello"}}],
+                  ["exec/wait", {"processId": "1001"}], leaves=True)
+    equal(facts.withdrawn, [facts.questions[0]["approvalId"]], facts.all)
+    equal(facts.output.splitlines(), ["hello from " + FAR] * 2, facts.all)
+
+
+@hosts_test
+def a_question_without_an_answer_in_time_is_refused(world):
+    settings = {"confinement": {"networkByHost": True}, "approvalPolicy": "on-request", "approvalTimeoutMs": 300,
+                "workspaceRoots": ["file://" + world.directory]}
+    script = 'show(said("good.example", timeout=None)); show(said("good.example", timeout=None))'
+    facts = asked(world, {"*": None}, script, settings=settings)
+    equal((facts.lines(), len(facts.questions)), (["ECONNREFUSED"] * 2, 1), facts.all)
+    check("nobody answered the question in time" in facts.denials()[0]["rule"], facts.denials())
+
+
+@hosts_test
 def a_denial_for_the_session_is_not_asked_about_again(world):
     script = 'show(said("good.example"))'
     facts = asked(world, {"good.example": {"decision": "denied", "scope": "session"}}, script, script)
