@@ -364,8 +364,12 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
         for (core::HostRule& rule : TRY(allowed_hosts(arguments)))
             launch.context.hosts.push_back(std::move(rule));
         launch.context.looks_afterwards = true;
-        const std::unique_ptr<RunHosts> hosts =
-            admission->hosts(arguments.value("network").value_or("") == "ask");
+        const bool asks = arguments.value("network").value_or("") == "ask";
+        const std::unique_ptr<RunHosts> hosts = admission->hosts(asks);
+        if (asks && hosts && !hosts->has_terminal() && !order.is_quiet)
+            report_warning({ErrorKind::denied,
+                            "there is no terminal to ask on: hosts that nothing allows are refused",
+                            "--allow-host names hosts; rules allow them, too (docs/rules.md)"});
         order.hosts = hosts.get();
         return run_confined(std::move(order), *admission);
     }

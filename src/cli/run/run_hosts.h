@@ -34,6 +34,8 @@ public:
     std::optional<sandbox::HostVerdict> known(const sandbox::HostQuestion& question) override;
     Result<void> ask(const sandbox::HostQuestion& question) override;
 
+    bool has_terminal() const { return static_cast<bool>(terminal_); }
+
     // The command has ended: nobody is asked any more.
     void close();
 

@@ -417,7 +417,8 @@ def an_answer_for_always_at_the_terminal_counts_for_later_runs_without_one(world
     script = 'show(said("good.example"))'
     refused = world.python(script, options=["--network=ask"])
     equal(refused.lines(), ["ECONNREFUSED"], refused.errors)
-    check("--allow-host good.example:443" in refused.errors, refused.errors)
+    for words in ("no terminal to ask on", "--allow-host good.example:443"):
+        check(words in refused.errors, refused.errors)
     facts, _ = at_terminal(world, ["a"], script)
     check("hello from " + FAR in facts["seen"], facts["seen"])
     done = world.python(script)
@@ -465,6 +466,15 @@ def a_question_without_an_answer_in_time_is_refused(world):
     facts = asked(world, {"*": None}, script, settings=settings)
     equal((facts.lines(), len(facts.questions)), (["ECONNREFUSED"] * 2, 1), facts.all)
     check("nobody answered the question in time" in facts.denials()[0]["rule"], facts.denials())
+
+
+@hosts_test
+def a_command_that_fails_without_its_host_is_not_asked_about_again(world):
+    for policy in ("on-request", "untrusted"):
+        answers = {"good.example": NO, "*": ONCE}  # the command itself has no host
+        facts = asked(world, answers, 'show(said("good.example")); sys.exit(1)', policy=policy)
+        kinds = [question["kind"] for question in facts.questions]
+        equal(kinds, ["command"] * (policy == "untrusted") + ["network"], facts.all)
 
 
 @hosts_test
