@@ -68,6 +68,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_, now_}),
       methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
                         &remote_}) {
+    local_.starts().host().set_look_ups(look_ups_);
     connection_.watch(poller_);
     (void)poller_.watch(bulk_poller_.fd(), token_of(Source::bulk), os::Interest::read);
     lifeline_.watch(settings.client_process);

@@ -23,11 +23,11 @@ constexpr int most_accepted = 16;        // at one listener in one turn of the l
 } // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
-                                                std::vector<core::HostRule> rules, TimePoint now,
-                                                HostAsking* asking) {
+                                                std::vector<core::HostRule> rules, LookUpRoom* room,
+                                                TimePoint now, HostAsking* asking) {
     if (!network.exists())
         return Error{ErrorKind::sandbox_unavailable, "the sandbox has no network by host"};
-    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules), asking));
+    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules), room, asking));
     made->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
     if (!made->epoll_) return os::system_error("epoll_create1", errno);
     if (!made->watch(made->resolver_.fd(), Source::resolver, 0, EPOLLIN))
@@ -99,7 +99,7 @@ void Gateway::on_ready(TimePoint now) {
 
 void Gateway::on_time(TimePoint now) {
     if (sockets_.is_filling() && sockets_.deadline() <= now) on_sockets(now);
-    if (!look_ups_.on_time(now).empty()) seek_all(now);
+    if (look_ups_.on_time(now)) seek_all(now);
     for (auto at = crossings_.begin(); at != crossings_.end();) {
         const auto here = at++;
         if (!is_due(here->second.crossing.deadline(), now)) continue;

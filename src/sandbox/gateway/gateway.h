@@ -57,9 +57,11 @@ public:
     static constexpr std::size_t most_asked = 64;    // questions of one command
     static constexpr std::size_t most_callers = 32;  // of one question that are connected at once
 
-    // `asking` outlives the gateway; null: nobody is asked. Errors: no more descriptors.
+    // `room`: see LookUps. `asking` outlives the gateway; null: nobody is asked. Errors: no more
+    // descriptors.
     static Result<std::unique_ptr<Gateway>> start(HostNetwork network,
-                                                  std::vector<core::HostRule> rules, TimePoint now,
+                                                  std::vector<core::HostRule> rules,
+                                                  LookUpRoom* room, TimePoint now,
                                                   HostAsking* asking = nullptr);
     ~Gateway() = default;
     Gateway(const Gateway&) = delete;
@@ -137,11 +139,13 @@ private:
     using Listeners = std::map<Place, Listener>;
     using Crossings = std::map<std::uint64_t, Held>;
 
-    Gateway(HostNetwork network, std::vector<core::HostRule> rules, HostAsking* asking)
+    Gateway(HostNetwork network, std::vector<core::HostRule> rules, LookUpRoom* room,
+            HostAsking* asking)
         : rules_(std::move(rules)),
           asking_(asking),
           resolver_(std::move(network.datagrams)),
           sockets_(std::move(network.network)),
+          look_ups_(room),
           end_of_descriptors_(end_of_descriptors()),
           carrier_(end_of_descriptors_) {}
 

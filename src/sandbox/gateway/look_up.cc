@@ -99,11 +99,17 @@ bool LookUps::is_under_way(const std::string& host) const {
 
 std::optional<LookUps::Begun> LookUps::begin(const std::string& host, TimePoint now) {
     if (running_.size() >= most) return std::nullopt;
+    LookUpRoom::Place place = room_ != nullptr ? room_->enter() : nullptr;
+    if (room_ != nullptr && !place) {
+        try_again_ = now + pause;
+        return std::nullopt;
+    }
     Result<os::Errand> errand =
         os::Errand::begin([host] { return look_up_here(host); }, {}, now + patience);
     if (!errand) return std::nullopt;
     const std::uint64_t serial = next_serial_++;
-    const auto at = running_.emplace(serial, Running{host, std::move(*errand)}).first;
+    const auto at =
+        running_.emplace(serial, Running{host, std::move(*errand), std::move(place)}).first;
     return Begun{serial, at->second.errand.fd()};
 }
 
@@ -118,22 +124,23 @@ std::optional<std::string> LookUps::on_ready(std::uint64_t serial, TimePoint now
     return host;
 }
 
-std::vector<std::string> LookUps::on_time(TimePoint now) {
-    std::vector<std::string> late;
+bool LookUps::on_time(TimePoint now) {
+    bool has_news = is_due(try_again_, now);
+    if (has_news) try_again_.reset();
     for (auto at = running_.begin(); at != running_.end();) {
         if (now < at->second.errand.deadline()) {
             ++at;
             continue;
         }
         keep(at->second.host, {{}, "its look-up took too long"}, now);
-        late.push_back(std::move(at->second.host));
         at = running_.erase(at);
+        has_news = true;
     }
-    return late;
+    return has_news;
 }
 
 std::optional<TimePoint> LookUps::next_deadline() const {
-    std::optional<TimePoint> next;
+    std::optional<TimePoint> next = try_again_;
     for (const auto& [serial, running] : running_)
         next = earlier(next, running.errand.deadline());
     return next;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "core/network/internet.h"
 #include "os/errand.h"
+#include "sandbox/gateway/look_up_room.h"
 
 #include <cstdint>
 #include <map>
@@ -36,6 +37,11 @@ public:
     static constexpr std::size_t most_kept = 1024; // hosts
     static constexpr Millis patience{20'000};      // for one look-up
     static constexpr Millis kept_for{10'000};
+    // After it a look-up is tried again that had no place among those of other sandboxes.
+    static constexpr Millis pause{50};
+
+    // `room` is borrowed; null: nobody else has look-ups.
+    explicit LookUps(LookUpRoom* room) : room_(room) {}
 
     struct Begun {
         std::uint64_t serial = 0;
@@ -47,20 +53,22 @@ public:
 
     bool is_under_way(const std::string& host) const;
 
-    // Returns nullopt if too many are under way, or after an error: a later call tries again.
+    // Returns nullopt if too many are under way, or after an error: a later call tries again. If
+    // next_deadline() returns nullopt then, there will be nothing to wait for.
     std::optional<Begun> begin(const std::string& host, TimePoint now);
 
     // Returns the host whose look-up is over; nullopt: it goes on.
     std::optional<std::string> on_ready(std::uint64_t serial, TimePoint now);
 
-    // Ends look-ups that took too long. Returns their hosts.
-    std::vector<std::string> on_time(TimePoint now);
+    // Ends look-ups that took too long. Returns true if those who wait should look again.
+    bool on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
 private:
     struct Running {
         std::string host;
         os::Errand errand;
+        LookUpRoom::Place place;
     };
 
     struct Kept {
@@ -70,6 +78,8 @@ private:
 
     void keep(const std::string& host, FoundHost found, TimePoint now);
 
+    LookUpRoom* room_;
+    std::optional<TimePoint> try_again_;
     std::map<std::uint64_t, Running> running_;
     std::map<std::string, Kept> kept_;
     std::uint64_t next_serial_ = 1;

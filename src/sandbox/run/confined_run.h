@@ -24,6 +24,7 @@
 
 namespace ew::sandbox {
 
+class LookUpRoom;
 class Supervisor;
 
 class ConfinedRun {
@@ -128,6 +129,7 @@ private:
     SupervisorSettings supervision_;
     std::string journal_;
     std::vector<core::HostRule> hosts_; // until supervise()
+    LookUpRoom* look_ups_ = nullptr;    // see LaunchOrder
     bool is_decided_ = false;           // outcome() is known
     pid_t leader_ = 0;
     // Kept for after end().

@@ -45,7 +45,7 @@ std::unique_ptr<sandbox::Gateway> stuck_gateway() {
         sandbox::HostNetwork network;
         network.datagrams = new_socket(AF_INET, SOCK_DGRAM);
         network.network = UniqueFd(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-        auto gateway = sandbox::Gateway::start(std::move(network), {rule}, clock_now());
+        auto gateway = sandbox::Gateway::start(std::move(network), {rule}, nullptr, clock_now());
         REQUIRE(gateway);
         for (const pid_t errand : os::children_of(::getpid()))
             ::kill(errand, SIGSTOP);
