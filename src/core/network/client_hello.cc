@@ -102,6 +102,11 @@ unsigned char at(std::string_view bytes, std::size_t place) {
     return static_cast<unsigned char>(bytes[place]);
 }
 
+// Of the record whose header stands at `place`.
+std::size_t size_of_record(std::string_view bytes, std::size_t place) {
+    return std::size_t{at(bytes, place + 3)} << 8U | std::size_t{at(bytes, place + 4)};
+}
+
 } // namespace
 
 // Servers may take a warning, a change of ciphers or an empty record before the greeting, and any
@@ -111,7 +116,7 @@ ClientHello read_client_hello(std::string_view bytes) {
     if (at(bytes, 0) < change_of_ciphers || at(bytes, 0) > data_of_application)
         return {State::other};
     if (bytes.size() < record_header) return {State::incomplete};
-    const std::size_t first_size = std::size_t{at(bytes, 3)} << 8U | std::size_t{at(bytes, 4)};
+    const std::size_t first_size = size_of_record(bytes, 0);
     const bool has_version = at(bytes, 1) == major_version;
     if (at(bytes, 0) != handshake) {
         constexpr std::size_t longest_alert = 2;
@@ -123,8 +128,7 @@ ClientHello read_client_hello(std::string_view bytes) {
     std::string message;
     for (std::size_t from = 0; bytes.size() - from >= record_header;) {
         if (at(bytes, from) != handshake) return {State::broken};
-        const std::size_t size =
-            std::size_t{at(bytes, from + 3)} << 8U | std::size_t{at(bytes, from + 4)};
+        const std::size_t size = size_of_record(bytes, from);
         if (size == 0 || size > longest_record) return {State::broken};
         message += bytes.substr(from + record_header, size);
         from += record_header + std::min(size, bytes.size() - from - record_header);

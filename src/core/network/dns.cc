@@ -1,5 +1,7 @@
 #include "core/network/dns.h"
 
+#include "core/network/lower.h"
+
 #include <algorithm>
 
 namespace ew::core::dns {
@@ -122,10 +124,7 @@ std::string name_answer(const Query& query, std::string_view name) {
 }
 
 std::optional<Internet> reverse_of(std::string_view name) {
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string lower = in_lower_case(name);
     if (!lower.ends_with(reverse_zone)) return std::nullopt;
     const std::string_view labels =
         std::string_view(lower).substr(0, lower.size() - reverse_zone.size());

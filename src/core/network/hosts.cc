@@ -1,5 +1,7 @@
 #include "core/network/hosts.h"
 
+#include "core/network/lower.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +15,6 @@ constexpr std::size_t longest_label = 63;
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool is_name_letter(char c) {
@@ -74,8 +72,7 @@ bool is_port(std::string_view text, std::uint16_t& port) {
 std::optional<std::string> host_name(std::string_view text) {
     if (text.ends_with('.')) text.remove_suffix(1);
     if (text.empty() || text.size() > longest_host) return std::nullopt;
-    std::string name(text);
-    std::ranges::transform(name, name.begin(), lower);
+    std::string name = in_lower_case(text);
     std::string_view label;
     for (std::size_t begin = 0; begin <= name.size();) {
         const std::size_t end = std::min(name.find('.', begin), name.size());

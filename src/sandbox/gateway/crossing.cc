@@ -1,66 +1,25 @@
 #include "sandbox/gateway/crossing.h"
 
 #include "core/network/client_hello.h"
+#include "sandbox/gateway/tcp.h"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace ew::sandbox {
 
-namespace {
-
 using State = Crossing::State;
-
-void set(int socket, int level, int option) {
-    const int on = 1;
-    (void)::setsockopt(socket, level, option, &on, sizeof on); // only makes it better
-}
-
-// The other side sees a reset, and not an end, when the socket is closed.
-void reset_on_close(int socket) {
-    const linger at_once = {1, 0};
-    (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-}
-
-struct Address {
-    sockaddr_storage bytes = {};
-    socklen_t size = 0;
-};
-
-Address address_of(const core::Internet& internet, std::uint16_t port) {
-    Address address;
-    if (core::is_ipv4(internet)) {
-        sockaddr_in ipv4 = {};
-        ipv4.sin_family = AF_INET;
-        ipv4.sin_port = htons(port);
-        std::memcpy(&ipv4.sin_addr, internet.data() + 12, 4);
-        std::memcpy(&address.bytes, &ipv4, sizeof ipv4);
-        address.size = sizeof ipv4;
-    } else {
-        sockaddr_in6 ipv6 = {};
-        ipv6.sin6_family = AF_INET6;
-        ipv6.sin6_port = htons(port);
-        std::memcpy(&ipv6.sin6_addr, internet.data(), internet.size());
-        std::memcpy(&address.bytes, &ipv6, sizeof ipv6);
-        address.size = sizeof ipv6;
-    }
-    return address;
-}
-
-} // namespace
 
 // The name of the server is compared only where the program named a name.
 Crossing::Crossing(UniqueFd inside, core::Destination there)
     : inside_(std::move(inside)), there_(std::move(there)) {
-    set(inside_.get(), IPPROTO_TCP, TCP_NODELAY);
+    turn_on(inside_.get(), IPPROTO_TCP, TCP_NODELAY);
     if (!there_.address) greeting_.emplace();
 }
 
@@ -92,12 +51,10 @@ void Crossing::try_next(TimePoint now) {
         const int family = core::is_ipv4(internet) ? AF_INET : AF_INET6;
         outside_ = UniqueFd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!outside_) continue;
-        set(outside_.get(), IPPROTO_TCP, TCP_NODELAY);
-        set(outside_.get(), SOL_SOCKET, SO_KEEPALIVE);
-        const Address address = address_of(internet, there_.port);
-        const void* const bytes = &address.bytes;
-        const int result =
-            ::connect(outside_.get(), static_cast<const sockaddr*>(bytes), address.size);
+        turn_on(outside_.get(), IPPROTO_TCP, TCP_NODELAY);
+        turn_on(outside_.get(), SOL_SOCKET, SO_KEEPALIVE);
+        const RawAddress address = raw_address(internet, there_.port);
+        const int result = ::connect(outside_.get(), address.get(), address.size);
         if (result != 0 && errno != EINPROGRESS) continue;
         state_ = State::connecting;
         deadline_ = now + longest_connect;

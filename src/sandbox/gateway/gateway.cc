@@ -1,8 +1,10 @@
 #include "sandbox/gateway/gateway.h"
 
 #include "os/io.h"
+#include "sandbox/gateway/tcp.h"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -303,7 +305,7 @@ void Gateway::accept_at(std::uint64_t serial, TimePoint now) {
 void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) {
     if (crossings_.size() >= most_crossings || socket.get() >= end_of_descriptors_) {
         note({listener.there, "too many connections at once", "", false, listener.asker});
-        return reset(std::move(socket));
+        return reset_on_close(socket.get());
     }
     const std::uint64_t serial = next_serial_++;
     const auto at = crossings_

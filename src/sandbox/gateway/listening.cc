@@ -1,13 +1,12 @@
 #include "sandbox/gateway/listening.h"
 
+#include "sandbox/gateway/tcp.h"
+
 #include <linux/filter.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace ew::sandbox {
 
@@ -15,39 +14,6 @@ namespace {
 
 constexpr int backlog = 1024;
 constexpr int ipv6_freebind = 78; // IPV6_FREEBIND in linux/in6.h, which netinet/in.h excludes
-
-struct SocketName {
-    sockaddr_in6 bytes = {}; // large enough for both families
-    socklen_t size = 0;
-
-    const sockaddr* address() const {
-        const void* const start = &bytes;
-        return static_cast<const sockaddr*>(start);
-    }
-};
-
-SocketName name_of(const Place& place) {
-    SocketName name;
-    if (core::is_ipv4(place.first)) {
-        sockaddr_in address = {};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(place.second);
-        std::memcpy(&address.sin_addr, place.first.data() + 12, 4);
-        std::memcpy(&name.bytes, &address, sizeof address);
-        name.size = sizeof address;
-        return name;
-    }
-    name.bytes.sin6_family = AF_INET6;
-    name.bytes.sin6_port = htons(place.second);
-    std::memcpy(&name.bytes.sin6_addr, place.first.data(), place.first.size());
-    name.size = sizeof name.bytes;
-    return name;
-}
-
-void turn_on(int socket, int level, int option) {
-    const int on = 1;
-    (void)::setsockopt(socket, level, option, &on, sizeof on); // bind() fails then
-}
 
 // SO_REUSEPORT: a socket that connects back has the place of the listener.
 void prepare(int socket, const core::Internet& internet) {
@@ -59,8 +25,8 @@ void prepare(int socket, const core::Internet& internet) {
 }
 
 bool bind_to(int socket, const Place& place) {
-    const SocketName name = name_of(place);
-    return ::bind(socket, name.address(), name.size) == 0;
+    const RawAddress address = raw_address(place.first, place.second);
+    return ::bind(socket, address.get(), address.size) == 0;
 }
 
 std::uint16_t port_of(int socket) {
@@ -102,20 +68,8 @@ void release(int listener) {
 bool connect_back(int socket, const Place& listener, const Place& caller) {
     prepare(socket, listener.first);
     if (!bind_to(socket, listener)) return false;
-    const SocketName name = name_of(caller);
-    return ::connect(socket, name.address(), name.size) == 0 || errno == EINPROGRESS;
-}
-
-bool leaves_too_few(int socket) {
-    constexpr rlim_t reserve = 512;
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    return static_cast<rlim_t>(socket) + std::min(reserve, limit.rlim_cur / 2) >= limit.rlim_cur;
-}
-
-void reset(UniqueFd socket) {
-    const linger at_once = {1, 0};
-    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    const RawAddress address = raw_address(caller.first, caller.second);
+    return ::connect(socket, address.get(), address.size) == 0 || errno == EINPROGRESS;
 }
 
 } // namespace ew::sandbox

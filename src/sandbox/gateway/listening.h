@@ -30,11 +30,4 @@ void release(int listener);
 // does not wait there.
 bool connect_back(int socket, const Place& listener, const Place& caller);
 
-// Descriptors are numbered from below. Those that are left are for everything else that the server
-// does, for this command and others.
-bool leaves_too_few(int socket);
-
-// The other side sees a reset.
-void reset(UniqueFd socket);
-
 } // namespace ew::sandbox
