@@ -1,6 +1,7 @@
 #include "sandbox/launch/start_process.h"
 
 #include "os/io.h"
+#include "os/passed_descriptors.h"
 #include "sandbox/launch/start_order.h"
 
 #include <fmt/format.h>
@@ -64,24 +65,7 @@ bool StartProcess::take(const std::string& order, std::span<const int> descripto
     if (!orders || !bytes || !os::write_all(bytes.get(), order)) return false;
     std::vector<int> sent = {bytes.get()};
     sent.insert(sent.end(), descriptors.begin(), descriptors.end());
-    const std::size_t size = sent.size() * sizeof(int);
-    if (sent.size() > most_order_descriptors) return false;
-
-    char head = 0;
-    iovec part = {&head, sizeof head};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_order_descriptors * sizeof(int))> control =
-        {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(size);
-    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(size);
-    std::memcpy(CMSG_DATA(rights), sent.data(), size);
-    return ::sendmsg(orders.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+    return sent.size() <= most_order_descriptors && os::send_descriptors(orders.get(), sent);
 }
 
 } // namespace ew::sandbox

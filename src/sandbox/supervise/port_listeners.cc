@@ -1,5 +1,6 @@
 #include "sandbox/supervise/port_listeners.h"
 
+#include "os/passed_descriptors.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/supervise/notifications.h"
 #include "sandbox/supervise/socket_owners.h"
@@ -147,35 +148,9 @@ PortLookUps new_look_ups(const PortOrder& order) {
     return ports;
 }
 
-// One message with one byte and space for the two descriptors.
-struct HandOver {
-    std::array<int, 2> fds = {-1, -1};
-    char byte = 0;
-    iovec part = {&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fds)> control = {};
-    msghdr message = {};
-
-    HandOver() {
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-    }
-
-    ~HandOver() = default;
-    HandOver(const HandOver&) = delete;
-    HandOver& operator=(const HandOver&) = delete;
-};
-
 void hand_over(int socket, const PortLookUps& ports) {
-    HandOver over;
-    over.fds = {ports.inside.get(), ports.outside.get()};
-    cmsghdr* const head = CMSG_FIRSTHDR(&over.message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof over.fds);
-    std::memcpy(CMSG_DATA(head), over.fds.data(), sizeof over.fds);
-    (void)::sendmsg(socket, &over.message, MSG_NOSIGNAL); // if this fails, the next errand does it
+    const std::array<int, 2> both = {ports.inside.get(), ports.outside.get()};
+    (void)os::send_descriptors(socket, both); // if this fails, the next errand does it
 }
 
 } // namespace
@@ -207,15 +182,11 @@ Served find_listeners(const PortOrder& order) {
 }
 
 PortLookUps take_look_ups(int socket) {
-    HandOver over;
+    std::vector<UniqueFd> received = os::receive_descriptors(socket);
+    if (received.size() != 2) return {};
     PortLookUps ports;
-    if (::recvmsg(socket, &over.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return ports;
-    const cmsghdr* const head = CMSG_FIRSTHDR(&over.message);
-    if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof over.fds))
-        return ports;
-    std::memcpy(over.fds.data(), CMSG_DATA(head), sizeof over.fds);
-    ports.inside = UniqueFd(over.fds[0]);
-    ports.outside = UniqueFd(over.fds[1]);
+    ports.inside = std::move(received[0]);
+    ports.outside = std::move(received[1]);
     return ports;
 }
 
