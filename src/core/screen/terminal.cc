@@ -166,8 +166,12 @@ void Terminal::escape(const SequenceReader::Token& token) {
         if (known.find(final) != std::string_view::npos) pass(fmt::format("\x1b{}", final));
         return;
     }
+    // The character sets that libvterm has. Behind an intermediate, it would begin another sequence
+    // at a [, ] or P, and at its end a sequence with more numbers than it has room for.
+    constexpr std::string_view sets = "0AB";
     const char first = token.intermediates[0];
-    const bool is_character_set = first >= '(' && first <= '+';
+    const bool is_character_set =
+        first >= '(' && first <= '+' && sets.find(final) != std::string_view::npos;
     const bool is_test_pattern = first == '#' && final == '8';
     if (token.intermediates.size() == 1 && (is_character_set || is_test_pattern))
         pass(fmt::format("\x1b{}{}", first, final));

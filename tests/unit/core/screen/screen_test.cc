@@ -215,6 +215,23 @@ TEST_CASE("sequences that libvterm cannot take do no harm") {
     }
 }
 
+TEST_CASE("no character set begins another sequence") {
+    std::string numbers;
+    for (int i = 0; i < 40; ++i)
+        numbers += "1;";
+    for (const char first : std::string_view("()*+-./#% "))
+        for (char final = '0'; final < '\x7f'; ++final) {
+            Screen screen = made();
+            (void)screen.feed(std::string("\x1b") + first + final);
+            (void)screen.feed(numbers + "i");
+            (void)screen.feed("\x1b"
+                              "c\x1b[Hhello");
+            CAPTURE(first);
+            CAPTURE(final);
+            CHECK(row(screen, 0) == "hello");
+        }
+}
+
 TEST_CASE("a smaller screen resets its scroll region and keeps the row of the cursor") {
     Screen screen = fed("a\r\nb\r\nc\r\nd\x1b[3;4r\x1b[4;1H\x1b"
                         "7");
