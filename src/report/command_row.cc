@@ -138,11 +138,14 @@ void append_end(Markup& page, const Attempt& attempt) {
         return;
     }
     const End& end = *attempt.end;
-    page << "exit <b>";
-    page.number(end.code) << "</b>";
-    if (const std::string signal = signal_text(end.code); !signal.empty()) {
-        page << " (";
-        page.text(signal) << ")";
+    page.text(end.detail, longest_detail);
+    if (end.code) {
+        page << "exit <b>";
+        page.number(*end.code) << "</b>";
+        if (const std::string signal = signal_text(*end.code); !signal.empty()) {
+            page << " (";
+            page.text(signal) << ")";
+        }
     }
     if (end.wall_ms) {
         page << " after ";
@@ -152,10 +155,11 @@ void append_end(Markup& page, const Attempt& attempt) {
 
 // What was in force is known at the end only.
 void append_bounds(Markup& page, const Attempt& attempt) {
-    const bool has_ended = attempt.end && !attempt.end->detail.empty();
+    if (attempt.bounds.empty()) return;
+    const bool is_known = attempt.end && !attempt.end->bounds.empty();
     page << "; sandbox: ";
-    page.text(has_ended ? attempt.end->detail : attempt.bounds, longest_detail);
-    if (!has_ended || attempt.end->detail == attempt.bounds) return;
+    page.text(is_known ? attempt.end->bounds : attempt.bounds, longest_detail);
+    if (!is_known || attempt.end->bounds == attempt.bounds) return;
     page << ", planned: ";
     page.text(attempt.bounds, longest_detail);
 }
@@ -168,6 +172,14 @@ void append_attempts(Markup& page, const Command& command) {
         if (attempt.argv != command.argv) {
             page << ", as <code>";
             page.text(core::shell_quoted(words_of(attempt.argv)), longest_detail) << "</code>";
+        }
+        if (!attempt.environment.empty()) {
+            page << ", in the environment ";
+            page.text(attempt.environment, longest_part);
+        }
+        if (!attempt.detail.empty()) {
+            page << ", ";
+            page.text(attempt.detail, longest_detail);
         }
         page << "; ";
         append_end(page, attempt);

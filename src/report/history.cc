@@ -13,6 +13,7 @@ namespace ew::report {
 namespace {
 
 constexpr std::string_view sandbox_mark = "sandbox: ";
+constexpr std::string_view environment_mark = "environment ";
 
 // Returns the number at the beginning of a text.
 std::optional<std::int64_t> number_at(std::string_view text) {
@@ -53,9 +54,20 @@ Stop stop_of(const AuditRow& row) {
 }
 
 Attempt attempt_of(const AuditRow& row) {
-    Attempt attempt = {row.at, process_in(row.detail), {}, row.argv, row.decided_by, row.rule, {}};
-    const std::string_view bounds = behind(row.detail, sandbox_mark);
-    attempt.bounds = bounds.empty() ? row.detail : std::string(bounds);
+    Attempt attempt;
+    attempt.at = row.at;
+    attempt.argv = row.argv;
+    attempt.decided_by = row.decided_by;
+    attempt.rule = row.rule;
+    attempt.bounds = behind(row.detail, sandbox_mark);
+    if (attempt.bounds.empty()) {
+        attempt.detail = row.detail;
+        return attempt;
+    }
+    attempt.process = process_in(row.detail);
+    if (row.detail.starts_with(environment_mark))
+        attempt.environment = row.detail.substr(
+            environment_mark.size(), row.detail.find(", process ") - environment_mark.size());
     return attempt;
 }
 
@@ -72,11 +84,12 @@ void end(Command& command, const AuditRow& row) {
             return !one.end && (one.process == process || row.event == "end");
         });
     if (attempt == command.attempts.rend()) return;
-    End end = {row.at, number_at(row.decision).value_or(0), {}, {}};
+    End& end = attempt->end.emplace();
+    end.at = row.at;
+    end.code = number_at(row.decision);
     end.wall_ms = number_at(behind(row.detail, " after "));
-    const std::string_view bounds = behind(row.detail, sandbox_mark);
-    end.detail = bounds.empty() ? row.detail : std::string(bounds);
-    attempt->end = std::move(end);
+    end.bounds = behind(row.detail, sandbox_mark);
+    if (row.event == "end") end.detail = row.detail;
 }
 
 } // namespace
@@ -123,8 +136,9 @@ Outcome outcome_of(const Command& command) {
     }
     const std::optional<End>& end = command.attempts.back().end;
     if (!end) return command.failure ? Outcome::failed : Outcome::running;
-    if (is_status_of_kill(end->code)) return Outcome::killed;
-    if (end->code != 0) return command.denials.empty() ? Outcome::failed : Outcome::refused;
+    const std::int64_t code = end->code.value_or(0);
+    if (is_status_of_kill(code)) return Outcome::killed;
+    if (code != 0) return command.denials.empty() ? Outcome::failed : Outcome::refused;
     return was_allowed_by_person(command) ? Outcome::by_person : Outcome::by_rule;
 }
 

@@ -33,18 +33,21 @@ struct Question {
 
 struct End {
     UnixMs at = 0;
-    std::int64_t code = 0;
+    std::optional<std::int64_t> code = {}; // a patch has none
     std::optional<std::int64_t> wall_ms = {};
-    std::string detail = {};
+    std::string bounds = {}; // the sandbox that was in force
+    std::string detail = {}; // of a patch
 };
 
-// A program that was started. A patch has one, too.
+// A program that was started, or a patch.
 struct Attempt {
     UnixMs at = 0;
-    std::string process = {};
-    std::string bounds = {};     // its sandbox, and what it may do there
-    std::string argv = {};       // a JSON array, like AuditRow::argv
-    std::string decided_by = {}; // who or what allowed it
+    std::string process = {};     // a patch has none
+    std::string environment = {}; // where it runs, if not on this machine
+    std::string bounds = {};      // its sandbox, and what it may do there
+    std::string detail = {};      // of a patch
+    std::string argv = {};        // a JSON array, like AuditRow::argv
+    std::string decided_by = {};  // who or what allowed it
     std::string rule = {};
     std::optional<End> end = {};
 };

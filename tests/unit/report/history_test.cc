@@ -101,7 +101,31 @@ TEST_CASE("the end is that of its process, with the time that it took") {
     CHECK_FALSE(attempts[0].end);
     REQUIRE(attempts[1].end);
     CHECK(attempts[1].end->wall_ms == 75);
-    CHECK(attempts[1].end->detail == "linuxSeccomp");
+    CHECK(attempts[1].end->bounds == "linuxSeccomp");
+}
+
+TEST_CASE("a patch is done when it was applied") {
+    const History history = history_of(row("question", "", "patch"), decision("approved"),
+                                       row("start", "", "2 files"), row("end", "", "applied"));
+
+    const Command& patch = history.commands()[0];
+    CHECK(outcome_of(patch) == Outcome::by_person);
+    CHECK(patch.attempts[0].detail == "2 files");
+    CHECK(patch.attempts[0].bounds.empty());
+    CHECK_FALSE(patch.attempts[0].end->code);
+    CHECK(patch.attempts[0].end->detail == "applied");
+}
+
+TEST_CASE("a command of another environment is known with its name") {
+    const History history =
+        history_of(row("start", "", "environment box, process 7, attempt 1, sandbox: none"),
+                   row("exit", "0", "environment box, process 7 after 3 ms, sandbox: none"));
+
+    const Attempt& attempt = history.commands()[0].attempts[0];
+    CHECK(attempt.environment == "box");
+    CHECK(attempt.process == "7");
+    REQUIRE(attempt.end);
+    CHECK(attempt.end->wall_ms == 3);
 }
 
 TEST_CASE("the wait for a person is the time between the question and the answer") {
