@@ -64,6 +64,7 @@ std::vector<Words> prefixes_to_try(const std::vector<const JudgedLine*>& open) {
     std::ranges::stable_sort(sorted, std::greater(), [](const auto& one) { return one.first; });
     if (sorted.size() > most_tried) sorted.resize(most_tried);
     std::vector<Words> prefixes;
+    prefixes.reserve(sorted.size());
     for (auto& [count, prefix] : sorted)
         prefixes.push_back(std::move(prefix));
     return prefixes;
@@ -173,6 +174,7 @@ std::vector<Seen> seen_in(const std::vector<Command>& commands) {
         count(command, one);
     }
     std::vector<Seen> list;
+    list.reserve(seen.size());
     for (auto& [key, one] : seen)
         list.push_back(std::move(one));
     return list;
