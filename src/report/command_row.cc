@@ -125,8 +125,15 @@ void append_questions(Markup& page, const Command& command) {
     for (const Question& question : command.questions) {
         term(page, "Question");
         page.text(clock_text(question.at)) << ", about ";
-        page.text(subject_text(question.kind), longest_part) << ", asked by ";
-        append_author(page, question.asked_by, question.rule);
+        page.text(subject_text(question.kind), longest_part);
+        if (!question.host.empty()) {
+            page << " to ";
+            page.text(question.host, longest_part);
+        }
+        if (!question.asked_by.empty()) {
+            page << ", asked by ";
+            append_author(page, question.asked_by, question.rule);
+        }
         append_answer(page, question);
         page << "</dd>";
     }
@@ -245,8 +252,9 @@ void append_hosts(Markup& page, const Command& command) {
         const Event& host = command.hosts[i];
         page << "<li><code>";
         page.text(host.what, longest_part) << "</code>: ";
-        page.text(host.detail, longest_part) << ", by rule ";
-        page.text(host.rule, longest_part) << "</li>";
+        page.text(host.detail, longest_part) << "; allowed by ";
+        append_author(page, host.decided_by, host.decided_by == "client" ? "" : host.rule);
+        page << "</li>";
     }
     page << "</ul></dd>";
 }

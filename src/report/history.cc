@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view sandbox_mark = "sandbox: ";
 constexpr std::string_view environment_mark = "environment ";
+constexpr std::string_view network_mark = "network, ";
 
 // Returns the number at the beginning of a text.
 std::optional<std::int64_t> number_at(std::string_view text) {
@@ -41,6 +42,7 @@ bool is_first_attempt(const AuditRow& row) {
 
 // Behind "environment NAME: ", where the command was for another environment.
 std::string kind_in(std::string_view detail) {
+    if (detail.starts_with(network_mark)) return "network";
     const std::size_t space = detail.rfind(' ');
     return std::string(space == std::string_view::npos ? detail : detail.substr(space + 1));
 }
@@ -71,9 +73,14 @@ Attempt attempt_of(const AuditRow& row) {
     return attempt;
 }
 
+// Of several questions about hosts, the answer names the one that it is for.
 void answer(Command& command, const AuditRow& row) {
-    const auto open = std::find_if(command.questions.begin(), command.questions.end(),
-                                   [](const Question& one) { return !one.answer; });
+    const auto is_open = [](const Question& one) { return !one.answer; };
+    const auto is_meant = [&](const Question& one) {
+        return is_open(one) && !one.host.empty() && row.detail.starts_with(one.host);
+    };
+    auto open = std::ranges::find_if(command.questions, is_meant);
+    if (open == command.questions.end()) open = std::ranges::find_if(command.questions, is_open);
     if (open != command.questions.end()) open->answer = Answer{row.at, row.decision, row.detail};
 }
 
@@ -105,8 +112,9 @@ bool is_approval(const Answer& answer) {
 }
 
 bool was_allowed_by_person(const Command& command) {
-    return std::any_of(command.questions.begin(), command.questions.end(),
-                       [](const Question& one) { return one.answer && is_approval(*one.answer); });
+    return std::any_of(command.questions.begin(), command.questions.end(), [](const Question& one) {
+        return one.kind != "network" && one.answer && is_approval(*one.answer);
+    });
 }
 
 UnixMs waited_ms(const Command& command) {
@@ -144,12 +152,18 @@ Outcome outcome_of(const Command& command) {
 
 namespace {
 
+// The host in "network, example.org:443".
+std::string host_in(std::string_view detail) {
+    return std::string(behind(detail, network_mark));
+}
+
 // A call may be named like an earlier one.
 bool begins_anew(const AuditRow& row, const Command& last) {
     if (row.event == "start")
         return is_first_attempt(row) &&
                (!last.attempts.empty() || last.failure || outcome_of(last) == Outcome::denied);
-    if (row.event == "question" && kind_in(row.detail) != "retry")
+    const std::string kind = kind_in(row.detail);
+    if (row.event == "question" && kind != "retry" && kind != "network")
         return !last.attempts.empty() || last.refusal || last.failure;
     if (row.event == "refusal") return last.refusal || last.failure;
     return false;
@@ -184,15 +198,16 @@ void History::take(const AuditRow& row) {
     if (!may_be_first && !open_.contains(key_of(row))) return;
     Command& command = command_of(row);
     if (row.event == "question")
-        command.questions.push_back({row.at, kind_in(row.detail), row.decided_by, row.rule, {}});
+        command.questions.push_back(
+            {row.at, kind_in(row.detail), host_in(row.detail), row.decided_by, row.rule, {}});
     else if (row.event == "decision")
         answer(command, row);
     else if (row.event == "start")
         command.attempts.push_back(attempt_of(row));
     else if (row.event == "denial")
-        command.denials.push_back({row.at, row.decision, row.rule, row.detail});
+        command.denials.push_back({row.at, row.decision, row.decided_by, row.rule, row.detail});
     else if (row.event == "network")
-        command.hosts.push_back({row.at, row.decision, row.rule, row.detail});
+        command.hosts.push_back({row.at, row.decision, row.decided_by, row.rule, row.detail});
     else if (row.event == "exit" || row.event == "end")
         end(command, row);
     else if (row.event == "refusal")

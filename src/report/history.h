@@ -25,7 +25,8 @@ struct Answer {
 
 struct Question {
     UnixMs at = 0;
-    std::string kind = {}; // "command", "retry", …
+    std::string kind = {}; // "command", "retry", "network", …
+    std::string host = {}; // of kind network: host and port
     std::string asked_by = {};
     std::string rule = {}; // that asked, if one did
     std::optional<Answer> answer = {};
@@ -56,6 +57,7 @@ struct Attempt {
 struct Event {
     UnixMs at = 0;
     std::string what = {}; // the number of denials; the host and port
+    std::string decided_by = {};
     std::string rule = {};
     std::string detail = {};
 };
@@ -101,7 +103,7 @@ struct Command {
 
 Outcome outcome_of(const Command& command);
 
-// Returns true if a person allowed it by an answer.
+// Returns true if a person allowed it by an answer; answers about hosts do not count.
 bool was_allowed_by_person(const Command& command);
 bool is_approval(const Answer& answer);
 

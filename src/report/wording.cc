@@ -98,6 +98,7 @@ std::string subject_text(std::string_view kind) {
     if (kind == "permissions") return "more permissions in the sandbox";
     if (kind == "retry") return "a second attempt";
     if (kind == "patch") return "the patch";
+    if (kind == "network") return "a connection";
     return std::string(kind);
 }
 

@@ -104,6 +104,21 @@ TEST_CASE("the end is that of its process, with the time that it took") {
     CHECK(attempts[1].end->bounds == "linuxSeccomp");
 }
 
+TEST_CASE("questions about hosts belong to the command that runs, and each has its own answer") {
+    const History history = history_of(
+        start(1), row("question", "", "network, a.example:443"),
+        row("question", "", "network, b.example:80"), row("decision", "denied", "b.example:80"),
+        row("decision", "approved", "a.example:443, session"), exit(1, "0"));
+
+    REQUIRE(history.commands().size() == 1);
+    const auto& questions = history.commands()[0].questions;
+    REQUIRE(questions.size() == 2);
+    CHECK(questions[0].host == "a.example:443");
+    CHECK(questions[0].answer->decision == "approved");
+    CHECK(questions[1].answer->decision == "denied");
+    CHECK(outcome_of(history.commands()[0]) == Outcome::by_rule);
+}
+
 TEST_CASE("a patch is done when it was applied") {
     const History history = history_of(row("question", "", "patch"), decision("approved"),
                                        row("start", "", "2 files"), row("end", "", "applied"));

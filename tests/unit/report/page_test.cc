@@ -24,11 +24,11 @@ Command hostile_command() {
     command.call = text;
     command.argv = text;
     command.directory = "/" + text;
-    command.questions.push_back({1, text, text, text, Answer{2, text, text}});
+    command.questions.push_back({1, text, text, text, text, Answer{2, text, text}});
     command.attempts.push_back(
         {3, text, text, text, text, text, text, text, End{4, 1, {}, text, text}});
-    command.denials.push_back({4, text, text, "process 1: 1 refused: open /" + text});
-    command.hosts.push_back({4, text, text, text});
+    command.denials.push_back({4, text, text, text, "process 1: 1 refused: open /" + text});
+    command.hosts.push_back({4, text, text, text, text});
     command.refusal = Stop{4, text, text, text};
     command.failure = Stop{4, text, text, text};
     return command;

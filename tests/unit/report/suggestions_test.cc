@@ -103,7 +103,7 @@ TEST_CASE("equal commands are counted together; patches and edited commands are 
     Command asked;
     asked.argv = R"(["make"])";
     asked.directory = "/work";
-    asked.questions.push_back({1, "command", "policy", "", Answer{2, "approved", ""}});
+    asked.questions.push_back({1, "command", "", "policy", "", Answer{2, "approved", ""}});
     Command edited = asked;
     edited.questions.front().answer->decision = "edited";
     Command patch = asked;
