@@ -289,9 +289,9 @@ Result<std::unique_ptr<Admission>> open_admission(const Arguments& arguments,
     return Admission::open(std::move(setup), settings, warn);
 }
 
-int run_confined(RunOrder order, Admission& admission) {
+int run_confined(const RunOrder& order, Admission& admission) {
     const TimePoint began = clock_now();
-    const RunEnd end = run_session(std::move(order));
+    const RunEnd end = run_session(order);
     if (end.failure)
         admission.note_failure(*end.failure);
     else
@@ -371,7 +371,7 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
                             "there is no terminal to ask on: hosts that nothing allows are refused",
                             "--allow-host names hosts; rules allow them, too (docs/rules.md)"});
         order.hosts = hosts.get();
-        return run_confined(std::move(order), *admission);
+        return run_confined(order, *admission);
     }
     Error error = execute(std::move(launch.request));
     admission->note_failure(error);

@@ -42,7 +42,8 @@ int status_of(int wait_status) {
 
 class Session {
 public:
-    Session(bool is_quiet, RunHosts* hosts) : is_quiet_(is_quiet), hosts_(hosts) {}
+    Session(const RunOrder& order, bool is_last_try)
+        : is_quiet_(order.is_quiet), hosts_(order.hosts), is_last_try_(is_last_try) {}
 
     RunEnd run(sandbox::LaunchOrder order);
 
@@ -108,7 +109,9 @@ private:
     RunHosts* hosts_;           // null: there is no network by host
     bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
-    bool has_stop_key_ = false;         // among what was read from the caller and not written yet
+    bool has_stop_key_ = false; // among what was read from the caller and not written yet
+    bool is_last_try_;
+    bool is_passing_ = false;           // another try may succeed
     std::optional<Error> failure_;      // why the command has not run
     std::optional<int> sandbox_status_; // of the process that we started
     int ended_by_ = 0;                  // the signal that asked us to end
@@ -320,6 +323,7 @@ void Session::on_outcome() {
     failure_ = outcome ? outcome->failure
                        : Error{ErrorKind::sandbox_unavailable,
                                "the command was not run: its sandbox ended"};
+    is_passing_ = outcome && outcome->is_passing;
     if (failure_) {
         kill_sandbox(); // the sandbox ends by itself, unless something blocks it
         return;
@@ -427,6 +431,7 @@ RunEnd Session::conclude() {
     release_placeholders();
     if (failure_) {
         if (ended_by_ != 0) return {128 + ended_by_, failure_};
+        if (is_passing_ && !is_last_try_) return {.failure = failure_, .is_passing = true};
         report_error(*failure_);
         return {status_of_failure(*failure_), failure_};
     }
@@ -438,9 +443,13 @@ RunEnd Session::conclude() {
 
 } // namespace
 
-RunEnd run_session(RunOrder order) {
-    Session session(order.is_quiet, order.hosts);
-    return session.run(std::move(order.launch));
+// A new try is safe: nothing of the command has run, and another plan keeps no fewer guarantees.
+RunEnd run_session(const RunOrder& order) {
+    for (std::size_t tries = 1;; ++tries) {
+        Session session(order, tries == sandbox::Launch::most_tries);
+        RunEnd end = session.run(order.launch);
+        if (!end.is_passing) return end;
+    }
 }
 
 } // namespace ew::cli

@@ -23,9 +23,10 @@ struct RunEnd {
     std::optional<Error> failure = {}; // why the command has not run
     sandbox::DenialLog denials = {};
     std::vector<sandbox::HostUse> host_uses = {};
+    bool is_passing = false; // see sandbox::Launch::Outcome; the failure was not reported
 };
 
 // Waits for the command. Reports failures and denials.
-RunEnd run_session(RunOrder order);
+RunEnd run_session(const RunOrder& order);
 
 } // namespace ew::cli

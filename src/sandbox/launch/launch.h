@@ -70,6 +70,9 @@ public:
         bool is_passing = false;
     };
 
+    // Launches of one program whose failures are passing.
+    static constexpr std::size_t most_tries = 5;
+
     // Returns nullopt if it is not known yet. It is a failure if the process has ended before the
     // program ran, or after longest_start; nothing of the sandbox is left running then.
     std::optional<Outcome> outcome();

@@ -24,8 +24,6 @@ std::vector<protocol::Denial> to_wire(const sandbox::DenialLog& denials);
 
 class ProcessSandbox {
 public:
-    static constexpr std::size_t most_tries = 5; // starts, if files go away before their mount
-
     explicit ProcessSandbox(SandboxOrder wish) : wish_(std::move(wish)) {}
 
     // Errors: those of sandbox::Launch::begin. `request` is the program to run. The host knows its

@@ -127,7 +127,7 @@ void FileProcesses::on_start_report(std::uint64_t serial) {
     FileTask* const task = process->task() ? parts_.tasks.find(*process->task()) : nullptr;
     if (process->failure()) {
         const bool may_try_again = process->is_failure_passing() && task != nullptr &&
-                                   ++task->tries < ProcessSandbox::most_tries;
+                                   ++task->tries < sandbox::Launch::most_tries;
         if (!may_try_again) return lose(*process, *process->failure());
         (void)process->release(now_);
         task->process = 0; // begin_tasks() takes it again

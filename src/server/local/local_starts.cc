@@ -158,7 +158,7 @@ void LocalStarts::on_cleared(Process& process) {
     Error failure = *std::exchange(local.start_failure, std::nullopt);
     const bool is_wanted = !process.start.is_cancelled && !process.ending;
     const bool may_start = std::exchange(local.may_start_again, false) && is_wanted &&
-                           local.start_tries < ProcessSandbox::most_tries;
+                           local.start_tries < sandbox::Launch::most_tries;
     if (!may_start) return processes_.fail_start(process, std::move(failure));
     ++local.start_tries;
     local.pid = 0;           // the previous bubblewrap may be reaped while this try waits

@@ -1059,6 +1059,32 @@ def tmp_is_the_machines_by_choice(scene):
             os.unlink(path)
 
 
+# Each protects the repositories of the other one, with placeholders that come and go.
+@test(alone=True)
+def runs_that_share_tmp_do_not_disturb_each_other(scene):
+    os.makedirs(scene.path("home"))
+    failures = []
+
+    def run_often(name):
+        directory = scene.path(name)
+        subprocess.run(["git", "init", "-q", directory], check=True)
+        env = environment(scene, XDG_STATE_HOME=scene.path("state-" + name), TMPDIR="/tmp")
+        for _ in range(20):
+            done = subprocess.run(
+                words(scene, ["--shared-tmp", "--quiet"], ["true"]), cwd=directory, env=env,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+            )
+            if done.returncode != 0:
+                failures.append((done.returncode, done.stderr))
+
+    threads = [threading.Thread(target=run_often, args=(name,)) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(failures, [], "statuses and stderr")
+
+
 @test
 def the_directory_is_the_workspace(scene):
     workspace(scene)
