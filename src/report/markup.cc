@@ -1,6 +1,7 @@
 #include "report/markup.h"
 
 #include "core/text/display.h"
+#include "core/text/markup.h"
 
 #include <fmt/format.h>
 
@@ -19,26 +20,13 @@ std::string_view beginning(std::string_view text, std::size_t most) {
     return text.substr(0, most);
 }
 
-void append_escaped(std::string& out, std::string_view text) {
-    for (const char c : text) {
-        switch (c) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '"': out += "&quot;"; break;
-        case '\'': out += "&#39;"; break;
-        default: out += c;
-        }
-    }
-}
-
 } // namespace
 
 std::string escaped(std::string_view text) {
     const bool is_plain =
         !core::has_invisible(text) && text.find_first_of("\n\t") == std::string_view::npos;
     std::string out;
-    append_escaped(out, is_plain ? std::string(text) : core::visible(text));
+    core::append_as_content(out, is_plain ? std::string(text) : core::visible(text));
     return out;
 }
 
@@ -57,7 +45,7 @@ Markup& Markup::lines(std::string_view foreign, std::size_t most) {
         if (core::has_invisible(line))
             page_ += escaped(line);
         else
-            append_escaped(page_, line); // with its tabs
+            core::append_as_content(page_, line); // with its tabs
         if (end == std::string_view::npos) break;
         page_ += '\n';
         rest.remove_prefix(end + 1);

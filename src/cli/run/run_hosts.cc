@@ -1,7 +1,6 @@
 #include "cli/run/run_hosts.h"
 
 #include "cli/run/terminal_question.h"
-#include "json/strings.h"
 #include "server/approval/asking.h"
 
 #include <fmt/format.h>
@@ -60,13 +59,7 @@ void RunHosts::close() {
 
 Result<void> RunHosts::ask(const sandbox::HostQuestion& question) {
     if (is_closed_) return Error{ErrorKind::shutting_down, "the command has ended"};
-    store::AuditRow row;
-    row.call = command_.call_id;
-    row.event = "question";
-    row.argv = json::strings_to_json(command_.argv);
-    row.directory = command_.workdir;
-    row.detail = fmt::format("network, {}", question.there.text());
-    parts_.records.audit(std::move(row));
+    parts_.records.audit(server::HostGate::question_row(command_, question));
     parts_.records.flush_all(); // it is on the disk before anybody is asked
     open_.push_back(question);
     if (errand_) return {};

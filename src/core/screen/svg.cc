@@ -1,6 +1,7 @@
 #include "core/screen/svg.h"
 
 #include "core/screen/row_text.h"
+#include "core/text/markup.h"
 
 #include <fmt/format.h>
 
@@ -37,18 +38,6 @@ std::string indexed_color(unsigned index) {
                        level(number % 6));
 }
 
-void append_escaped(std::string& out, std::string_view text) {
-    for (const char c : text) {
-        switch (c) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '"': out += "&quot;"; break;
-        default: out += c;
-        }
-    }
-}
-
 struct Colors {
     std::string foreground;
     std::string background;
@@ -71,7 +60,7 @@ public:
         add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
             "viewBox=\"0 0 {0} {1}\">\n<title>",
             width, height);
-        append_escaped(out_, title);
+        append_as_content(out_, title);
         add("</title>\n<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", width, height,
             usual_background);
         add("<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"{}\" "
@@ -131,7 +120,7 @@ private:
             add(" text-decoration=\"{}{}\"", style.underline > 0 ? "underline" : "",
                 style.strike ? (style.underline > 0 ? " line-through" : "line-through") : "");
         out_ += '>';
-        append_escaped(out_, text);
+        append_as_content(out_, text);
         out_ += "</text>\n";
     }
 

@@ -3,6 +3,7 @@
 #include "core/text/display.h"
 #include "core/text/long_words.h"
 #include "core/text/punycode.h"
+#include "json/strings.h"
 #include "server/approval/approval_book.h"
 
 #include <fmt/format.h>
@@ -167,6 +168,16 @@ Question HostGate::question(const HostCommand& command, const HostQuestion& ques
     describe(display, question);
     request.available_decisions = choices_for(question.there.text(), command.extent);
     return asked;
+}
+
+store::AuditRow HostGate::question_row(const HostCommand& command, const HostQuestion& question) {
+    store::AuditRow row;
+    row.call = command.call_id;
+    row.event = "question";
+    row.argv = json::strings_to_json(command.argv);
+    row.directory = command.workdir;
+    row.detail = fmt::format("network, {}", question.there.text());
+    return row;
 }
 
 // If the answer could not be kept, it counts for this command.

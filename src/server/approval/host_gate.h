@@ -43,6 +43,9 @@ public:
     static Question question(const HostCommand& command, const sandbox::HostQuestion& question,
                              const protocol::Confinement& sandbox);
 
+    static store::AuditRow question_row(const HostCommand& command,
+                                        const sandbox::HostQuestion& question);
+
     // To be called after the answer was kept. Returns what it means for the connections that wait.
     sandbox::HostVerdict allowed(HostCommand& command, const sandbox::HostQuestion& question);
     // The same for an answer that allows nothing, or no answer at all.

@@ -1,6 +1,5 @@
 #include "server/exec/host_questions.h"
 
-#include "json/strings.h"
 #include "server/exec/exec_process.h"
 
 #include <fmt/format.h>
@@ -33,13 +32,7 @@ Result<void> HostQuestions::ask(ProcessHosts& hosts, const sandbox::HostQuestion
         return Error{ErrorKind::limit,
                      fmt::format("{}: {} questions about hosts are open", host_refusal, most_open)};
     const HostCommand& command = hosts.command();
-    store::AuditRow row;
-    row.call = command.call_id;
-    row.event = "question";
-    row.argv = json::strings_to_json(command.argv);
-    row.directory = command.workdir;
-    row.detail = fmt::format("network, {}", question.there.text());
-    parts_.records.audit(std::move(row));
+    parts_.records.audit(HostGate::question_row(command, question));
     const std::uint64_t number = ++last_;
     TRY(parts_.questions.ask(
         *this, number, HostGate::question(command, question, process->confinement()), parts_.now));

@@ -49,7 +49,7 @@ TEST_CASE("text of others is escaped in a picture") {
 
     const std::string svg = core::svg_of(grid, {}, "</title><script>&");
 
-    CHECK(svg.find(">&lt;&amp;&quot;&gt;'x  </text>") != std::string::npos);
+    CHECK(svg.find(">&lt;&amp;&quot;&gt;&#39;x  </text>") != std::string::npos);
     CHECK(svg.find("<title>&lt;/title&gt;&lt;script&gt;&amp;</title>") != std::string::npos);
     CHECK(svg.find("<script") == std::string::npos);
 }
