@@ -86,7 +86,7 @@ private:
     bool is_asking() const { return hosts_ != nullptr && hosts_->fd() >= 0; }
 
     void on_answer(TimePoint now);
-    void leave_terminal(Polled& polled) const;
+    bool is_left(std::size_t slot) const;
 
     void signal_command(int signal) const;
     void kill_sandbox();
@@ -193,17 +193,19 @@ Session::Polled Session::polled(TimePoint now) const {
     polled[output + 1] = output_.target();
     polled[errors] = errors_.source();
     polled[errors + 1] = errors_.target();
-    if (is_asking()) leave_terminal(polled);
+    if (is_asking()) polled[question].fd = hosts_->fd();
+    for (const std::size_t slot : {input, output, errors})
+        if (is_left(slot)) polled[slot].fd = polled[slot + 1].fd = -1;
     return polled;
 }
 
-// The person reads a question there, and answers it.
-void Session::leave_terminal(Polled& polled) const {
-    polled[question].fd = hosts_->fd();
-    const auto leave = [&](std::size_t slot) { polled[slot].fd = polled[slot + 1].fd = -1; };
-    if (terminal_) leave(input);
-    if (has_terminal_ || ::isatty(STDOUT_FILENO) == 1) leave(output);
-    if (::isatty(STDERR_FILENO) == 1) leave(errors);
+// While a person reads a question on the terminal and answers it, nothing else is read or written
+// there.
+bool Session::is_left(std::size_t slot) const {
+    if (!is_asking()) return false;
+    if (slot == input) return terminal_ != nullptr;
+    if (slot == output) return has_terminal_ || ::isatty(STDOUT_FILENO) == 1;
+    return ::isatty(STDERR_FILENO) == 1;
 }
 
 int Session::wait_millis(TimePoint now) const {
@@ -380,18 +382,18 @@ void Session::on_answer(TimePoint now) {
 
 void Session::relay(const Polled& polled, TimePoint now) {
     const bool had_ended = input_.has_source_ended();
-    (void)input_.on_ready(polled[input].revents, polled[input + 1].revents); // result not needed
+    const auto moves = [&](Flow& flow, std::size_t slot) { // the question may be of this turn
+        return !is_left(slot) && flow.on_ready(polled[slot].revents, polled[slot + 1].revents);
+    };
+    (void)moves(input_, input); // result not needed
     // The signal comes to the caller's whole job, and to us: see suspend().
     if (std::exchange(has_stop_key_, false)) (void)::kill(0, SIGTSTP);
     // In raw mode, the input of a terminal ends only when the terminal is gone.
     if (has_terminal_ && !had_ended && input_.has_source_ended() && !sandbox_status_)
         on_ending(SIGHUP, now);
-    const bool has_moved =
-        static_cast<int>(output_.on_ready(polled[output].revents, polled[output + 1].revents)) +
-            static_cast<int>(
-                errors_.on_ready(polled[errors].revents, polled[errors + 1].revents)) !=
-        0;
-    if (has_moved && sandbox_status_ && give_up_at_)
+    const bool has_output = moves(output_, output);
+    const bool has_errors = moves(errors_, errors);
+    if ((has_output || has_errors) && sandbox_status_ && give_up_at_)
         give_up_at_ = now + (ended_by_ != 0 ? patience_when_ended : patience);
 }
 

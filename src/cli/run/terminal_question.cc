@@ -104,13 +104,18 @@ std::size_t width_of(int terminal) {
     return std::max(columns, indent + least) - indent;
 }
 
+// A program that runs may have begun a sequence in which the terminal shows nothing, or have set
+// its colours, character set or margins: CAN, ST, DECSTR, SGR and the usual character set end that.
+constexpr std::string_view leave_sequences = "\x18\x1b\\\x1b[!p\x1b[0m\x1b(B\x0f";
+
 // The texts of `display` have no control characters.
 std::string text_of(const protocol::ApprovalRequest& request, std::size_t width) {
     const protocol::ApprovalDisplay& display = request.display;
     std::string text = "execward: may this command run?\n";
     if (request.network)
-        text = fmt::format("\nexecward: may this command connect to {}, port {}?\n",
-                           core::visible(request.network->host), request.network->port);
+        text =
+            fmt::format("{}\nexecward: may this command connect to {}, port {}?\n", leave_sequences,
+                        core::visible(request.network->host), request.network->port);
     const auto add = [&](std::string_view name, std::string_view value) {
         text += fmt::format(
             "  {:<9}  {}\n", name,

@@ -195,9 +195,13 @@ std::string refusal_of(std::span<const HostRule> rules, const Destination& there
         if (std::string refused = refusal_of(rules, there, *ipv4, is_own); !refused.empty())
             return refused;
     const Reach reach = reach_of(address);
-    const bool is_named = ruling.rule && ruling.decision == Decision::allow &&
-                          (reach == Reach::everybody || !ruling.rule->prefix ||
-                           ruling.rule->prefix->is_within(reach));
+    // An address of this machine is named by itself only: what listens on it may be meant for its
+    // own network, or for nobody.
+    const bool is_named = std::ranges::any_of(rules, [&](const HostRule& rule) {
+        const bool allows = rule.prefix && rule_on({&rule, 1}, found).decision == Decision::allow;
+        return allows && (reach == Reach::everybody ? !is_own || rule.prefix->bits == 128
+                                                    : rule.prefix->is_within(reach));
+    });
     if (is_named || (reach == Reach::everybody && !is_own)) return {};
     return fmt::format("{} is {}, and no rule names that address", found.host,
                        is_own && reach == Reach::everybody ? "an address of this machine"

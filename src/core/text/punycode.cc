@@ -77,6 +77,9 @@ std::optional<std::u32string> decoded(std::string_view label) {
         text.insert(static_cast<std::size_t>(at), 1, static_cast<char32_t>(code_point));
         ++at;
     }
+    // Nobody shows a name as another one of ASCII.
+    if (std::ranges::all_of(text, [](char32_t c) { return c < first_code_point; }))
+        return std::nullopt;
     return text;
 }
 

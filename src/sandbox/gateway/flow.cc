@@ -69,14 +69,16 @@ Flow::Moved Flow::copy(int source, int target, std::span<char> block) {
 Flow::Moved Flow::splice(int source, int target, os::Pipe pipe, Carrier& carrier) {
     const ssize_t count = ::splice(source, nullptr, pipe.write.get(), nullptr, Carrier::pipe_size,
                                    SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-    const int error = errno;
+    // At urgent data, splice(2) finds nothing, or even the end. recv(2) passes it by.
+    if (count <= 0) {
+        carrier.give_back(std::move(pipe));
+        is_bulk_ = false;
+        return copy(source, target, carrier.block());
+    }
     pipe_ = std::move(pipe);
-    if (count > 0) in_pipe_ = note(count);
-    const Moved passed_on = empty_pipe(target, carrier);
-    if (count < 0) return would_wait(error) ? Moved::nothing : Moved::broken;
-    if (count == 0) (void)note(count);
-    is_bulk_ = static_cast<std::size_t>(count) >= Carrier::least_at_once;
-    return passed_on == Moved::broken ? Moved::broken : Moved::something;
+    in_pipe_ = note(count);
+    is_bulk_ = in_pipe_ >= Carrier::least_at_once;
+    return empty_pipe(target, carrier) == Moved::broken ? Moved::broken : Moved::something;
 }
 
 Flow::Moved Flow::empty_pipe(int target, Carrier& carrier) {

@@ -22,6 +22,13 @@ constexpr int most_events = 32;
 constexpr Millis longest_pause{120'000}; // between two packets of a connect (TCP_RTO_MAX)
 constexpr int most_accepted = 16;        // at one listener in one turn of the loop
 
+// A link-local address says nothing without a link (scope).
+bool is_of_a_host(const core::Internet& address) {
+    const bool is_link_local =
+        !core::is_ipv4(address) && address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
+    return core::is_for_one_host(address) && !is_link_local;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
@@ -135,6 +142,8 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
                               TimePoint now) {
     core::Destination there = destination_of(address, port);
     if (there.address && core::NameTable::has_range(address)) return {Way::nowhere, port};
+    if (port == 0 || (there.address && !is_of_a_host(address)))
+        return {Way::refused, port, {std::move(there), "nothing answers there", "", false, asker}};
     const core::HostRuling ruling = core::rule_on(rules_, there);
     const Place place = {address, port};
     switch (ruling.decision) {
@@ -144,6 +153,7 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
         return listen(place, std::move(listener), now);
     }
     case core::Decision::forbidden: {
+        shut(place);
         HostRefusal refusal = {std::move(there), "a rule forbids it: " + ruling.rule->origin};
         refusal.justification = ruling.rule->justification;
         refusal.asker = asker;
@@ -163,7 +173,10 @@ Gateway::Answer Gateway::ask(const Place& place, HostQuestion question, TimePoin
     std::optional<HostVerdict> verdict = asking_ ? asking_->known(question) : unasked(question);
     if (!verdict && (open_questions() >= most_questions || asked_ >= most_asked))
         verdict = HostVerdict{.reason = "the command has asked about too many hosts"};
-    if (verdict && !verdict->is_allowed) return refused(question, *verdict);
+    if (verdict && !verdict->is_allowed) {
+        shut(place);
+        return refused(question, *verdict);
+    }
     Listener listener = {.port = place.second, .there = question.there, .asker = question.asker};
     listener.is_answered = true;
     if (verdict) {
@@ -208,7 +221,7 @@ Gateway::Listeners::iterator Gateway::find_question(std::uint64_t question) {
 
 void Gateway::note_caller(std::uint64_t question, const Place& caller) {
     const auto at = find_question(question);
-    if (at == listeners_.end()) return;
+    if (at == listeners_.end() || is_listener(caller)) return;
     std::vector<Place>& callers = at->second.callers;
     if (callers.size() < most_callers) callers.push_back(caller); // others send their packet again
 }
@@ -228,12 +241,26 @@ void Gateway::answer(std::uint64_t question, const HostVerdict& verdict, TimePoi
     listener.until = now + idle_listener + has_waited;
     release(listener.socket.get());
     for (const Place& caller : std::exchange(listener.callers, {})) {
+        if (is_listener(caller)) continue;
         UniqueFd socket = sockets_.take(core::is_ipv4(at->first.first) ? AF_INET : AF_INET6);
         if (!socket) break;
         if (connect_back(socket.get(), {at->first.first, listener.port}, caller))
             take_in(std::move(socket), listener, now);
     }
     fill_sockets(now);
+}
+
+// What was allowed there before counts no more.
+void Gateway::shut(const Place& place) {
+    const auto at = listeners_.find(place);
+    if (at != listeners_.end()) close(at);
+}
+
+// A program may bind its socket to a listener's place, too (SO_REUSEPORT).
+bool Gateway::is_listener(const Place& place) const {
+    return std::ranges::any_of(listeners_, [&](const auto& entry) {
+        return entry.first.first == place.first && entry.second.port == place.second;
+    });
 }
 
 void Gateway::close(Listeners::iterator at) {
@@ -255,7 +282,8 @@ Gateway::Answer Gateway::listen(const Place& place, Listener wanted, TimePoint n
         listener = std::move(wanted);
         return {Way::open, listener.port};
     }
-    if (listeners_.size() >= most_listeners) return {Way::full, place.second};
+    // Another place may have this port instead of its own: see listener_at().
+    if (listeners_.size() >= most_listeners || is_listener(place)) return {Way::full, place.second};
     UniqueFd fresh = sockets_.take(core::is_ipv4(place.first) ? AF_INET : AF_INET6);
     fill_sockets(now);
     if (!fresh) return {sockets_.is_filling() ? Way::later : Way::full, place.second};

@@ -161,6 +161,8 @@ private:
     static HostVerdict unasked(const HostQuestion& question);
     static Answer refused(const HostQuestion& question, const HostVerdict& verdict);
     std::size_t open_questions() const;
+    void shut(const Place& place);
+    bool is_listener(const Place& place) const;
     Listeners::iterator find_question(std::uint64_t question);
     void close(Listeners::iterator at);
     void fill_sockets(TimePoint now);

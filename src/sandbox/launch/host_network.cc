@@ -126,11 +126,13 @@ void set(const char* name, const char* value) {
     if (setting) (void)os::write_all(setting.get(), value); // it is missed, and nothing opens
 }
 
-// All ports of this network belong to the command (ip(7)). A connect about which a person is asked
+// All ports of this network belong to the command (ip(7)). With TCP Fast Open, a program would
+// connect by sending (tcp(7)), which nobody decides about. A connect about which a person is asked
 // waits for hours, and finds out within a second during the first minute that it is refused
 // (tcp(7); for IPv6, too).
 void set_up_ports() {
     set("ip_unprivileged_port_start", "0");
+    set("tcp_fastopen", "0");
     set("tcp_syn_retries", "127");
     set("tcp_syn_linear_timeouts", "64");
 }

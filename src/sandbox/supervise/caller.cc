@@ -143,7 +143,12 @@ std::string program_of(const Caller& caller) {
 std::vector<std::string> words_of(const Caller& caller) {
     constexpr std::size_t most_words = 16;
     constexpr std::size_t longest_word = 256; // bytes
-    const std::string line = os::read_proc_file(fmt::format("/proc/{}/cmdline", caller.thread));
+    // A program can have as many as it likes (prctl(2), PR_SET_MM).
+    std::string line(most_words * (longest_word + 1), '\0');
+    const UniqueFd file(
+        ::open(fmt::format("/proc/{}/cmdline", caller.thread).c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t count = ::read(file.get(), line.data(), line.size());
+    line.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     std::vector<std::string> words;
     for (std::size_t begin = 0; begin < line.size() && words.size() < most_words;) {
         const std::size_t end = std::min(line.find('\0', begin), line.size());

@@ -1,6 +1,7 @@
 #include "sandbox/supervise/pending_connects.h"
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <iterator>
@@ -21,20 +22,29 @@ constexpr Millis pause_between_looks{200};
 // programs.
 constexpr int begin_anew = 512; // ERESTARTSYS
 
+bool makes_connections(int socket) {
+    int type = SOCK_STREAM;
+    socklen_t size = sizeof type;
+    return ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_DGRAM;
+}
+
 bool is_under_way(int error) {
     return error == EINPROGRESS || error == EALREADY;
 }
 
 } // namespace
 
-// Closes the copy before it answers the caller: the caller's own close must be the last.
-std::optional<SocketAddress> PendingConnects::connect(WaitingCall call, Networks networks,
+// Closes the copy before it answers the caller: the caller's own close must be the last. What is
+// asked of the socket is asked of the copy: the caller may have put another socket in its place.
+std::optional<SocketAddress> PendingConnects::connect(WaitingCall call, Sockets sockets,
                                                       TimePoint now) {
     UniqueFd copy = copy_of(call.caller, call.fd);
     int why = 0;
     if (!copy)
         why = errno == EBADF ? EBADF : EACCES;
-    else if (networks == Networks::own && !is_of_network_of(call.caller, copy.get()))
+    else if (sockets != Sockets::any && !is_of_network_of(call.caller, copy.get()))
+        why = ENETUNREACH;
+    else if (sockets == Sockets::own_datagrams && makes_connections(copy.get()))
         why = ENETUNREACH;
     std::optional<SharedSocket> socket(std::move(copy));
     if (!notifications_.is_waiting(call.id)) return {}; // the copy may be of another process

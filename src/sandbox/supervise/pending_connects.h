@@ -25,11 +25,13 @@ public:
 
     std::size_t size() const { return pending_.size(); }
 
-    enum class Networks : std::uint8_t { any, own };
+    // Which sockets may be connected: all, those of the caller's network, or of these only such as
+    // make no connections.
+    enum class Sockets : std::uint8_t { any, own, own_datagrams };
 
-    // Answers the call, now or later. With Networks::own, a socket of another network than the
-    // caller's is unreachable. Returns where the connect comes from if it is still under way.
-    std::optional<SocketAddress> connect(WaitingCall call, Networks networks, TimePoint now);
+    // Answers the call, now or later. For other sockets, the address is unreachable. Returns where
+    // the connect comes from if it is still under way.
+    std::optional<SocketAddress> connect(WaitingCall call, Sockets sockets, TimePoint now);
 
     // The answer to that question is no: the callers that wait in their call are told at once.
     void refuse(std::uint64_t question);

@@ -242,7 +242,7 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
     switch (call.address.kind) {
     case Kind::internet: decide_internet(std::move(call), now); return;
     case Kind::unspecified:
-        (void)connects_.connect(std::move(call), PendingConnects::Networks::any, now);
+        (void)connects_.connect(std::move(call), PendingConnects::Sockets::any, now);
         return;
     // Netlink checks whether the connecting process has capabilities (netlink(7)); the errand has
     // none.
@@ -256,7 +256,7 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
 void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
     if (call.descriptor.protocol.starts_with("UNIX")) return notifications_.answer(call.id, EINVAL);
     if (!settings_.is_network_off)
-        return (void)connects_.connect(std::move(call), PendingConnects::Networks::any, now);
+        return (void)connects_.connect(std::move(call), PendingConnects::Sockets::any, now);
     const bool is_held = settings_.has_own_network && call.address.is_loopback();
     if (!is_held && gateway_) return decide_host(std::move(call), now);
     if (!is_held) return refuse_internet(call);
@@ -269,7 +269,7 @@ void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
 
 void Supervisor::decide_port(WaitingCall call, bool wants_machine, TimePoint now) {
     if (wants_machine) return refuse_internet(call);
-    (void)connects_.connect(std::move(call), PendingConnects::Networks::own, now);
+    (void)connects_.connect(std::move(call), PendingConnects::Sockets::own, now);
 }
 
 void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
@@ -313,11 +313,11 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
 // the sandbox's network. There it finds the gateway's listener, or nobody.
 void Supervisor::decide_host(WaitingCall call, TimePoint now) {
     using Way = Gateway::Way;
-    constexpr auto own = PendingConnects::Networks::own;
+    using Sockets = PendingConnects::Sockets;
     if (!call.descriptor.is_stream()) {
         // The C library connects datagram sockets to find out which address it has.
         if (!core::NameTable::has_range(call.address.internet)) return refuse_internet(call);
-        (void)connects_.connect(std::move(call), own, now);
+        (void)connects_.connect(std::move(call), Sockets::own_datagrams, now);
         return;
     }
     Asker asker = {call.caller.process, program_of(call.caller)};
@@ -330,12 +330,12 @@ void Supervisor::decide_host(WaitingCall call, TimePoint now) {
         // The kernel cannot open a connection of several ways from both ends.
         const bool is_single = call.descriptor.protocol.starts_with("TCP");
         call.question = answer.question;
-        const auto from = connects_.connect(std::move(call), own, now);
+        const auto from = connects_.connect(std::move(call), Sockets::own, now);
         if (answer.question != 0 && is_single && from)
             gateway_->note_caller(answer.question, {from->internet, from->port});
         return;
     }
-    case Way::nowhere: (void)connects_.connect(std::move(call), own, now); return;
+    case Way::nowhere: (void)connects_.connect(std::move(call), Sockets::own, now); return;
     case Way::refused:
         denials_.add(host_denial(answer.refusal));
         return notifications_.answer(call.id, ECONNREFUSED);

@@ -409,6 +409,9 @@ show(said("other.example")); show("tty", os.isatty(0), len(input()))
     equal((facts["asked"], seen.count("hello from " + FAR), facts["status"]), (3, 2, 0), facts["seen"])
     check("It wants to connect to good.example:443." in facts["seen"], facts["seen"])
     check("it was denied" in facts["seen"], facts["seen"])
+    # Whatever the program has begun to write, the terminal shows the question.
+    begin = "\x18\x1b\\\x1b[!p\x1b[0m\x1b(B\x0f\r\nexecward: may this command connect"
+    equal(facts["seen"].count(begin), 2, facts["seen"])
     equal(done.visits, [FAR + ":443"] * 2, "who was called")
 
 

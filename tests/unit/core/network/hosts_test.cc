@@ -182,6 +182,19 @@ TEST_CASE("a name leads to no private address, unless a rule names that address"
         CHECK_MESSAGE(!refusal_of(rules, name, at(text), false).empty(), text);
 }
 
+TEST_CASE("an address of this machine is reached only if a rule names just that address") {
+    Result<HostRule> every = host_rule("0.0.0.0/0", true);
+    REQUIRE(every);
+    every->decision = Decision::allow;
+    every->layer = RuleLayer::session;
+    std::vector<HostRule> rules = {rule("example.org", Decision::allow), *every,
+                                   rule("203.0.113.0/24", Decision::allow)};
+    CHECK_FALSE(refusal_of(rules, there("example.org"), at("203.0.113.9"), true).empty());
+    CHECK(refusal_of(rules, there("example.org"), at("203.0.113.9"), false).empty());
+    rules.push_back(rule("203.0.113.9", Decision::allow));
+    CHECK(refusal_of(rules, there("example.org"), at("203.0.113.9"), true).empty());
+}
+
 TEST_CASE("a prefix for a great part of the internet names no private address") {
     for (const char* text : {"0.0.0.0/0", "0.0.0.0/1", "::/0", "::/1", "::ffff:0:0/96"}) {
         CHECK_FALSE(static_cast<bool>(host_rule(text, false)));

@@ -15,5 +15,7 @@ TEST_CASE("what is no punycode stays as it is") {
     CHECK(decoded_host("registry.example.org") == std::nullopt);
     CHECK(decoded_host("xn--a_b.example") == std::nullopt);
     CHECK(decoded_host("xn--99999999999.example") == std::nullopt);
+    for (const char* name : {"xn--good-.example", "xn--a-.example", "xn--.example"})
+        CHECK(decoded_host(name) == std::nullopt);
     CHECK(decoded_host("") == std::nullopt);
 }

@@ -2,6 +2,8 @@
 #include "support/testing.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -28,6 +30,26 @@ struct Pair {
         far = UniqueFd(ends[1]);
     }
 };
+
+// A connection over TCP, which alone has urgent data.
+Pair tcp_pair() {
+    Pair pair;
+    const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    void* const bytes = &address;
+    auto* const name = static_cast<sockaddr*>(bytes);
+    REQUIRE(::bind(listener.get(), name, size) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    REQUIRE(::getsockname(listener.get(), name, &size) == 0);
+    pair.near = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(pair.near.get(), name, size) == 0);
+    pair.far = UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    REQUIRE(pair.far);
+    return pair;
+}
 
 std::string pattern(std::size_t size) {
     std::string text(size, '\0');
@@ -83,6 +105,34 @@ TEST_CASE("bytes arrive as they were sent, by pipes and by copies, and the count
         CHECK(flow.count() == all.size());
         CHECK(carrier.take_pipe().has_value() == (end_of_descriptors == INT_MAX));
     }
+}
+
+TEST_CASE("urgent data neither holds up what follows nor ends it") {
+    Carrier carrier(INT_MAX);
+    Flow flow;
+    const Pair source = tcp_pair();
+    const Pair target;
+    const std::string before = pattern(100'000);
+    const std::string behind = pattern(50'000);
+    std::string came;
+    REQUIRE(::send(source.near.get(), before.data(), before.size(), 0) == 100'000);
+    REQUIRE(::send(source.near.get(), "!", 1, MSG_OOB) == 1);
+    REQUIRE(::send(source.near.get(), behind.data(), behind.size(), 0) == 50'000);
+    REQUIRE(::shutdown(source.near.get(), SHUT_WR) == 0);
+
+    while (!flow.is_done()) {
+        pollfd ready = {source.far.get(), POLLIN, 0};
+        REQUIRE(::poll(&ready, 1, 60'000) == 1);
+        Moved moved = flow.flush(target.far.get(), carrier);
+        if (moved == Moved::something)
+            moved = flow.take(source.far.get(), target.far.get(), carrier);
+        REQUIRE(moved != Moved::broken);
+        came += read_some(target.near.get(), 1 << 20);
+    }
+    for (std::string more = "x"; !more.empty(); came += more)
+        more = read_some(target.near.get(), 1 << 20);
+
+    CHECK(came == before + behind);
 }
 
 TEST_CASE("what was looked at is passed on before what follows") {
