@@ -137,14 +137,14 @@ void print_rows(const std::vector<store::AuditRow>& rows, bool as_json) {
     }
 }
 
-// Prints the rows after `last`, in pieces, so that neither the memory nor a lock is held for all of
-// them. Returns the id of the last one.
-Result<std::int64_t> print_after(store::Store& store, std::int64_t last, bool as_json) {
+// Prints the rows after the one with the id `last`, which becomes that of the last one. Reads in
+// pieces, so that neither the memory nor a lock is held for all of them.
+Result<void> print_after(store::Store& store, std::int64_t& last, bool as_json) {
     constexpr std::int64_t piece = 1000;
     while (true) {
         const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
         print_rows(rows, as_json);
-        if (rows.empty()) return last;
+        if (rows.empty()) return {};
         last = rows.back().id;
     }
 }
@@ -161,7 +161,7 @@ Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json, b
     print_rows(rows, as_json);
     std::int64_t last = rows.empty() ? 0 : rows.back().id;
     while (goes_on && std::fflush(stdout) == 0 && wait_for_rows())
-        last = TRY(print_after(store, last, as_json));
+        TRY(print_after(store, last, as_json));
     return {};
 }
 
@@ -223,8 +223,8 @@ Result<void> show(store::Store& store, const Arguments& arguments, std::int64_t 
     if (arguments.action() == "network") return show_network(store, arguments.has("by-host"));
     const bool as_json = arguments.has("json");
     if (arguments.action() == "tail") return print_tail(store, count, as_json, arguments.has("f"));
-    TRY(print_after(store, 0, as_json));
-    return {};
+    std::int64_t first = 0;
+    return print_after(store, first, as_json);
 }
 
 int audit(const Arguments& arguments) {
