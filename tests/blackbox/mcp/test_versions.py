@@ -95,14 +95,16 @@ def a_client_that_gives_up_leaves_no_question_behind(scene):
         client.end()
 
 
-# A script or an argv, and members that both ways have.
+# A script or an argv, and members that both ways have. None writes to both of its outputs: their order would be
+# chance.
 SCENES = (
-    ("echo out; echo err >&2; exit 7", {}),
+    ("echo out; exit 7", {}),
+    ("echo err >&2; exit 7", {}),
     ("printf 'caf\\303\\251 \\342\\202\\254\\n'", {}),
     (["cat"], {"stdin": "first\nsecond"}),
     (["printf", "%s|", "a b", "$HOME", "*"], {}),
     ("kill -TERM $$", {}),
-    ("cat no-such-file; echo $?", {}),
+    ("cat no-such-file 2>&1; echo $?", {}),
     ("cd /; pwd; cd - >/dev/null; pwd", {}),
     ("test -t 0 && test -t 1 && echo terminal", {"tty": True}),
     ("read line; echo $?", {}),
