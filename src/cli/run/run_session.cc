@@ -42,10 +42,9 @@ int status_of(int wait_status) {
 
 class Session {
 public:
-    Session(const RunOrder& order, bool is_last_try)
-        : is_quiet_(order.is_quiet), hosts_(order.hosts), is_last_try_(is_last_try) {}
+    explicit Session(const RunOrder& order) : is_quiet_(order.is_quiet), hosts_(order.hosts) {}
 
-    RunEnd run(sandbox::LaunchOrder order);
+    RunEnd run(const sandbox::LaunchOrder& order);
 
 private:
     enum Slot {
@@ -61,8 +60,9 @@ private:
     static constexpr std::size_t slots = errors + 2;
     using Polled = std::array<pollfd, slots>;
 
+    Result<void> take_stdio();
     Result<void> begin(sandbox::LaunchOrder order);
-    Result<void> take_stdio(os::SpawnRequest& request);
+    void start_over();
     void loop();
     bool is_over(TimePoint now) const;
     std::optional<TimePoint> end_of_patience() const;
@@ -109,9 +109,8 @@ private:
     RunHosts* hosts_;           // null: there is no network by host
     bool has_terminal_ = false; // the command gets a terminal
     bool runs_ = false;
-    bool has_stop_key_ = false; // among what was read from the caller and not written yet
-    bool is_last_try_;
-    bool is_passing_ = false;           // another try may succeed
+    bool has_stop_key_ = false;         // among what was read from the caller and not written yet
+    bool is_passing_ = false;           // see Launch::Outcome
     std::optional<Error> failure_;      // why the command has not run
     std::optional<int> sandbox_status_; // of the process that we started
     int ended_by_ = 0;                  // the signal that asked us to end
@@ -120,19 +119,36 @@ private:
     std::optional<TimePoint> input_paused_until_;
 };
 
-RunEnd Session::run(sandbox::LaunchOrder order) {
+// A new try is safe: nothing of the command has run, and another plan keeps no fewer guarantees.
+RunEnd Session::run(const sandbox::LaunchOrder& order) {
     journal_ = order.journal;
-    if (Result<void> begun = begin(std::move(order)); !begun) {
-        terminal_.reset();
-        report_error(begun.error());
-        return {status_not_run, begun.error()};
+    Result<void> begun = take_stdio();
+    for (std::size_t tries = 1; begun; ++tries) {
+        begun = begin(order);
+        if (!begun) break;
+        loop();
+        if (!is_passing_ || ended_by_ != 0 || tries == sandbox::Launch::most_tries)
+            return conclude();
+        start_over();
     }
-    loop();
-    return conclude();
+    terminal_.reset();
+    report_error(begun.error());
+    return {status_not_run, begun.error()};
+}
+
+Result<void> Session::take_stdio() {
+    has_terminal_ = is_one_terminal(STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
+    if (::isatty(STDIN_FILENO) == 1) terminal_ = TRY(CallerTerminal::of(STDIN_FILENO));
+    streams_ = TRY(stdio_.open());
+    return {};
 }
 
 Result<void> Session::begin(sandbox::LaunchOrder order) {
-    TRY(take_stdio(order.request));
+    order.request.pipe_stdin = true;
+    if (has_terminal_) {
+        const winsize size = terminal_->size();
+        order.request.terminal = os::WindowSize{size.ws_row, size.ws_col};
+    }
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
     if (!has_terminal_) return {};
     // The command's terminal gets the settings of the caller's: the same keys erase and interrupt.
@@ -144,15 +160,15 @@ Result<void> Session::begin(sandbox::LaunchOrder order) {
     return {};
 }
 
-Result<void> Session::take_stdio(os::SpawnRequest& request) {
-    has_terminal_ = is_one_terminal(STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
-    if (::isatty(STDIN_FILENO) == 1) terminal_ = TRY(CallerTerminal::of(STDIN_FILENO));
-    streams_ = TRY(stdio_.open());
-    request.pipe_stdin = true;
-    if (!has_terminal_) return {};
-    const winsize size = terminal_->size();
-    request.terminal = os::WindowSize{size.ws_row, size.ws_col};
-    return {};
+void Session::start_over() {
+    release_placeholders();
+    run_.reset();
+    master_.reset();
+    failure_.reset();
+    is_passing_ = false;
+    sandbox_status_.reset();
+    kill_at_.reset();
+    give_up_at_.reset();
 }
 
 void Session::loop() {
@@ -271,7 +287,7 @@ void Session::reap() {
     for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
         if (pid != run_->spawned().pid) continue; // an errand
         sandbox_status_ = status_of(wait_status);
-        if (hosts_ != nullptr) hosts_->close();
+        if (hosts_ != nullptr && !is_passing_) hosts_->close();
         kill_at_.reset();
         give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
         input_.close();
@@ -433,7 +449,6 @@ RunEnd Session::conclude() {
     release_placeholders();
     if (failure_) {
         if (ended_by_ != 0) return {128 + ended_by_, failure_};
-        if (is_passing_ && !is_last_try_) return {.failure = failure_, .is_passing = true};
         report_error(*failure_);
         return {status_of_failure(*failure_), failure_};
     }
@@ -445,13 +460,8 @@ RunEnd Session::conclude() {
 
 } // namespace
 
-// A new try is safe: nothing of the command has run, and another plan keeps no fewer guarantees.
 RunEnd run_session(const RunOrder& order) {
-    for (std::size_t tries = 1;; ++tries) {
-        Session session(order, tries == sandbox::Launch::most_tries);
-        RunEnd end = session.run(order.launch);
-        if (!end.is_passing) return end;
-    }
+    return Session(order).run(order.launch);
 }
 
 } // namespace ew::cli

@@ -23,7 +23,6 @@ struct RunEnd {
     std::optional<Error> failure = {}; // why the command has not run
     sandbox::DenialLog denials = {};
     std::vector<sandbox::HostUse> host_uses = {};
-    bool is_passing = false; // see sandbox::Launch::Outcome; the failure was not reported
 };
 
 // Waits for the command. Reports failures and denials.

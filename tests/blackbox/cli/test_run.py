@@ -1071,11 +1071,11 @@ def runs_that_share_tmp_do_not_disturb_each_other(scene):
         env = environment(scene, XDG_STATE_HOME=scene.path("state-" + name), TMPDIR="/tmp")
         for _ in range(20):
             done = subprocess.run(
-                words(scene, ["--shared-tmp", "--quiet"], ["true"]), cwd=directory, env=env,
+                words(scene, ["--shared-tmp", "--quiet"], ["echo", name]), cwd=directory, env=env,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
             )
-            if done.returncode != 0:
-                failures.append((done.returncode, done.stderr))
+            if (done.returncode, done.stdout) != (0, name + "\n"):
+                failures.append((done.returncode, done.stdout, done.stderr))
 
     threads = [threading.Thread(target=run_often, args=(name,)) for name in ("a", "b")]
     for thread in threads:
