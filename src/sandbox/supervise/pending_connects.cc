@@ -42,9 +42,9 @@ std::optional<SocketAddress> PendingConnects::connect(WaitingCall call, Sockets 
     int why = 0;
     if (!copy)
         why = errno == EBADF ? EBADF : EACCES;
-    else if (sockets != Sockets::any && !is_of_network_of(call.caller, copy.get()))
-        why = ENETUNREACH;
-    else if (sockets == Sockets::own_datagrams && makes_connections(copy.get()))
+    else if (sockets != Sockets::any &&
+             (!is_of_network_of(call.caller, copy.get()) ||
+              (sockets == Sockets::own_datagrams && makes_connections(copy.get()))))
         why = ENETUNREACH;
     std::optional<SharedSocket> socket(std::move(copy));
     if (!notifications_.is_waiting(call.id)) return {}; // the copy may be of another process
