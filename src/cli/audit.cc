@@ -2,6 +2,7 @@
 #include "cli/audit.h"
 
 #include "base/byte_buffer.h"
+#include "cli/shared/audit_history.h"
 #include "cli/shared/printing.h"
 #include "cli/shared/store_access.h"
 #include "core/text/display.h"
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -128,25 +130,11 @@ void print_text(const store::AuditRow& row) {
     print_line(line);
 }
 
-void print_rows(const std::vector<store::AuditRow>& rows, bool as_json) {
-    for (const store::AuditRow& row : rows) {
-        if (as_json)
-            print_json(row);
-        else
-            print_text(row);
-    }
-}
-
-// Prints the rows after the one with the id `last`, which becomes that of the last one. Reads in
-// pieces, so that neither the memory nor a lock is held for all of them.
-Result<void> print_after(store::Store& store, std::int64_t& last, bool as_json) {
-    constexpr std::int64_t piece = 1000;
-    while (true) {
-        const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
-        print_rows(rows, as_json);
-        if (rows.empty()) return {};
-        last = rows.back().id;
-    }
+void print_row(const store::AuditRow& row, bool as_json) {
+    if (as_json)
+        print_json(row);
+    else
+        print_text(row);
 }
 
 // Returns false if nobody reads the output any more.
@@ -157,11 +145,15 @@ bool wait_for_rows() {
 }
 
 Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json, bool goes_on) {
-    const std::vector<store::AuditRow> rows = TRY(store.audit_tail(count));
-    print_rows(rows, as_json);
-    std::int64_t last = rows.empty() ? 0 : rows.back().id;
+    std::int64_t last = 0;
+    const auto print = [&](const store::AuditRow& row) {
+        print_row(row, as_json);
+        last = row.id;
+    };
+    const std::vector<store::AuditRow> tail = TRY(store.audit_tail(count));
+    std::ranges::for_each(tail, print);
     while (goes_on && std::fflush(stdout) == 0 && wait_for_rows())
-        TRY(print_after(store, last, as_json));
+        TRY(each_row(store, last, print));
     return {};
 }
 
@@ -198,20 +190,14 @@ private:
 };
 
 Result<void> show_network(store::Store& store, bool by_host) {
-    constexpr std::int64_t piece = 1000;
     std::map<std::string, HostTotal> totals;
-    for (std::int64_t last = 0;;) {
-        const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
-        if (rows.empty()) break;
-        last = rows.back().id;
-        for (const store::AuditRow& row : rows) {
-            if (row.event != "network") continue;
-            if (by_host)
-                totals[row.decision].add(row.detail);
-            else
-                print_text(row);
-        }
-    }
+    TRY(each_row(store, 0, [&](const store::AuditRow& row) {
+        if (row.event != "network") return;
+        if (by_host)
+            totals[row.decision].add(row.detail);
+        else
+            print_text(row);
+    }));
     for (const auto& [host, total] : totals)
         print_line(fmt::format("{}: {} connections of {} commands, {} bytes sent, {} received",
                                core::visible(host), total.connections, total.commands, total.sent,
@@ -223,8 +209,7 @@ Result<void> show(store::Store& store, const Arguments& arguments, std::int64_t 
     if (arguments.action() == "network") return show_network(store, arguments.has("by-host"));
     const bool as_json = arguments.has("json");
     if (arguments.action() == "tail") return print_tail(store, count, as_json, arguments.has("f"));
-    std::int64_t first = 0;
-    return print_after(store, first, as_json);
+    return each_row(store, 0, [&](const store::AuditRow& row) { print_row(row, as_json); });
 }
 
 int audit(const Arguments& arguments) {

@@ -108,7 +108,7 @@ std::optional<RunHosts::Answer> RunHosts::take_answer() {
     const sandbox::HostQuestion question = std::move(open_.front());
     open_.pop_front();
     const Answer answer = {question.id, verdict_of(question, *result)};
-    // An answer may stand for the next one, too; one that cannot be asked waits for its turn.
+    // If the next one cannot be asked now, it waits until another one is.
     if (!open_.empty()) (void)begin();
     return answer;
 }

@@ -4,21 +4,26 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <set>
 
 namespace ew::cli {
 
-Result<report::History> history_of(store::Store& store) {
+Result<void> each_row(store::Store& store, std::int64_t after,
+                      const std::function<void(const store::AuditRow&)>& take) {
     constexpr std::int64_t piece = 1000;
-    report::History history;
-    for (std::int64_t last = 0;;) {
-        const std::vector<store::AuditRow> rows = TRY(store.audit_after(last, piece));
-        if (rows.empty()) return history;
+    while (true) {
+        const std::vector<store::AuditRow> rows = TRY(store.audit_after(after, piece));
+        if (rows.empty()) return {};
         for (const store::AuditRow& row : rows)
-            history.take(row);
-        last = rows.back().id;
+            take(row);
+        after = rows.back().id;
     }
+}
+
+Result<report::History> history_of(store::Store& store) {
+    report::History history;
+    TRY(each_row(store, 0, [&](const store::AuditRow& row) { history.take(row); }));
+    return history;
 }
 
 Result<std::vector<report::Command>> commands_of(const report::History& history,

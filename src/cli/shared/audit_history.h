@@ -5,10 +5,17 @@
 #include "report/history.h"
 #include "store/store.h"
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace ew::cli {
+
+// Calls `take` with each row behind that id, oldest first. Reads in pieces, so that neither the
+// memory nor a lock is held for all of them.
+Result<void> each_row(store::Store& store, std::int64_t after,
+                      const std::function<void(const store::AuditRow&)>& take);
 
 // Reads the whole audit.
 Result<report::History> history_of(store::Store& store);

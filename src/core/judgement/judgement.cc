@@ -6,6 +6,7 @@
 #include "core/judgement/hidden_text.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/rule_matching.h"
+#include "core/judgement/shell_words.h"
 #include "core/judgement/started_commands.h"
 #include "core/text/long_words.h"
 
@@ -18,10 +19,6 @@
 namespace ew::core {
 
 namespace {
-
-bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 // Returns true if the word is in the text, and is no part of a longer name there.
 bool holds_word(std::string_view text, std::string_view word) {

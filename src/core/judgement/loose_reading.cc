@@ -31,10 +31,6 @@ bool is_opener(std::string_view word) {
     return std::find(openers.begin(), openers.end(), word) != openers.end();
 }
 
-bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // NAME=…, NAME+=…, NAME[…]=…
 bool is_assignment(std::string_view word) {
     std::size_t at = 0;

@@ -13,16 +13,8 @@ constexpr std::size_t most_words_of_braces = 256;
 
 constexpr std::string_view unknown_value = "$ puts something else in its place";
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool is_name_character(char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 std::size_t name_length(std::string_view text) {
-    if (text.empty() || !is_letter(text.front())) return 0;
+    if (text.empty() || !begins_name(text.front())) return 0;
     return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_name_character) -
                                     text.begin());
 }

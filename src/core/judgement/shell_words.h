@@ -9,6 +9,15 @@
 
 namespace ew::core {
 
+// Characters of the names of variables: at the beginning, and behind it (bash(1), "name").
+constexpr bool begins_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+constexpr bool is_name_character(char c) {
+    return begins_name(c) || (c >= '0' && c <= '9');
+}
+
 struct ShellCommand {
     std::vector<std::string> words; // without their quotes; a * stands for what is not known
     std::vector<bool> has_glob; // one per word: the shell may replace the word by file names, it

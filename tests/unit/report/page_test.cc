@@ -1,5 +1,6 @@
 #include "report/markup.h"
 #include "report/page.h"
+#include "support/count_of.h"
 #include "support/testing.h"
 
 #include <string>
@@ -32,14 +33,6 @@ Command hostile_command() {
     command.refusal = Stop{4, text, text, text};
     command.failure = Stop{4, text, text, text};
     return command;
-}
-
-std::size_t count_of(std::string_view part, std::string_view text) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string_view::npos;
-         at = text.find(part, at + 1))
-        ++count;
-    return count;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "core/screen/grid.h"
 #include "core/screen/svg.h"
+#include "support/count_of.h"
 #include "support/testing.h"
 
 #include <string>
@@ -16,14 +17,6 @@ Cell cell_of(char32_t character, std::uint8_t width = 1) {
     cell.text[0] = character;
     cell.width = width;
     return cell;
-}
-
-std::size_t count_of(std::string_view part, std::string_view text) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != std::string_view::npos;
-         at = text.find(part, at + 1))
-        ++count;
-    return count;
 }
 
 } // namespace
