@@ -22,11 +22,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -90,9 +88,7 @@ void print_suggestions(const Suggestions& found) {
 }
 
 Result<Suggestions> suggestions_of(store::Store& store, store::UnixMs since) {
-    const config::Config config = TRY(settings_in_force(config::Paths::from_environment()));
-    std::error_code error; // without a working directory, no directory is writable for it
-    TrustMemory memory(trust_places(config, std::filesystem::current_path(error).string()));
+    TrustMemory memory(TRY(trust_places_here()));
     const auto trust = [&](std::string_view word) { return memory.is_trusted(word); };
     const report::History history = TRY(history_of(store));
     const config::LoadedRules loaded = config::load_rules(rule_places({}));

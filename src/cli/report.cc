@@ -21,11 +21,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -131,9 +129,7 @@ Result<void> add_unused(report::Report& page, store::Store& store, const report:
 }
 
 Result<std::string> page_of(store::Store& store, const Selection& selection, store::UnixMs now) {
-    const config::Config config = TRY(settings_in_force(config::Paths::from_environment()));
-    std::error_code error; // without a working directory, no directory is writable for it
-    TrustMemory memory(trust_places(config, std::filesystem::current_path(error).string()));
+    TrustMemory memory(TRY(trust_places_here()));
     const auto trust = [&](std::string_view word) { return memory.is_trusted(word); };
     const report::History history = TRY(history_of(store));
     const config::LoadedRules loaded = config::load_rules(rule_places({}));

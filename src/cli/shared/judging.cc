@@ -47,6 +47,12 @@ os::TrustPlaces trust_places(const config::Config& config, const std::string& di
     return places;
 }
 
+Result<os::TrustPlaces> trust_places_here() {
+    const config::Config config = TRY(settings_in_force(config::Paths::from_environment()));
+    std::error_code error; // without a working directory, no directory is writable for it
+    return trust_places(config, std::filesystem::current_path(error).string());
+}
+
 bool TrustMemory::is_trusted(std::string_view word) {
     const auto known = known_.find(word);
     if (known != known_.end()) return known->second;

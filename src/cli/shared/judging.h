@@ -1,6 +1,7 @@
 // What judges a command outside of a server: the rules in force, and the programs that are trusted.
 #pragma once
 
+#include "base/result.h"
 #include "config/config.h"
 #include "config/rule_files.h"
 #include "os/programs.h"
@@ -22,6 +23,9 @@ config::RulePlaces rule_places(const std::string& project_dir);
 
 // The places that decide which programs count as the system's, for commands in this directory.
 os::TrustPlaces trust_places(const config::Config& config, const std::string& directory);
+
+// For the working directory, with the settings in force. Errors: those of settings_in_force().
+Result<os::TrustPlaces> trust_places_here();
 
 // The same decision for many commands: each word is looked up once.
 class TrustMemory {
