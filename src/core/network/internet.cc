@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <vector>
 
 namespace ew::core {
 
@@ -52,13 +54,23 @@ constexpr auto ranges6 = std::to_array<Range>({
     {"ff00::/8", Reach::nobody},
 });
 
-template <std::size_t count>
-Reach reach_in(const std::array<Range, count>& ranges, const Internet& address) {
+struct Scope {
+    Prefix prefix;
+    Reach reach;
+};
+
+std::vector<Scope> scopes(std::span<const Range> ranges) {
+    std::vector<Scope> scopes;
     for (const Range& range : ranges)
-        if (const std::optional<Prefix> prefix = read_prefix(range.prefix);
-            prefix && prefix->has(address))
-            return range.reach;
-    return Reach::everybody;
+        if (const std::optional<Prefix> prefix = read_prefix(range.prefix))
+            scopes.push_back({*prefix, range.reach});
+    return scopes;
+}
+
+Reach reach_in(std::span<const Scope> scopes, const Internet& address) {
+    const auto found =
+        std::ranges::find_if(scopes, [&](const Scope& scope) { return scope.prefix.has(address); });
+    return found == scopes.end() ? Reach::everybody : found->reach;
 }
 
 Internet embedded(const Internet& address, std::size_t from) {
@@ -86,9 +98,11 @@ bool is_for_one_host(const Internet& address) {
 }
 
 Reach reach_of(const Internet& address) {
-    if (is_ipv4(address)) return reach_in(ranges4, address);
+    static const std::vector<Scope> scopes4 = scopes(ranges4);
+    static const std::vector<Scope> scopes6 = scopes(ranges6);
+    if (is_ipv4(address)) return reach_in(scopes4, address);
     if (const std::optional<Internet> ipv4 = carried_ipv4(address)) return reach_of(*ipv4);
-    return reach_in(ranges6, address);
+    return reach_in(scopes6, address);
 }
 
 std::optional<Internet> carried_ipv4(const Internet& address) {

@@ -54,8 +54,12 @@ void Crossing::try_next(TimePoint now) {
         turn_on(outside_.get(), IPPROTO_TCP, TCP_NODELAY);
         turn_on(outside_.get(), SOL_SOCKET, SO_KEEPALIVE);
         const RawAddress address = raw_address(internet, there_.port);
-        const int result = ::connect(outside_.get(), address.get(), address.size);
-        if (result != 0 && errno != EINPROGRESS) continue;
+        int result = ::connect(outside_.get(), address.get(), address.size);
+        // A server on this machine has answered by now.
+        if (result != 0 && errno == EINPROGRESS)
+            result = ::connect(outside_.get(), address.get(), address.size);
+        if (result == 0) return open();
+        if (errno != EALREADY && errno != EINPROGRESS) continue;
         state_ = State::connecting;
         deadline_ = now + longest_connect;
         return;
@@ -73,16 +77,23 @@ void Crossing::on_connected(TimePoint now) {
     size = sizeof peer;
     if (::getpeername(outside_.get(), static_cast<sockaddr*>(bytes), &size) != 0)
         return; // the event was of the address before
+    open();
+}
+
+void Crossing::open() {
     state_ = State::open;
     has_reached_ = true;
     deadline_.reset();
 }
 
-void Crossing::on_ready(Carrier& carrier, TimePoint now) {
-    if (state_ == State::connecting) on_connected(now);
+void Crossing::on_ready(Side side, Carrier& carrier, TimePoint now) {
+    const bool is_fresh = state_ == State::connecting;
+    if (is_fresh) on_connected(now);
     if (state_ != State::open) return;
-    const bool is_whole = move(up_, inside_.get(), outside_.get(), carrier) &&
-                          move(down_, outside_.get(), inside_.get(), carrier);
+    const bool goes_up = is_fresh || side == Side::inside || up_.has_to_write();
+    const bool goes_down = is_fresh || side == Side::outside || down_.has_to_write();
+    const bool is_whole = (!goes_up || move(up_, inside_.get(), outside_.get(), carrier)) &&
+                          (!goes_down || move(down_, outside_.get(), inside_.get(), carrier));
     if (state_ != State::open) return; // its greeting was refused
     if (!is_whole)
         abort({});

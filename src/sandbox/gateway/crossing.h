@@ -62,8 +62,10 @@ public:
     // Tries these addresses one after the other.
     void connect(std::vector<core::Internet> addresses, TimePoint now);
 
-    // Either descriptor is ready.
-    void on_ready(Carrier& carrier, TimePoint now);
+    enum class Side : std::uint8_t { inside, outside };
+
+    // That side's descriptor is ready.
+    void on_ready(Side side, Carrier& carrier, TimePoint now);
 
     void on_time(TimePoint now);
 
@@ -79,6 +81,7 @@ public:
 private:
     void try_next(TimePoint now);
     void on_connected(TimePoint now);
+    void open();
     bool move(Flow& flow, int source, int target, Carrier& carrier);
     Flow::Moved take(Flow& flow, int source, int target, Carrier& carrier);
     Flow::Moved greet(std::span<char> block);

@@ -99,8 +99,8 @@ void Gateway::on_ready(TimePoint now) {
         case Source::sockets: on_sockets(now); break;
         case Source::look_up: on_look_up(serial, now); break;
         case Source::listener: accept_at(serial, now); break;
-        case Source::inside:
-        case Source::outside: on_crossing(serial, now); break;
+        case Source::inside: on_crossing(serial, Crossing::Side::inside, now); break;
+        case Source::outside: on_crossing(serial, Crossing::Side::outside, now); break;
         }
         if (clock_now() >= end) return; // the other events stay
     }
@@ -163,6 +163,11 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
     }
     HostQuestion question = {0, std::move(there), asker, ruling.rule ? ruling.rule->origin : ""};
     return ask(place, std::move(question), now);
+}
+
+bool Gateway::may_ask(const core::Internet& address, std::uint16_t port) const {
+    return asking_ != nullptr &&
+           core::rule_on(rules_, destination_of(address, port)).decision == core::Decision::prompt;
 }
 
 // What was allowed counts for this connect alone: the next one asks again what is known.
@@ -315,19 +320,33 @@ void Gateway::accept_at(std::uint64_t serial, TimePoint now) {
     const auto at = std::ranges::find_if(
         listeners_, [&](const auto& entry) { return entry.second.serial == serial; });
     if (at == listeners_.end()) return; // closed in this turn
+    for (int i = 0; i < most_accepted; ++i)
+        if (!accept_one(at, now)) return;
+}
+
+// Returns false if no further one can be accepted now.
+bool Gateway::accept_one(Listeners::iterator at, TimePoint now) {
     Listener& listener = at->second;
     listener.until = now + idle_listener;
-    for (int i = 0; i < most_accepted; ++i) {
-        UniqueFd socket(
-            ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        const bool has_descriptors = socket || (errno != EMFILE && errno != ENFILE);
-        if (!has_descriptors) { // it would be ready for ever: the callers are reset
-            unwatch(listener.socket.get());
-            listeners_.erase(at);
-        }
-        if (!socket) return;
-        take_in(std::move(socket), listener, now);
+    UniqueFd socket(
+        ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const bool has_descriptors = socket || (errno != EMFILE && errno != ENFILE);
+    if (!has_descriptors) { // it would be ready for ever: the callers are reset
+        unwatch(listener.socket.get());
+        listeners_.erase(at);
     }
+    if (!socket) return false;
+    take_in(std::move(socket), listener, now);
+    return true;
+}
+
+std::uint64_t Gateway::network() const {
+    return network_of(resolver_.fd());
+}
+
+void Gateway::take_connection(const Place& place, TimePoint now) {
+    const auto at = listeners_.find(place);
+    if (at != listeners_.end()) (void)accept_one(at, now);
 }
 
 void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) {
@@ -389,10 +408,10 @@ void Gateway::on_look_up(std::uint64_t serial, TimePoint now) {
     if (look_ups_.on_ready(serial, now)) seek_all(now);
 }
 
-void Gateway::on_crossing(std::uint64_t serial, TimePoint now) {
+void Gateway::on_crossing(std::uint64_t serial, Crossing::Side side, TimePoint now) {
     const auto at = crossings_.find(serial);
     if (at == crossings_.end()) return; // it ended in this turn
-    at->second.crossing.on_ready(carrier_, now);
+    at->second.crossing.on_ready(side, carrier_, now);
     settle(at);
 }
 

@@ -96,7 +96,14 @@ public:
     Answer open(const core::Internet& address, std::uint16_t port, const Asker& asker,
                 TimePoint now);
 
-    bool asks() const { return asking_ != nullptr; }
+    // Would a connect to there need an answer of somebody, if there is somebody?
+    bool may_ask(const core::Internet& address, std::uint16_t port) const;
+
+    // A program has connected to the listener of that place: takes the connection at once.
+    void take_connection(const Place& place, TimePoint now);
+
+    // See network_of(), of the network inside.
+    std::uint64_t network() const;
 
     // A connect for that question is under way, and comes from there.
     void note_caller(std::uint64_t question, const Place& caller);
@@ -168,13 +175,14 @@ private:
     void fill_sockets(TimePoint now);
     void on_sockets(TimePoint now);
     void accept_at(std::uint64_t serial, TimePoint now);
+    bool accept_one(Listeners::iterator at, TimePoint now);
     void take_in(UniqueFd socket, const Listener& listener, TimePoint now);
 
     void seek(Held& held, TimePoint now);
     void seek_all(TimePoint now);
     void use(Held& held, const FoundHost& found, TimePoint now);
     void on_look_up(std::uint64_t serial, TimePoint now);
-    void on_crossing(std::uint64_t serial, TimePoint now);
+    void on_crossing(std::uint64_t serial, Crossing::Side side, TimePoint now);
     void settle(Crossings::iterator at);
     void note(HostRefusal refusal);
     void note_use(const Held& held);

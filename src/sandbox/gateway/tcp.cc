@@ -1,6 +1,7 @@
 #include "sandbox/gateway/tcp.h"
 
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cstring>
 
@@ -34,6 +35,14 @@ void turn_on(int socket, int level, int option) {
 void reset_on_close(int socket) {
     const linger at_once = {1, 0};
     (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); // then it ends
+}
+
+std::uint64_t network_of(int socket) {
+    constexpr int netns_cookie = 71; // SO_NETNS_COOKIE of asm/socket.h, not in older headers
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    const bool is_known = ::getsockopt(socket, SOL_SOCKET, netns_cookie, &cookie, &size) == 0;
+    return is_known ? cookie : 0;
 }
 
 } // namespace ew::sandbox

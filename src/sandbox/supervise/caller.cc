@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <vector>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -101,6 +100,16 @@ bool table_has(const std::string& path, std::uint16_t port, bool udp) {
     return false;
 }
 
+UniqueFd pidfd_of(pid_t pid, unsigned flags) {
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, flags)));
+}
+
+// The thread's own descriptor table may differ from that of its process.
+UniqueFd handle_of(const Caller& caller) {
+    UniqueFd handle = pidfd_of(caller.thread, pidfd_thread);
+    return handle ? std::move(handle) : pidfd_of(caller.process, 0);
+}
+
 } // namespace
 
 std::string_view status_field(std::string_view status, std::string_view name) {
@@ -136,6 +145,16 @@ std::optional<Caller> look_at(pid_t thread) {
     return Caller{thread, process};
 }
 
+// Only the first thread of a process has the process's number, and only it can be opened as a
+// process (pidfd_open(2)).
+std::optional<HeldCaller> hold_caller(pid_t thread) {
+    if (UniqueFd process = pidfd_of(thread, 0))
+        return HeldCaller{{thread, thread}, std::move(process)};
+    const std::optional<Caller> caller = look_at(thread);
+    if (!caller) return std::nullopt;
+    return HeldCaller{*caller, handle_of(*caller)};
+}
+
 std::string program_of(const Caller& caller) {
     return os::link_target(fmt::format("/proc/{}/exe", caller.thread)).value_or("");
 }
@@ -168,41 +187,24 @@ std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from,
     return std::nullopt;
 }
 
-bool Descriptor::is_udp() const {
-    return protocol.starts_with("UDP");
+// Only a socket is copied: to close another file's descriptor may wait for its file system.
+int socket_error(const Caller& caller, int fd) {
+    const std::optional<std::string> target =
+        os::link_target(fmt::format("/proc/{}/fd/{}", caller.thread, fd));
+    if (!target) return errno == ENOENT ? EBADF : 0;
+    return target->starts_with("socket:[") ? 0 : ENOTSOCK;
 }
 
-bool Descriptor::is_stream() const {
-    return protocol.starts_with("TCP") || protocol.starts_with("MPTCP");
+UniqueFd copy_of(int handle, int fd) {
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, handle, fd, 0)));
 }
 
-// O_PATH holds the file without holding the socket open: if ours were the last reference to the
-// socket, closing it could wait (SO_LINGER). Only a socket is looked at beyond its link, since
-// other descriptors may be of file systems that do not answer.
-Descriptor descriptor_of(const Caller& caller, int fd) {
-    const std::string path = fmt::format("/proc/{}/fd/{}", caller.thread, fd);
-    const UniqueFd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!pinned) return {errno == ENOENT ? EBADF : 0, {}};
-    const std::string own_path = fmt::format("/proc/self/fd/{}", pinned.get());
-    if (!os::link_target(own_path).value_or("").starts_with("socket:[")) return {ENOTSOCK, {}};
-    std::array<char, 64> name;
-    const ssize_t size =
-        ::getxattr(own_path.c_str(), "system.sockprotoname", name.data(), name.size());
-    if (size <= 0) return {};
-    std::string protocol(name.data(), static_cast<std::size_t>(size));
-    protocol.resize(std::min(protocol.find('\0'), protocol.size()));
-    return {0, std::move(protocol)};
-}
-
-// The thread's own descriptor table may differ from that of its process.
 UniqueFd copy_of(const Caller& caller, int fd) {
-    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, caller.thread, pidfd_thread)));
-    if (!process)
-        process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, caller.process, 0)));
-    if (!process) return {};
-    UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
+    UniqueFd handle = handle_of(caller);
+    if (!handle) return {};
+    UniqueFd copy = copy_of(handle.get(), fd);
     const int why = errno;
-    process.reset();
+    handle.reset();
     errno = why;
     return copy;
 }

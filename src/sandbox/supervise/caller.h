@@ -24,6 +24,15 @@ struct Caller {
 // Returns nullopt if the process has ended.
 std::optional<Caller> look_at(pid_t thread);
 
+// As look_at(), and a descriptor of the thread (pidfd_open(2)), or of its process where the kernel
+// has none of threads. The descriptor is empty if there are no more.
+struct HeldCaller {
+    Caller caller = {};
+    UniqueFd handle = {};
+};
+
+std::optional<HeldCaller> hold_caller(pid_t thread);
+
 // The program's path as the caller sees it; empty: unknown.
 std::string program_of(const Caller& caller);
 
@@ -35,20 +44,12 @@ std::vector<std::string> words_of(const Caller& caller);
 // EFAULT if they do not exist).
 std::optional<std::string> read_memory(const Caller& caller, std::uint64_t from, std::size_t size);
 
-// A descriptor of the caller: the kernel's name of the socket's protocol ("TCP", "UDPv6",
-// "UNIX-STREAM"), or the error if it is not a socket.
-struct Descriptor {
-    int error = 0;             // EBADF, ENOTSOCK; 0: a socket, or unknown
-    std::string protocol = {}; // empty: unknown
-
-    bool is_udp() const;
-    bool is_stream() const; // TCP, also by several ways (MPTCP)
-};
-
-Descriptor descriptor_of(const Caller& caller, int fd);
+// Returns EBADF or ENOTSOCK, or 0 if the caller's descriptor is a socket, or may be one.
+int socket_error(const Caller& caller, int fd);
 
 // Returns a copy of a descriptor of the caller, of the same open file description, or an empty one
-// with errno.
+// with errno. `handle`: as of hold_caller().
+UniqueFd copy_of(int handle, int fd);
 UniqueFd copy_of(const Caller& caller, int fd);
 
 // Is the socket of the caller's network namespace? A socket keeps the network in which it was made,

@@ -18,14 +18,14 @@ constexpr std::uint16_t dns_port = 53;
 // starts one there, and a look-up of a name wants the machine's.
 bool wants_machine(const WaitingCall& call, Served served) {
     if (served.inside) return false;
-    return served.outside || (call.descriptor.is_udp() && call.address.port == dns_port);
+    return served.outside || (call.kind.is_udp() && call.address.port == dns_port);
 }
 
 } // namespace
 
 std::optional<bool> LoopbackPorts::wants_machine(const WaitingCall& call) {
     const std::optional<Served> served =
-        look_ups_ ? look_up(look_ups_, call.address, call.descriptor.is_udp()) : std::nullopt;
+        look_ups_ ? look_up(look_ups_, call.address, call.kind.is_udp()) : std::nullopt;
     if (served) return sandbox::wants_machine(call, *served);
     look_ups_ = {};
     return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<CallErrands::Task> LoopbackPorts::task(const WaitingCall& call, in
     order.id = call.id;
     order.caller = call.caller;
     order.address = call.address;
-    order.is_udp = call.descriptor.is_udp();
+    order.is_udp = call.kind.is_udp();
     order.server = ::getpid();
     order.hand_over = theirs->get();
     CallErrands::Task task;

@@ -1,5 +1,7 @@
 #include "sandbox/supervise/pending_connects.h"
 
+#include "sandbox/gateway/tcp.h"
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -34,38 +36,45 @@ bool is_under_way(int error) {
 
 } // namespace
 
+PendingConnects::Outcome PendingConnects::connect(WaitingCall call, Sockets sockets,
+                                                  TimePoint now) {
+    UniqueFd copy = copy_of(call.caller, call.fd);
+    const int why = copy ? 0 : errno == EBADF ? EBADF : EACCES;
+    SharedSocket socket(std::move(copy));
+    if (!notifications_.is_waiting(call.id)) return {}; // the copy may be of another process
+    if (why == 0) return connect(std::move(call), std::move(socket), sockets, now);
+    notifications_.answer(call.id, why);
+    return {};
+}
+
 // Closes the copy before it answers the caller: the caller's own close must be the last. What is
 // asked of the socket is asked of the copy: the caller may have put another socket in its place.
-std::optional<SocketAddress> PendingConnects::connect(WaitingCall call, Sockets sockets,
-                                                      TimePoint now) {
-    UniqueFd copy = copy_of(call.caller, call.fd);
-    int why = 0;
-    if (!copy)
-        why = errno == EBADF ? EBADF : EACCES;
-    else if (sockets != Sockets::any &&
-             (!is_of_network_of(call.caller, copy.get()) ||
-              (sockets == Sockets::own_datagrams && makes_connections(copy.get()))))
-        why = ENETUNREACH;
-    std::optional<SharedSocket> socket(std::move(copy));
-    if (!notifications_.is_waiting(call.id)) return {}; // the copy may be of another process
-    if (why != 0) {
-        socket.reset();
-        notifications_.answer(call.id, why);
-        return {};
-    }
-    const bool is_blocking = socket->is_blocking();
+PendingConnects::Outcome PendingConnects::connect(WaitingCall call, SharedSocket socket,
+                                                  Sockets sockets, TimePoint now) {
+    int error = is_allowed(call.caller, socket.get(), sockets) ? 0 : ENETUNREACH;
+    const bool is_blocking = socket.is_blocking();
     if (is_blocking && pending_.size() >= most) forget_gone();
-    const bool has_room = !is_blocking || pending_.size() < most;
-    const int error = has_room ? socket->connect(call.address.bytes) : EAGAIN;
-    std::optional<SocketAddress> from;
-    if (is_under_way(error)) from = socket->local();
-    if (is_blocking && is_under_way(error)) {
-        keep(std::move(call), std::move(*socket), now);
-        return from;
+    if (error == 0 && is_blocking && pending_.size() >= most) error = EAGAIN;
+    Outcome outcome;
+    {
+        const InterruptedWaits interrupted;
+        if (error == 0) error = socket.connect(call.address.bytes);
+        outcome.is_connected = error == 0;
+        if (is_under_way(error)) outcome.from = socket.local();
+        if (!is_blocking || !is_under_way(error)) socket.close();
     }
-    socket.reset();
-    notifications_.answer(call.id, error);
-    return from;
+    if (is_blocking && is_under_way(error))
+        keep(std::move(call), std::move(socket), now);
+    else
+        notifications_.answer(call.id, error);
+    return outcome;
+}
+
+bool PendingConnects::is_allowed(const Caller& caller, int socket, Sockets sockets) const {
+    if (sockets == Sockets::any) return true;
+    const bool is_own =
+        (network_ != 0 && network_of(socket) == network_) || is_of_network_of(caller, socket);
+    return is_own && (sockets != Sockets::own_datagrams || !makes_connections(socket));
 }
 
 void PendingConnects::keep(WaitingCall call, SharedSocket socket, TimePoint now) {

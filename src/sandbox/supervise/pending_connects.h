@@ -29,9 +29,20 @@ public:
     // make no connections.
     enum class Sockets : std::uint8_t { any, own, own_datagrams };
 
-    // Answers the call, now or later. For other sockets, the address is unreachable. Returns where
-    // the connect comes from if it is still under way.
-    std::optional<SocketAddress> connect(WaitingCall call, Sockets sockets, TimePoint now);
+    // The network that most callers have: see network_of().
+    void set_network(std::uint64_t cookie) { network_ = cookie; }
+
+    struct Outcome {
+        std::optional<SocketAddress> from = {}; // the connect is still under way, and comes from it
+        bool is_connected = false;
+    };
+
+    // Connects a copy of the caller's socket, and answers the call, now or later. For other
+    // sockets, the address is unreachable.
+    Outcome connect(WaitingCall call, SharedSocket socket, Sockets sockets, TimePoint now);
+
+    // The same, but copies the socket first, and asks again whether the call waits.
+    Outcome connect(WaitingCall call, Sockets sockets, TimePoint now);
 
     // The answer to that question is no: the callers that wait in their call are told at once.
     void refuse(std::uint64_t question);
@@ -54,12 +65,14 @@ private:
 
     using Map = std::map<std::uint64_t, Pending>; // by a serial number that is never reused
 
+    bool is_allowed(const Caller& caller, int socket, Sockets sockets) const;
     void keep(WaitingCall call, SharedSocket socket, TimePoint now);
     Map::iterator end(Map::iterator at, int error);
     void forget_gone();
 
     Notifications& notifications_;
     EventQueue& events_;
+    std::uint64_t network_ = 0;
     Map pending_;
     std::uint64_t next_serial_ = 1;
     std::optional<TimePoint> next_look_; // at the waiting callers; nullopt: no caller waits

@@ -1,6 +1,7 @@
 #include "sandbox/supervise/shared_socket.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -21,44 +22,66 @@ int result_of(int connect) {
     return errno == EALREADY ? EINPROGRESS : errno;
 }
 
-// While it lives, a call that waits fails with EINTR. The signal repeats, since the first one may
-// come before the call begins to wait. Only for a process with one thread, which gets the signal.
-class Interrupting {
-public:
-    Interrupting() {
-        struct sigaction action = {};
-        action.sa_handler = do_nothing; // without SA_RESTART
-        sigset_t alarm;
-        sigemptyset(&alarm);
-        sigaddset(&alarm, SIGALRM);
-        (void)::sigaction(SIGALRM, &action, &old_action_);    // cannot fail
-        (void)::sigprocmask(SIG_UNBLOCK, &alarm, &old_mask_); // cannot fail
-        const auto micros =
-            std::chrono::duration_cast<std::chrono::microseconds>(SharedSocket::longest_wait);
-        const timeval period = {0, micros.count()};
-        set_timer({period, period});
-    }
+int users_of_timer = 0; // InterruptedWaits that live
 
-    // A signal that was sent before the timer stopped has been handled when that call returns.
-    ~Interrupting() {
-        set_timer({});
-        (void)::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); // cannot fail
-        (void)::sigaction(SIGALRM, &old_action_, nullptr);     // cannot fail
-    }
+void set_timer(const itimerval& timer) {
+    (void)::setitimer(ITIMER_REAL, &timer, nullptr); // cannot fail
+}
 
-    Interrupting(const Interrupting&) = delete;
-    Interrupting& operator=(const Interrupting&) = delete;
+void handle_alarm() {
+    struct sigaction action = {};
+    action.sa_handler = do_nothing; // without SA_RESTART
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    (void)::sigaction(SIGALRM, &action, nullptr);      // cannot fail
+    (void)::sigprocmask(SIG_UNBLOCK, &alarm, nullptr); // cannot fail
+}
 
-private:
-    static void set_timer(const itimerval& timer) {
-        (void)::setitimer(ITIMER_REAL, &timer, nullptr); // cannot fail
-    }
-
-    struct sigaction old_action_ = {};
-    sigset_t old_mask_ = {};
-};
+int option(int socket, int name) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(socket, SOL_SOCKET, name, &value, &size) == 0 ? value : 0;
+}
 
 } // namespace
+
+bool SocketKind::is_unix() const {
+    return domain == AF_UNIX;
+}
+
+bool SocketKind::is_udp() const {
+    const bool is_internet = domain == AF_INET || domain == AF_INET6;
+    return is_internet && (protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE);
+}
+
+bool SocketKind::is_tcp() const {
+    const bool is_internet = domain == AF_INET || domain == AF_INET6;
+    return is_internet && type == SOCK_STREAM && protocol == IPPROTO_TCP;
+}
+
+bool SocketKind::is_stream() const {
+    const bool is_internet = domain == AF_INET || domain == AF_INET6;
+    return is_tcp() || (is_internet && type == SOCK_STREAM && protocol == IPPROTO_MPTCP);
+}
+
+// The signal repeats, since the first one may come before the call begins to wait.
+InterruptedWaits::InterruptedWaits() {
+    if (users_of_timer++ > 0) return;
+    static const bool is_handled = (handle_alarm(), true);
+    (void)is_handled;
+    const auto micros =
+        std::chrono::duration_cast<std::chrono::microseconds>(SharedSocket::longest_wait);
+    set_timer({{0, 1000}, {0, micros.count()}});
+}
+
+InterruptedWaits::~InterruptedWaits() {
+    if (--users_of_timer == 0) set_timer({});
+}
+
+SocketKind SharedSocket::kind() const {
+    return {option(get(), SO_DOMAIN), option(get(), SO_TYPE), option(get(), SO_PROTOCOL)};
+}
 
 bool SharedSocket::is_blocking() const {
     const int flags = ::fcntl(fd_.get(), F_GETFL);
@@ -72,7 +95,7 @@ int SharedSocket::connect(std::string_view address) {
     if (is_blocking && ::fcntl(fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return errno;
     int error = 0;
     {
-        const Interrupting interrupting;
+        const InterruptedWaits interrupted;
         const void* const bytes = address.data();
         const auto size = static_cast<socklen_t>(address.size());
         const auto* const to = static_cast<const sockaddr*>(bytes);
@@ -111,7 +134,7 @@ std::optional<Millis> SharedSocket::longest_connect() const {
 
 void SharedSocket::close() {
     if (!fd_) return;
-    const Interrupting interrupting;
+    const InterruptedWaits interrupted;
     fd_.reset();
 }
 

@@ -14,9 +14,34 @@
 
 namespace ew::sandbox {
 
+// A socket as its options tell. `domain` 0: unknown.
+struct SocketKind {
+    int domain = 0;
+    int type = 0;
+    int protocol = 0;
+
+    bool is_unix() const;
+    bool is_udp() const;
+    bool is_tcp() const;
+    bool is_stream() const; // TCP, also by several ways (MPTCP)
+};
+
+// While one lives, a call that waits fails with EINTR after SharedSocket::longest_wait. One for
+// several calls costs less than one for each. Only for a process with one thread. It takes SIGALRM
+// and the timer of real time (setitimer(2)) for good.
+class InterruptedWaits {
+public:
+    InterruptedWaits();
+    ~InterruptedWaits();
+    InterruptedWaits(const InterruptedWaits&) = delete;
+    InterruptedWaits& operator=(const InterruptedWaits&) = delete;
+};
+
 class SharedSocket {
 public:
-    static constexpr Millis longest_wait{1};
+    // Longer than a tick of the kernel (4 ms at 250 Hz): an earlier timer has to be programmed into
+    // the clock, which costs more than the connect itself.
+    static constexpr Millis longest_wait{5};
 
     explicit SharedSocket(UniqueFd fd) : fd_(std::move(fd)) {}
 
@@ -28,6 +53,8 @@ public:
     SharedSocket& operator=(const SharedSocket&) = delete;
 
     int get() const { return fd_.get(); }
+
+    SocketKind kind() const;
 
     // Would the calls of its owner wait?
     bool is_blocking() const;
@@ -48,9 +75,10 @@ public:
     // the kernel limits it.
     std::optional<Millis> longest_connect() const;
 
-private:
+    // Also done at its end.
     void close();
 
+private:
     UniqueFd fd_;
 };
 

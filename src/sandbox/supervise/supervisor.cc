@@ -26,6 +26,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start(UniqueFd listener,
                                                       std::unique_ptr<Gateway> gateway) {
     std::unique_ptr<Supervisor> made(new Supervisor(std::move(settings)));
     made->gateway_ = std::move(gateway);
+    if (made->gateway_) made->connects_.set_network(made->gateway_->network());
     TRY(made->notifications_.open(std::move(listener)));
     TRY(made->events_.open());
     if (made->gateway_ && !made->events_.add(made->gateway_->fd(), Source::gateway, 0, EPOLLIN))
@@ -120,15 +121,25 @@ void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
         return refuse_datagram_socket(notice);
     if (notice.data.nr != SYS_connect)
         return notifications_.answer(id, ENOSYS); // another filter than ours
-    const std::optional<Caller> caller = look_at(thread);
-    if (!caller) return notifications_.answer(id, EACCES); // it has ended, or we may not read it
+    const std::optional<HeldCaller> held = hold_caller(thread);
+    if (!held) return notifications_.answer(id, EACCES); // it has ended, or we may not read it
     WaitingCall call;
     call.id = id;
-    call.caller = *caller;
+    call.caller = held->caller;
     const int error = read_call(notice.data, call);
+    const bool takes = error == 0 && held->handle && call.address.kind == Kind::internet;
+    TakenSocket socket = takes ? take_socket(call, held->handle.get()) : std::nullopt;
     if (!notifications_.is_waiting(id)) return; // the facts may be of another process
     if (error != 0) return notifications_.answer(id, error);
-    decide(std::move(call), now);
+    decide(std::move(call), std::move(socket), now);
+}
+
+Supervisor::TakenSocket Supervisor::take_socket(WaitingCall& call, int handle) {
+    UniqueFd copy = copy_of(handle, call.fd);
+    if (!copy) return std::nullopt; // the next try tells why
+    SharedSocket socket(std::move(copy));
+    call.kind = socket.kind();
+    return socket;
 }
 
 // The filter notifies sockets of AF_UNIX that send datagrams: each could name any socket file.
@@ -227,20 +238,20 @@ void Supervisor::begin_existence_errand(WaitingCall call, TimePoint now) {
 int Supervisor::read_call(const seccomp_data& data, WaitingCall& call) const {
     call.fd = static_cast<int>(static_cast<std::uint32_t>(data.args[0]));
     const int size = static_cast<int>(static_cast<std::uint32_t>(data.args[2]));
-    call.descriptor = descriptor_of(call.caller, call.fd);
-    if (call.descriptor.error == EBADF) return EBADF;
+    const int socket = socket_error(call.caller, call.fd);
+    if (socket == EBADF) return EBADF;
     if (size < 0 || static_cast<std::size_t>(size) > longest_address) return EINVAL;
     const std::optional<std::string> bytes =
         read_memory(call.caller, data.args[1], static_cast<std::size_t>(size));
     if (!bytes) return errno == EFAULT ? EFAULT : EACCES;
-    if (call.descriptor.error != 0) return call.descriptor.error;
+    if (socket != 0) return socket;
     call.address = read_address(*bytes);
     return call.address.kind == Kind::invalid ? EINVAL : 0;
 }
 
-void Supervisor::decide(WaitingCall call, TimePoint now) {
+void Supervisor::decide(WaitingCall call, TakenSocket socket, TimePoint now) {
     switch (call.address.kind) {
-    case Kind::internet: decide_internet(std::move(call), now); return;
+    case Kind::internet: decide_internet(std::move(call), std::move(socket), now); return;
     case Kind::unspecified:
         (void)connects_.connect(std::move(call), PendingConnects::Sockets::any, now);
         return;
@@ -253,12 +264,17 @@ void Supervisor::decide(WaitingCall call, TimePoint now) {
     }
 }
 
-void Supervisor::decide_internet(WaitingCall call, TimePoint now) {
-    if (call.descriptor.protocol.starts_with("UNIX")) return notifications_.answer(call.id, EINVAL);
+void Supervisor::decide_internet(WaitingCall call, TakenSocket socket, TimePoint now) {
+    if (call.kind.is_unix()) {
+        socket.reset();
+        return notifications_.answer(call.id, EINVAL);
+    }
     if (!settings_.is_network_off)
-        return (void)connects_.connect(std::move(call), PendingConnects::Sockets::any, now);
+        return (void)connect(std::move(call), std::move(socket), PendingConnects::Sockets::any,
+                             now);
     const bool is_held = settings_.has_own_network && call.address.is_loopback();
-    if (!is_held && gateway_) return decide_host(std::move(call), now);
+    if (!is_held && gateway_) return decide_host(std::move(call), std::move(socket), now);
+    socket.reset();
     if (!is_held) return refuse_internet(call);
     if (const std::optional<bool> wants_machine = ports_.wants_machine(call))
         return decide_port(std::move(call), *wants_machine, now);
@@ -309,33 +325,35 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
     notifications_.answer(errand.call.id, result.error);
 }
 
+PendingConnects::Outcome Supervisor::connect(WaitingCall call, TakenSocket socket,
+                                             PendingConnects::Sockets sockets, TimePoint now) {
+    if (!socket) return connects_.connect(std::move(call), sockets, now);
+    return connects_.connect(std::move(call), std::move(*socket), sockets, now);
+}
+
 // The connect itself is carried out as every other one, on a copy of the socket, which must be of
 // the sandbox's network. There it finds the gateway's listener, or nobody.
-void Supervisor::decide_host(WaitingCall call, TimePoint now) {
+void Supervisor::decide_host(WaitingCall call, TakenSocket socket, TimePoint now) {
     using Way = Gateway::Way;
     using Sockets = PendingConnects::Sockets;
-    if (!call.descriptor.is_stream()) {
+    const core::Internet& address = call.address.internet;
+    if (!call.kind.is_stream()) {
         // The C library connects datagram sockets to find out which address it has.
-        if (!core::NameTable::has_range(call.address.internet)) return refuse_internet(call);
-        (void)connects_.connect(std::move(call), Sockets::own_datagrams, now);
-        return;
+        if (core::NameTable::has_range(address))
+            return (void)connect(std::move(call), std::move(socket), Sockets::own_datagrams, now);
+        socket.reset();
+        return refuse_internet(call);
     }
     Asker asker = {call.caller.process, program_of(call.caller)};
-    if (gateway_->asks()) asker.argv = words_of(call.caller);
+    if (gateway_->may_ask(address, call.address.port)) asker.argv = words_of(call.caller);
     if (!notifications_.is_waiting(call.id)) return; // the facts may be of another process
-    Gateway::Answer answer = gateway_->open(call.address.internet, call.address.port, asker, now);
+    Gateway::Answer answer = gateway_->open(address, call.address.port, asker, now);
+    if (answer.way == Way::open)
+        return connect_to_host(std::move(call), std::move(socket), answer, now);
+    if (answer.way == Way::nowhere)
+        return (void)connect(std::move(call), std::move(socket), Sockets::own, now);
+    socket.reset();
     switch (answer.way) {
-    case Way::open: {
-        set_port(call.address, answer.port);
-        // The kernel cannot open a connection of several ways from both ends.
-        const bool is_single = call.descriptor.protocol.starts_with("TCP");
-        call.question = answer.question;
-        const auto from = connects_.connect(std::move(call), Sockets::own, now);
-        if (answer.question != 0 && is_single && from)
-            gateway_->note_caller(answer.question, {from->internet, from->port});
-        return;
-    }
-    case Way::nowhere: (void)connects_.connect(std::move(call), Sockets::own, now); return;
     case Way::refused:
         denials_.add(host_denial(answer.refusal));
         return notifications_.answer(call.id, ECONNREFUSED);
@@ -343,8 +361,24 @@ void Supervisor::decide_host(WaitingCall call, TimePoint now) {
         if (held_.size() >= most_held) return notifications_.answer(call.id, EAGAIN);
         held_.push_back(std::move(call));
         return;
+    case Way::open:
+    case Way::nowhere:
     case Way::full: return notifications_.answer(call.id, EAGAIN);
     }
+}
+
+void Supervisor::connect_to_host(WaitingCall call, TakenSocket socket,
+                                 const Gateway::Answer& answer, TimePoint now) {
+    const Place place = {call.address.internet, call.address.port};
+    set_port(call.address, answer.port);
+    // The kernel cannot open a connection of several ways from both ends.
+    const bool is_single = call.kind.is_tcp();
+    call.question = answer.question;
+    const PendingConnects::Outcome outcome =
+        connect(std::move(call), std::move(socket), PendingConnects::Sockets::own, now);
+    if (answer.question != 0 && is_single && outcome.from)
+        gateway_->note_caller(answer.question, {outcome.from->internet, outcome.from->port});
+    if (outcome.is_connected) gateway_->take_connection(place, now);
 }
 
 void Supervisor::on_gateway(TimePoint now) {
@@ -356,7 +390,7 @@ void Supervisor::take_news(TimePoint now) {
     take_refusals();
     if (!gateway_->has_news()) return;
     for (WaitingCall& call : std::exchange(held_, {}))
-        if (notifications_.is_waiting(call.id)) decide_host(std::move(call), now);
+        if (notifications_.is_waiting(call.id)) decide_host(std::move(call), std::nullopt, now);
 }
 
 void Supervisor::answer_host(std::uint64_t question, const HostVerdict& verdict, TimePoint now) {

@@ -70,6 +70,10 @@ public:
     std::size_t connecting() const { return connects_.size(); }
 
 private:
+    // A copy of the caller's socket, which is to be closed before anything that may take long.
+    // nullopt: it has to be copied first.
+    using TakenSocket = std::optional<SharedSocket>;
+
     explicit Supervisor(SupervisorSettings settings)
         : settings_(std::move(settings)),
           places_{settings_.writable, settings_.read_only, settings_.own},
@@ -93,15 +97,20 @@ private:
     void finish_settings(const CallErrands::Finished& errand);
     // Returns 0, or the kernel's error for such a call.
     int read_call(const seccomp_data& data, WaitingCall& call) const;
+    static TakenSocket take_socket(WaitingCall& call, int handle);
 
-    void decide(WaitingCall call, TimePoint now);
-    void decide_internet(WaitingCall call, TimePoint now);
+    void decide(WaitingCall call, TakenSocket socket, TimePoint now);
+    void decide_internet(WaitingCall call, TakenSocket socket, TimePoint now);
     void decide_port(WaitingCall call, bool wants_machine, TimePoint now);
     void begin_connect_errand(WaitingCall call, TimePoint now);
     void finish(CallErrands::Finished errand, TimePoint now);
     void refuse_internet(const WaitingCall& call);
 
-    void decide_host(WaitingCall call, TimePoint now);
+    void decide_host(WaitingCall call, TakenSocket socket, TimePoint now);
+    void connect_to_host(WaitingCall call, TakenSocket socket, const Gateway::Answer& answer,
+                         TimePoint now);
+    PendingConnects::Outcome connect(WaitingCall call, TakenSocket socket,
+                                     PendingConnects::Sockets sockets, TimePoint now);
     void on_gateway(TimePoint now);
     void take_news(TimePoint now); // of the gateway
     void take_refusals();

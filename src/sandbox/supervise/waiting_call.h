@@ -3,6 +3,7 @@
 
 #include "sandbox/supervise/caller.h"
 #include "sandbox/supervise/denials.h"
+#include "sandbox/supervise/shared_socket.h"
 #include "sandbox/supervise/socket_address.h"
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct WaitingCall {
     std::uint64_t id = 0; // see Notifications
     Caller caller = {};
     int fd = -1; // in the caller
-    Descriptor descriptor = {};
+    SocketKind kind = {};
     SocketAddress address = {};
     std::uint64_t question = 0;       // for whose answer the connect waits; 0: for none
     std::vector<Denial> changes = {}; // the call continues, and what it changes may be refused
