@@ -15,6 +15,11 @@ bool are_files(const ShellCommand& command, std::size_t first) {
     return command.words.size() > first;
 }
 
+// Is the first word behind the program one of these?
+bool has_way(const ShellCommand& command, std::string_view ways) {
+    return command.words.size() > 1 && is_listed(ways, command.words[1]);
+}
+
 } // namespace
 
 // -v names a program to start.
@@ -57,8 +62,24 @@ bool is_safe_tree(const ShellCommand& command) {
 }
 
 bool is_safe_unzip(const ShellCommand& command) {
-    return command.words.size() > 2 && (command.words[1] == "-l" || command.words[1] == "-v") &&
-           are_files(command, 2);
+    return has_way(command, "-l -v -p -c") && are_files(command, 2);
+}
+
+bool is_safe_zipinfo(const ShellCommand& command) {
+    return are_files(command, 1) ||
+           (has_way(command, "-1 -2 -s -m -l -v -h -t") && are_files(command, 2));
+}
+
+// Otherwise it replaces the file.
+bool is_safe_gzip(const ShellCommand& command) {
+    return has_way(command, "-l -lv -t -tv -dc -cd --list --test") && are_files(command, 2);
+}
+
+// As it reads what is installed. A pager is started for a terminal: see hardened_environment().
+bool is_safe_dpkg(const ShellCommand& command) {
+    constexpr std::string_view ways = "-l -L -s -S --list --listfiles --status --search";
+    const bool lists_all = command.words.size() == 2 && is_listed("-l --list", command.words[1]);
+    return lists_all || (has_way(command, ways) && are_files(command, 2));
 }
 
 } // namespace ew::core

@@ -10,5 +10,8 @@ bool is_safe_getconf(const ShellCommand& command);
 bool is_safe_tar(const ShellCommand& command);
 bool is_safe_tree(const ShellCommand& command);
 bool is_safe_unzip(const ShellCommand& command);
+bool is_safe_zipinfo(const ShellCommand& command);
+bool is_safe_gzip(const ShellCommand& command);
+bool is_safe_dpkg(const ShellCommand& command);
 
 } // namespace ew::core

@@ -26,8 +26,8 @@ struct Program {
 };
 
 // Options from the manuals of GNU coreutils 9.1, grep 3.8, ripgrep 13, file 5.44, diffutils 3.8,
-// util-linux 2.38, procps 4.0 and binutils 2.40. Options that
-// write, start a program or read words from elsewhere are missing.
+// util-linux 2.38, procps 4.0, psmisc 23.6, iproute2 6.1, gzip 1.12 and binutils 2.40. Options that
+// write, start a program, use the network or read words from elsewhere are missing.
 constexpr std::array programs = {
     Program{"base64", {"diw:", "decode ignore-garbage wrap= help version"}},
     Program{"base32", {"diw:", "decode ignore-garbage wrap= help version"}},
@@ -97,6 +97,10 @@ constexpr std::array programs = {
              "files-without-match files-with-matches count initial-tab null before-context= "
              "after-context= context= group-separator= no-group-separator color? colour? binary",
              true, true}},
+    Program{"findmnt",
+            {"aADJlmnPrRsUuvo:O:S:t:T:M:",
+             "all ascii df json list mtab noheadings pairs raw invert fstab kernel uniq notruncate "
+             "output= options= source= types= target= mountpoint= help version"}},
     Program{"groups", {"", "help version", false, true}},
     Program{
         "head",
@@ -110,6 +114,11 @@ constexpr std::array programs = {
     Program{"locale",
             {"amckv", "all-locales charmaps category-name keyword-name verbose help "
                       "version"}},
+    Program{"last",
+            {"aFiRwxn:p:s:t:",
+             "hostlast fulltimes ip nohostname fullnames system limit= present= since= until= help "
+             "version",
+             true}},
     Program{"ls",
             {"aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1",
              "all almost-all author escape block-size= ignore-backups color? directory dired "
@@ -120,6 +129,15 @@ constexpr std::array programs = {
              "quoting-style= reverse recursive size sort= time= time-style= tabsize= width= "
              "context zero help version",
              false, true}},
+    Program{"lsblk",
+            {"abdfiJlmnOPprsStzo:x:I:e:w:",
+             "all bytes nodeps fs ascii json list perms noheadings output-all pairs paths raw "
+             "inverse scsi topology zoned output= sort= include= exclude= width= help version"}},
+    Program{"lscpu",
+            {"aBbcC::e::Jp::xy",
+             "all bytes online offline caches? extended? json parse? hex physical "
+             "output-all raw help version"}},
+    Program{"lsmod", {"", ""}, 0},
     Program{"nl",
             {"b:d:f:h:i:l:n:ps:v:w:",
              "body-numbering= section-delimiter= footer-numbering= header-numbering= "
@@ -143,6 +161,10 @@ constexpr std::array programs = {
              "address-radix= endian= skip-bytes= read-bytes= strings? format= output-duplicates "
              "width? traditional help version"}},
     Program{"paste", {"d:sz", "delimiters= serial zero-terminated help version", false, true}},
+    Program{"pstree",
+            {"aAcghlnpsStTuUV",
+             "arguments ascii compact-not show-pgids highlight-all long numeric-sort show-pids "
+             "show-parents ns-changes thread-names hide-threads uid-changes unicode version"}},
     Program{"pwd", {"LP", "logical physical help version", false, true}},
     Program{"readlink",
             {"femnqsvz",
@@ -172,12 +194,20 @@ constexpr std::array programs = {
              "field-match-separator= path-separator= auto-hybrid-regex block-buffered "
              "line-buffered mmap no-mmap debug trace help"}},
     Program{"seq", {"f:s:w", "format= separator= equal-width help version", true, true}},
+    Program{"size", {"ABdoxtG", "format= radix= common totals help version"}},
     Program{"sort",
             {"bdfghiMnRrVcCmk:st:S:uz",
              "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort "
              "ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse "
              "sort= version-sort check? merge key= stable field-separator= buffer-size= parallel= "
              "unique zero-terminated debug help version"}},
+    // Without -r, which looks names up, as operands do, -K, which closes connections, and -D, which
+    // writes.
+    Program{"ss",
+            {"hHOnaltuwxpsiemobzE460dSf:",
+             "help version no-header oneline numeric all listening tcp udp raw unix processes "
+             "summary info extended memory options bpf contexts ipv4 ipv6 family= query="},
+            0},
     Program{"stat",
             {"Lfc:t", "dereference file-system cached= format= printf= terse help version", false,
              true}},
@@ -205,12 +235,21 @@ constexpr std::array programs = {
              "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique "
              "zero-terminated check-chars= help version"},
             1},
+    Program{"vmstat",
+            {"afdDmnstwS:p:", "active forks slabs one-header stats disk disk-sum partition= unit= "
+                              "wide timestamp help version"}},
+    Program{"w", {"husfoi", "no-header no-current short from old-style ip-addr help version"}},
     Program{"wc",
             {"clmLw", "bytes chars lines files0-from= max-line-length words total= help version",
              false, true}},
+    Program{"whereis", {"bmsul", ""}},
     Program{"which", {"as", ""}},
-    Program{"xzcat", {}},
+    Program{"who",
+            {"abdHlmpqrstTuw", "all boot dead heading login process count runlevel short time "
+                               "users message writable mesg help version"}},
     Program{"whoami", {"", "help version", false, true}},
+    Program{"xzcat", {}},
+    Program{"zcat", {}},
 };
 
 constexpr KnownOptions checksum_options = {
@@ -222,7 +261,10 @@ constexpr std::string_view checksums = "b2sum md5sum sha1sum sha224sum sha256sum
                                        "sha512sum";
 
 // These take further options from a file that is named as @FILE (binutils).
-constexpr std::string_view reads_options = "objdump strings";
+constexpr std::string_view reads_options = "objdump size strings";
+
+// grep by another name.
+constexpr std::string_view greps = "egrep fgrep";
 
 struct SpecialProgram {
     std::string_view name;
@@ -270,6 +312,8 @@ constexpr std::array special_programs = {
     SpecialProgram{"printf", is_safe_printf},  SpecialProgram{"sed", is_safe_sed},
     SpecialProgram{"type", is_safe_type},      SpecialProgram{"awk", is_safe_awk},
     SpecialProgram{"gawk", is_safe_awk},       SpecialProgram{"mawk", is_safe_awk},
+    SpecialProgram{"gzip", is_safe_gzip},      SpecialProgram{"zipinfo", is_safe_zipinfo},
+    SpecialProgram{"dpkg", is_safe_dpkg},      SpecialProgram{"dpkg-query", is_safe_dpkg},
 };
 
 bool has_safe_words(const ShellCommand& command, const KnownOptions& options,
@@ -322,7 +366,8 @@ bool is_known_safe(const ShellCommand& command, const ProgramTrust& trust) {
     if (command.words.empty() || command.has_glob.front()) return false;
     const std::string& word = command.words.front();
     if (!trust(word)) return false;
-    const std::string_view name = base_name(word);
+    const std::string_view written = base_name(word);
+    const std::string_view name = is_listed(greps, written) ? "grep" : written;
     if (is_listed(takes_anything, name)) return true;
     if (name == "xargs") return are_safe_starts(started_by_xargs(command), trust);
     if (name == "find") return are_safe_starts(started_by_find(command), trust);
