@@ -101,7 +101,7 @@ bool is_shell(std::string_view program) {
 }
 
 bool is_shell_builtin(std::string_view word) {
-    return is_listed(": [ cd command echo exit false printf pwd test true type", word);
+    return is_listed(": [ cd command echo exit false printf pwd set test true type", word);
 }
 
 bool is_plain_shell_call(const Words& argv) {

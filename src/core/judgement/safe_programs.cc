@@ -304,16 +304,17 @@ bool is_safe_exit(const ShellCommand& command) {
 }
 
 constexpr std::array special_programs = {
-    SpecialProgram{"[", is_safe_test},         SpecialProgram{"test", is_safe_test},
-    SpecialProgram{"command", is_safe_lookup}, SpecialProgram{"date", is_safe_date},
-    SpecialProgram{"exit", is_safe_exit},      SpecialProgram{"getconf", is_safe_getconf},
-    SpecialProgram{"tar", is_safe_tar},        SpecialProgram{"tree", is_safe_tree},
-    SpecialProgram{"unzip", is_safe_unzip},    SpecialProgram{"git", is_safe_git},
-    SpecialProgram{"printf", is_safe_printf},  SpecialProgram{"sed", is_safe_sed},
-    SpecialProgram{"type", is_safe_type},      SpecialProgram{"awk", is_safe_awk},
-    SpecialProgram{"gawk", is_safe_awk},       SpecialProgram{"mawk", is_safe_awk},
-    SpecialProgram{"gzip", is_safe_gzip},      SpecialProgram{"zipinfo", is_safe_zipinfo},
-    SpecialProgram{"dpkg", is_safe_dpkg},      SpecialProgram{"dpkg-query", is_safe_dpkg},
+    SpecialProgram{"[", is_safe_test},          SpecialProgram{"test", is_safe_test},
+    SpecialProgram{"command", is_safe_lookup},  SpecialProgram{"date", is_safe_date},
+    SpecialProgram{"exit", is_safe_exit},       SpecialProgram{"getconf", is_safe_getconf},
+    SpecialProgram{"tar", is_safe_tar},         SpecialProgram{"tree", is_safe_tree},
+    SpecialProgram{"unzip", is_safe_unzip},     SpecialProgram{"git", is_safe_git},
+    SpecialProgram{"printf", is_safe_printf},   SpecialProgram{"sed", is_safe_sed},
+    SpecialProgram{"type", is_safe_type},       SpecialProgram{"awk", is_safe_awk},
+    SpecialProgram{"gawk", is_safe_awk},        SpecialProgram{"mawk", is_safe_awk},
+    SpecialProgram{"set", is_safe_set},         SpecialProgram{"gzip", is_safe_gzip},
+    SpecialProgram{"zipinfo", is_safe_zipinfo}, SpecialProgram{"dpkg", is_safe_dpkg},
+    SpecialProgram{"dpkg-query", is_safe_dpkg},
 };
 
 bool has_safe_words(const ShellCommand& command, const KnownOptions& options,

@@ -97,12 +97,26 @@ std::string obstacle_of_words(const ShellCommand& command, const std::vector<boo
     if (command.has_glob.front()) return "the program's name is a pattern";
     if (program.empty()) return "the program's name is empty";
     if (program.starts_with('%')) return "% at the front resumes a job";
-    if (is_listed(shell_changers, program) && !only_looks_up(command))
+    if (is_listed(shell_changers, program) && !only_looks_up(command) && !is_safe_set(command))
         return program + " runs text or changes the shell";
     if (may_set_variable(command)) return program + " may set a variable";
     if (is_listed(computing, program) && may_compute(command, is_several))
         return program + " may compute what its words say";
     return {};
+}
+
+bool is_safe_set(const ShellCommand& command) {
+    constexpr std::string_view names = "errexit nounset pipefail";
+    const auto& words = command.words;
+    if (words.front() != "set" || words.size() < 2) return false;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (command.has_glob[i] || !is_listed("-e -u -eu -ue -o -eo -uo -euo -ueo", words[i]))
+            return false;
+        if (!words[i].ends_with('o')) continue;
+        ++i;
+        if (i == words.size() || command.has_glob[i] || !is_listed(names, words[i])) return false;
+    }
+    return true;
 }
 
 bool is_safe_test(const ShellCommand& command) {

@@ -17,6 +17,10 @@ bool is_own_variable(std::string_view name);
 std::string obstacle_of_words(const ShellCommand& command, const std::vector<bool>& is_several,
                               Dialect dialect);
 
+// Returns true for `set` with options by which a script ends sooner, and nothing else: -e, -u and
+// -o pipefail.
+bool is_safe_set(const ShellCommand& command);
+
 // Returns true for an operator about one file or text, such as -f and -n.
 bool is_unary_test(std::string_view word);
 

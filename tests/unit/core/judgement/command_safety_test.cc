@@ -444,6 +444,13 @@ TEST_CASE("what a shell's own commands are given is not computed") {
                       "type -a 'a[$(x)]'", "command -v 'a[1]'", "type -Z a"});
 }
 
+TEST_CASE("set is safe with what ends a script sooner") {
+    check_all(true, {"set -e", "set -eu", "set -o pipefail", "set -euo pipefail", "set -e -u",
+                     "set -o errexit -o nounset"});
+    check_all(false, {"set", "set -x", "set -o xtrace", "set -o", "set -e x", "set -- x", "set +e",
+                      "set -o pipefail x", "set -a", "set -eo", "set x=y"});
+}
+
 TEST_CASE("a program must be trusted, and its name is taken literally") {
     check_all(false,
               {"./ls", "../ls", "/tmp/ls", "LS", "lsx", "'ls '", "sudo ls", "env ls", "make"});

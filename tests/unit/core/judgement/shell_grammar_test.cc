@@ -29,6 +29,17 @@ std::string taken_apart(std::string_view text, Dialect dialect = Dialect::bash) 
 
 TEST_SUITE_BEGIN("core/shell_grammar");
 
+TEST_CASE("a script may be told to end at its first failure") {
+    for (const Dialect dialect : {Dialect::sh, Dialect::bash, Dialect::zsh}) {
+        CHECK(taken_apart("set -euo pipefail; ls | wc", dialect) ==
+              "[set] [-euo] [pipefail]; [ls]; [wc]");
+        CHECK(taken_apart("set -e\nls", dialect) == "[set] [-e]; [ls]");
+        CHECK(taken_apart("set -x; ls", dialect) == "obstacle");
+        CHECK(taken_apart("set -- a; ls", dialect) == "obstacle");
+        CHECK(taken_apart("set -o $x; ls", dialect) == "obstacle");
+    }
+}
+
 TEST_CASE("the commands of groups, conditions and subshells are all commands that can run") {
     for (const Dialect dialect : {Dialect::sh, Dialect::bash}) {
         CHECK(taken_apart("if test -f a; then cat a; elif ls; then id; else pwd; fi", dialect) ==

@@ -254,7 +254,7 @@ TEST_CASE("broken syntax is an obstacle") {
 TEST_CASE("a builtin that runs text or changes the shell is an obstacle") {
     for (const char* script :
          {"eval ls", ". a", "source a", "exec ls", "command ls", "builtin ls", "trap ls EXIT",
-          "alias a=b", "export a", "set -e", "unset a", "hash -r", "enable -n ls",
+          "alias a=b", "export a", "set -x", "unset a", "hash -r", "enable -n ls",
           "shopt -s extglob", "read a", "declare a", "'eval' ls", "ev\\al ls"}) {
         CAPTURE(script);
         CHECK(taken_apart(script) == "obstacle");
