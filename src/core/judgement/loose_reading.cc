@@ -3,6 +3,7 @@
 #include "core/judgement/ansi_quotes.h"
 #include "core/judgement/braces.h"
 #include "core/judgement/literal_commands.h"
+#include "core/judgement/loose_texts.h"
 #include "core/judgement/program_options.h"
 #include "core/judgement/shell_words.h"
 
@@ -31,17 +32,6 @@ bool is_opener(std::string_view word) {
     return std::find(openers.begin(), openers.end(), word) != openers.end();
 }
 
-// NAME=…, NAME+=…, NAME[…]=…
-bool is_assignment(std::string_view word) {
-    std::size_t at = 0;
-    while (at < word.size() && is_name_character(word[at]))
-        ++at;
-    if (at == 0 || at == word.size()) return false;
-    if (word[at] == '[') return word.find("]=", at) != std::string_view::npos;
-    if (word[at] == '+') ++at;
-    return at < word.size() && word[at] == '=';
-}
-
 class LooseScanner {
 public:
     LooseScanner(std::string_view text, int depth, LooseReading& all)
@@ -53,12 +43,6 @@ public:
     }
 
 private:
-    struct HereDocument {
-        std::string end;
-        bool is_literal = false;
-        bool strips_tabs = false;
-    };
-
     // With `is_inside`, ends behind the parenthesis that closes what began before.
     void scan_to_end(bool is_inside) {
         is_inside_ = is_inside;
@@ -211,7 +195,7 @@ private:
     }
 
     void braces(bool is_in_quotes) {
-        const std::string_view inside = enclosed('{', '}', !is_in_quotes);
+        const std::string_view inside = enclosed_text(text_, at_, '{', '}', !is_in_quotes);
         // A default value may contain a command substitution, or be a word itself.
         find_substitutions(inside);
         expand();
@@ -221,10 +205,10 @@ private:
     void substitution() {
         if (depth_ >= deepest) {
             all_.is_whole = false;
-            enclosed('(', ')');
+            enclosed_text(text_, at_, '(', ')');
         } else if (peek(1) == '(') {
             // Arithmetic, or a subshell in a substitution.
-            const std::string_view inside = enclosed('(', ')');
+            const std::string_view inside = enclosed_text(text_, at_, '(', ')');
             find_substitutions(inside);
             LooseScanner(inside, depth_ + 1, all_).scan();
         } else {
@@ -240,32 +224,6 @@ private:
         is_print_ = true;
     }
 
-    // Returns the text between the bracket here and the matching one. Ignores brackets in quotes.
-    // In double quotes, a single quote is text.
-    std::string_view enclosed(char open, char close, bool has_single_quotes = true) {
-        const std::size_t begin = at_ + 1;
-        int level = 0;
-        bool is_quoted = false;
-        while (at_ < text_.size()) {
-            const char c = text_[at_++];
-            if (c == '\\') {
-                ++at_;
-            } else if (c == '"') {
-                is_quoted = !is_quoted;
-            } else if (is_quoted) {
-                continue;
-            } else if (c == '\'' && has_single_quotes) {
-                at_ = std::min(text_.find('\'', at_), text_.size() - 1) + 1;
-            } else if (c == open) {
-                ++level;
-            } else if (c == close && --level == 0) {
-                return text_.substr(begin, at_ - begin - 1);
-            }
-        }
-        at_ = text_.size();
-        return text_.substr(std::min(begin, text_.size()));
-    }
-
     void ansi_quotes() {
         in_word_ = is_quoted_ = true;
         ++at_;
@@ -276,7 +234,7 @@ private:
     // commands.
     void parenthesis() {
         if (in_word_ && is_assignment(word_)) {
-            const std::string_view inside = enclosed('(', ')');
+            const std::string_view inside = enclosed_text(text_, at_, '(', ')');
             find_substitutions(inside);
             all_.values.emplace_back(inside);
             return;
@@ -300,7 +258,8 @@ private:
             return substitution();
         }
         if (text_.substr(at_).starts_with("<<") && peek(2) != '<') {
-            if (!is_in_arithmetic()) return here_document();
+            if (!is_in_arithmetic(text_.substr(0, at_)))
+                return waiting_.push_back(begin_here_document(text_, at_));
             at_ += 2;
             return;
         }
@@ -311,58 +270,6 @@ private:
         skips_word_ = true;
     }
 
-    // In (( )) and in a subscript, << is a shift.
-    bool is_in_arithmetic() const {
-        constexpr std::size_t farthest = 4096; // that is looked back
-        const std::string_view before =
-            text_.substr(at_ - std::min(at_, farthest), std::min(at_, farthest));
-        const auto is_open = [before](std::string_view open, std::string_view close) {
-            const std::size_t opened = before.rfind(open);
-            const std::size_t closed = before.rfind(close);
-            return opened != std::string_view::npos &&
-                   (closed == std::string_view::npos || closed < opened);
-        };
-        const std::size_t bracket = before.rfind('[');
-        const bool is_subscript =
-            bracket != std::string_view::npos && bracket > 0 &&
-            (is_name_character(before[bracket - 1]) || before[bracket - 1] == '$');
-        return is_open("((", "))") || (is_subscript && is_open("[", "]"));
-    }
-
-    void here_document() {
-        at_ += 2;
-        HereDocument document;
-        if (peek() == '-') {
-            document.strips_tabs = true;
-            ++at_;
-        }
-        while (peek() == ' ' || peek() == '\t')
-            ++at_;
-        read_delimiter(document);
-        waiting_.push_back(std::move(document));
-    }
-
-    // Nothing in it is expanded.
-    void read_delimiter(HereDocument& document) {
-        char quote = '\0';
-        for (; at_ < text_.size(); ++at_) {
-            const char c = text_[at_];
-            if (quote == '\0' && std::string_view(" \t\n;&|<>()").find(c) != std::string_view::npos)
-                return;
-            if (c == quote) {
-                quote = '\0';
-            } else if (quote == '\0' && (c == '\'' || c == '"')) {
-                quote = c;
-                document.is_literal = true;
-            } else if (c == '\\' && quote != '\'' && at_ + 1 < text_.size()) {
-                document.end += text_[++at_];
-                document.is_literal = true;
-            } else {
-                document.end += c;
-            }
-        }
-    }
-
     void end_line() {
         end_command();
         ++at_;
@@ -370,56 +277,13 @@ private:
             if (!skip_document(document)) break;
     }
 
-    std::string_view next_line() {
-        const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-        const std::string_view line = text_.substr(at_, end - at_);
-        at_ = std::min(end + 1, text_.size());
-        return line;
-    }
-
-    // An even number of them stands for backslashes.
-    static bool ends_with_backslash(std::string_view line) {
-        const std::size_t last = line.find_last_not_of('\\');
-        const std::size_t count =
-            last == std::string_view::npos ? line.size() : line.size() - last - 1;
-        return count % 2 == 1;
-    }
-
     // Returns false if it is not known where the script goes on.
     bool skip_document(const HereDocument& document) {
-        std::string body;
-        bool is_certain = true;
-        while (at_ < text_.size()) {
-            const std::size_t begin = at_;
-            std::string line(next_line());
-            // The shell joins lines before it looks for the end.
-            bool is_joined = false;
-            while (!document.is_literal && ends_with_backslash(line) && at_ < text_.size()) {
-                line.pop_back();
-                line += next_line();
-                is_joined = true;
-            }
-            const std::size_t tabs =
-                document.strips_tabs ? std::min(line.find_first_not_of('\t'), line.size()) : 0;
-            line.erase(0, tabs);
-            if (line == document.end) break;
-            if (may_end_in_bash(line, document)) {
-                all_.is_whole = is_certain = false;
-                if (!is_joined) at_ = begin + tabs + document.end.size();
-                break;
-            }
-            body.append(line).append("\n");
-        }
-        if (!document.is_literal) find_substitutions(body);
-        all_.inputs.push_back(std::move(body));
-        return is_certain;
-    }
-
-    // In $( ), bash also ends a document at a line that begins with the delimiter and holds the
-    // closing parenthesis, and reads on behind the delimiter.
-    bool may_end_in_bash(std::string_view line, const HereDocument& document) const {
-        return is_inside_ && line.starts_with(document.end) &&
-               line.find(')', document.end.size()) != std::string_view::npos;
+        HereText found = read_here_document(text_, at_, document, is_inside_);
+        all_.is_whole = all_.is_whole && found.is_certain;
+        if (!document.is_literal) find_substitutions(found.text);
+        all_.inputs.push_back(std::move(found.text));
+        return found.is_certain;
     }
 
     // Searches a text in which only expansions have a meaning.
