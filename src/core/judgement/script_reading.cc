@@ -249,6 +249,17 @@ private:
 
 } // namespace
 
+bool ScriptReading::take_keyword(std::string_view word) {
+    if (keyword() != word) return false;
+    at += word.size();
+    is_plain = false;
+    return true;
+}
+
+void ScriptReading::expect(std::string_view word) {
+    if (is_good() && !take_keyword(word)) fail(not_understood);
+}
+
 void ScriptReading::spend(std::size_t bytes) {
     constexpr std::size_t most = 1 << 20;
     spent_ += bytes;

@@ -33,6 +33,7 @@ struct ShellValue {
 // The variables that a script has set itself, HOME and PWD.
 using ShellVariables = std::map<std::string, ShellValue, std::less<>>;
 
+constexpr std::string_view not_understood = "the syntax is not understood";
 constexpr std::string_view other_redirection =
     "a redirection that is not to or from /dev/null or a plain file";
 constexpr std::string_view document_in_line = "a here-document in a line that goes on";
@@ -67,6 +68,17 @@ struct ScriptReading {
     bool is_at(std::string_view characters) const {
         return has_ended() || characters.find(here()) != std::string_view::npos;
     }
+
+    // Returns the characters up to the next blank or operator.
+    std::string_view keyword() const {
+        return rest().substr(0, rest().find_first_of(" \t\n;&|<>()"));
+    }
+
+    // Goes behind that keyword if it is here.
+    bool take_keyword(std::string_view word);
+
+    // Fails if it is not here.
+    void expect(std::string_view word);
 
     // Counts text that the script does not hold itself, and fails if it is too much.
     void spend(std::size_t bytes);

@@ -3,6 +3,7 @@
 #include "core/judgement/shell_words.h"
 
 #include "core/judgement/command_safety.h"
+#include "core/judgement/compound_words.h"
 #include "core/judgement/here_documents.h"
 #include "core/judgement/hidden_text.h"
 #include "core/judgement/program_options.h"
@@ -21,8 +22,6 @@ namespace {
 constexpr std::size_t longest_script = 65536;
 constexpr std::size_t most_commands = 4096;
 constexpr int deepest = 16; // nesting of the grammar
-
-constexpr std::string_view not_understood = "the syntax is not understood";
 
 // zsh then runs a program that a variable names: a pager or cat (READNULLCMD, NULLCMD in
 // zshparam(1)).
@@ -87,28 +86,12 @@ private:
         }
     }
 
-    // Returns the characters up to the next blank or operator.
-    std::string_view keyword() const {
-        return in_.rest().substr(0, in_.rest().find_first_of(" \t\n;&|<>()"));
-    }
-
-    bool take_keyword(std::string_view word) {
-        if (keyword() != word) return false;
-        in_.at += word.size();
-        in_.is_plain = false;
-        return true;
-    }
-
-    void expect(std::string_view word) {
-        if (in_.is_good() && !take_keyword(word)) in_.fail(not_understood);
-    }
-
     // Reads commands up to one of the words, a closing parenthesis or the end.
     void list(std::string_view closers) {
         if (++depth_ > deepest) return in_.fail("the grammar is nested too deeply");
         bool is_empty = true;
         for (skip_lines(); in_.is_good() && !in_.is_at(")"); skip_lines()) {
-            if (!closers.empty() && is_listed(closers, keyword())) break;
+            if (!closers.empty() && is_listed(closers, in_.keyword())) break;
             and_or();
             is_empty = false;
             if (in_.is_good() && !in_.is_at(")\n")) separator();
@@ -142,11 +125,11 @@ private:
 
     void pipeline() {
         if (in_.dialect != Dialect::zsh) {
-            const bool is_negated = take_keyword("!");
+            const bool is_negated = in_.take_keyword("!");
             in_.skip_blanks();
-            const bool is_timed = in_.dialect == Dialect::bash && take_keyword("time");
+            const bool is_timed = in_.dialect == Dialect::bash && in_.take_keyword("time");
             in_.skip_blanks();
-            if (is_timed && take_keyword("-p")) in_.skip_blanks();
+            if (is_timed && in_.take_keyword("-p")) in_.skip_blanks();
             if (is_timed && in_.here() == '-') in_.fail("time has options"); // also --
             if ((is_negated || is_timed) && !expect_command()) return;
         }
@@ -167,13 +150,13 @@ private:
     void command() {
         if (in_.dialect == Dialect::zsh) return simple_command();
         const std::size_t first = script_.commands.size();
-        const bool is_compound = in_.here() == '(' || is_listed("{ if while for", keyword());
+        const bool is_compound = in_.here() == '(' || is_listed("{ if while for", in_.keyword());
         if (is_compound) {
             const Sometimes sometimes(*this);
             compound();
             if (in_.is_good()) end_compound(first);
             is_assignment_ = false;
-        } else if (in_.dialect == Dialect::bash && take_keyword("[[")) {
+        } else if (in_.dialect == Dialect::bash && in_.take_keyword("[[")) {
             condition();
             is_assignment_ = false;
         } else {
@@ -183,12 +166,12 @@ private:
 
     void compound() {
         if (in_.here() == '(') return subshell();
-        if (take_keyword("if")) return if_command();
-        if (take_keyword("for")) return for_loop();
-        if (take_keyword("while")) return while_read();
-        expect("{");
+        if (in_.take_keyword("if")) return if_command();
+        if (in_.take_keyword("for")) return for_loop();
+        if (in_.take_keyword("while")) return while_read();
+        in_.expect("{");
         list("}");
-        expect("}");
+        in_.expect("}");
     }
 
     void subshell() {
@@ -218,11 +201,11 @@ private:
     void if_command() {
         do {
             list("then");
-            expect("then");
+            in_.expect("then");
             list("elif else fi");
-        } while (in_.is_good() && take_keyword("elif"));
-        if (in_.is_good() && take_keyword("else")) list("fi");
-        expect("fi");
+        } while (in_.is_good() && in_.take_keyword("elif"));
+        if (in_.is_good() && in_.take_keyword("else")) list("fi");
+        in_.expect("fi");
     }
 
     // Another condition may hold for ever. The second time, variables that the body sets are not
@@ -248,63 +231,26 @@ private:
             if (std::any_of(script_.commands.begin() + static_cast<std::ptrdiff_t>(first),
                             script_.commands.end(), may_go_back))
                 in_.fail("a command may go back in the input of its loop");
-            pass = after_pass(pass, first, begin);
+            in_.spend(in_.at - std::min(begin, in_.at));
+            pass = kept_pass(script_.commands, pass, first);
         }
     }
 
-    static bool may_go_back(const ShellCommand& command) {
-        const std::string_view program = base_name(command.words.front());
-        return is_listed("hexdump tac", program) || is_shell(program);
-    }
-
-    // Returns no names if this is more than `IFS=… read -r -d '' NAME…`.
-    static std::vector<std::string> variables_of_read(const SimpleCommand& simple) {
-        const auto& [words, has_glob, written, reads_pipe] = simple.command;
-        if (words.empty() || words[0] != "read" || simple.has_redirection) return {};
-        const auto is_other = [](const Assignment& one) { return one.name != "IFS" || !one.value; };
-        auto names = words.begin() + 1;
-        if (names != words.end() && *names == "-r") ++names;
-        if (words.end() - names > 2 && names[0] == "-d" && names[1].empty()) names += 2;
-        if (std::any_of(simple.assignments.begin(), simple.assignments.end(), is_other) ||
-            std::find(has_glob.begin(), has_glob.end(), true) != has_glob.end() ||
-            !std::all_of(names, words.end(), [](std::string_view name) {
-                return name == "_" || is_own_variable(name);
-            }))
-            return {};
-        return {names, words.end()};
-    }
-
     void loop_body() {
-        expect("do");
+        in_.expect("do");
         list("done");
-        expect("done");
+        in_.expect("done");
         if (documents_.are_due()) in_.fail(document_in_line);
-    }
-
-    // Drops the commands of this pass if they say the same as those of the previous one. A second
-    // cd leads elsewhere. Returns where the commands of the last kept pass begin.
-    std::size_t after_pass(std::size_t previous, std::size_t first, std::size_t begin) {
-        in_.spend(in_.at - std::min(begin, in_.at));
-        std::vector<ShellCommand>& all = script_.commands;
-        const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
-        const bool has_cd = std::any_of(at(first), all.end(), [](const ShellCommand& command) {
-            return command.words.front() == "cd";
-        });
-        if (first == previous || has_cd ||
-            !std::equal(at(previous), at(first), at(first), all.end()))
-            return first;
-        all.erase(at(first), all.end());
-        return previous;
     }
 
     void for_loop() {
         in_.skip_blanks();
-        const std::string name(keyword());
+        const std::string name(in_.keyword());
         if (!is_own_variable(name)) return in_.fail("a variable is set");
         in_.at += name.size();
         skip_lines();
-        expect("in");
-        const std::vector<ShellValue> values = values_of_loop();
+        in_.expect("in");
+        const std::vector<ShellValue> values = values_of_loop(in_);
         skip_lines();
         const std::size_t begin = in_.at;
         // Its text would be read again as a script.
@@ -316,63 +262,15 @@ private:
             in_.variables[name] = value;
             const std::size_t first = script_.commands.size();
             loop_body();
-            pass = after_pass(pass, first, begin);
+            in_.spend(in_.at - std::min(begin, in_.at));
+            pass = kept_pass(script_.commands, pass, first);
         }
         in_.variables[name] = {};
     }
 
-    // Returns a value twice if names that are not known stand for it: the body may run repeatedly.
-    std::vector<ShellValue> values_of_loop() {
-        std::vector<ShellValue> values;
-        for (in_.skip_blanks(); in_.is_good() && !in_.is_at(";\n#"); in_.skip_blanks()) {
-            ShellWord word = read_shell_word(in_);
-            if (!word.is_written || in_.is_at("&|<>()")) in_.fail(not_understood);
-            if (word.has_glob)
-                values.insert(values.end(), 2,
-                              word.is_split ? ShellValue()
-                                            : ShellValue{std::move(word.text), true});
-            else if (word.words.empty())
-                values.push_back({std::move(word.text)});
-            for (std::string& text : word.words)
-                values.push_back({std::move(text)});
-        }
-        if (in_.here() == ';') ++in_.at;
-        if (values.empty()) values.emplace_back();
-        return values;
-    }
-
-    // What stands between [[ and ]]. Comparisons of numbers compute, and so do subscripts.
     void condition() {
-        do {
-            in_.skip_blanks();
-            while (take_keyword("!"))
-                in_.skip_blanks();
-            const ShellWord first = read_shell_word(in_);
-            in_.skip_blanks();
-            const bool is_unary = first.is_bare && is_unary_test(first.text);
-            const bool is_compared = is_listed("= == !=", keyword());
-            if (is_compared) in_.at += keyword().size();
-            in_.skip_blanks();
-            const bool is_right = !first.is_bare || is_unary || !first.text.starts_with('-');
-            const bool has_second = is_compared || is_unary;
-            if (!is_operand(first) || !is_right || (is_unary && is_compared) ||
-                (has_second && !is_operand(read_shell_word(in_))))
-                in_.fail(not_understood);
-            in_.skip_blanks();
-        } while (in_.is_good() && take_and_or());
-        expect("]]");
+        read_condition(in_);
         if (in_.is_good()) end_compound(script_.commands.size());
-    }
-
-    static bool is_operand(const ShellWord& word) {
-        return word.is_written && !(word.is_bare && word.text == "]]") &&
-               !word.text.starts_with('#');
-    }
-
-    bool take_and_or() {
-        const bool is_there = in_.rest().starts_with("&&") || in_.rest().starts_with("||");
-        if (is_there) in_.at += 2;
-        return is_there;
     }
 
     // Reads the redirections of all commands from `first` on.
