@@ -1,8 +1,6 @@
 #include "sandbox/supervise/supervisor.h"
 
 #include "os/io.h"
-#include "sandbox/aftermath/look_journal.h"
-#include "sandbox/aftermath/settings_change.h"
 #include "sandbox/supervise/refusals.h"
 #include "sandbox/supervise/socket_file.h"
 
@@ -116,7 +114,7 @@ void Supervisor::take_calls(TimePoint now, TimePoint end) {
 void Supervisor::take_call(const seccomp_notif& notice, TimePoint now) {
     const std::uint64_t id = notice.id;
     const auto thread = static_cast<pid_t>(notice.pid);
-    if (is_file_change(notice.data.nr)) return take_file_change(id, notice.data, thread, now);
+    if (is_file_change(notice.data.nr)) return changes_.take(id, notice.data, thread, now);
     if (notice.data.nr == SYS_socket || notice.data.nr == SYS_socketpair)
         return refuse_datagram_socket(notice);
     if (notice.data.nr != SYS_connect)
@@ -149,89 +147,6 @@ void Supervisor::refuse_datagram_socket(const seccomp_notif& notice) {
     if (caller) denial = datagram_denial(*caller, notice.data.nr == SYS_socketpair);
     if (denial && notifications_.is_waiting(notice.id)) denials_.add(std::move(*denial));
     notifications_.answer(notice.id, EPROTONOSUPPORT);
-}
-
-void Supervisor::take_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread,
-                                  TimePoint now) {
-    WaitingCall call;
-    call.id = id;
-    call.caller.thread = thread;
-    const FileChange change = read_file_change(call.caller, data);
-    if (!begin_settings_errand(id, change, thread, now))
-        tell_file_change(std::move(call), change, now);
-}
-
-// Returns false if the call cannot be a change of protected settings.
-bool Supervisor::begin_settings_errand(std::uint64_t id, const FileChange& change, pid_t thread,
-                                       TimePoint now) {
-    const bool is_possible = settings_.look >= 0 && change.operation == "rename" &&
-                             change.paths.size() == 2 &&
-                             may_be_settings_change(change.paths[0], change.paths[1]);
-    if (!is_possible) return false;
-    const std::optional<Caller> caller = look_at(thread);
-    if (!caller || !notifications_.is_waiting(id)) return false;
-    WaitingCall call;
-    call.id = id;
-    call.caller = *caller;
-    CallErrands::Task task;
-    task.settings = change.paths[1];
-    task.kept = {settings_.look};
-    task.body = [look = settings_.look, path = task.settings] {
-        const std::optional<LookRecord> record = read_look(look);
-        return encode_change(record ? change_settings(*record, path) : SettingsChange());
-    };
-    errands_.begin(std::move(call), std::move(task), now);
-    return true;
-}
-
-void Supervisor::finish_settings(const CallErrands::Finished& errand) {
-    const SettingsChange change = decode_change(errand.result);
-    switch (change.outcome) {
-    case SettingsChange::Outcome::made: return notifications_.answer(errand.call.id, 0);
-    case SettingsChange::Outcome::refused:
-        denials_.add(settings_denial(errand, change.reason));
-        return notifications_.let_through(errand.call.id); // the mount refuses it
-    case SettingsChange::Outcome::other: return notifications_.let_through(errand.call.id);
-    }
-}
-
-// The call continues in any case: mounts and Landlock decide.
-void Supervisor::tell_file_change(WaitingCall call, const FileChange& change, TimePoint now) {
-    if (!settings_.reports_changes) return notifications_.let_through(call.id);
-    const pid_t thread = call.caller.thread;
-    for (const std::string& path : change.paths) {
-        const FileVerdict verdict = judge_file_change(places_, change.operation, path);
-        if (verdict != FileVerdict::allowed)
-            call.changes.push_back(file_denial(change, path, verdict, settings_.home));
-    }
-    if (call.changes.empty()) return notifications_.let_through(call.id);
-    call.caller = look_at(thread).value_or(call.caller);
-    const std::string program = program_of(call.caller);
-    if (!notifications_.is_waiting(call.id)) return; // the facts may be of another process
-    for (Denial& denial : call.changes) {
-        denial.pid = call.caller.process;
-        denial.program = program;
-    }
-    // mkdir of an existing directory changes nothing, and tools make sure of directories that way.
-    if (change.operation == "mkdir") return begin_existence_errand(std::move(call), now);
-    tell_changes(std::move(call));
-}
-
-void Supervisor::tell_changes(WaitingCall call) {
-    for (Denial& denial : call.changes)
-        denials_.add(std::move(denial));
-    notifications_.let_through(call.id);
-}
-
-void Supervisor::begin_existence_errand(WaitingCall call, TimePoint now) {
-    CallErrands::Task task;
-    const int listener = notifications_.fd();
-    const std::string& path = call.changes.front().target;
-    task.body = [listener, path, id = call.id, thread = call.caller.thread] {
-        return std::string(exists_for(thread, path) && is_waiting(listener, id) ? "1" : "0");
-    };
-    task.kept = {listener};
-    errands_.begin(std::move(call), std::move(task), now);
 }
 
 // In the order in which the kernel checks a call (net/socket.c), where the numbers are int.
@@ -306,11 +221,7 @@ void Supervisor::begin_connect_errand(WaitingCall call, TimePoint now) {
 }
 
 void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
-    if (!errand.call.changes.empty()) {
-        const bool exists = errand.result == "1";
-        return exists ? notifications_.let_through(errand.call.id)
-                      : tell_changes(std::move(errand.call));
-    }
+    if (ChangedFiles::is_about(errand)) return changes_.finish(std::move(errand));
     if (errand.look_ups) {
         const bool wants_machine = ports_.wants_machine(errand);
         // If the call does not wait any more, the caller may be another process.
@@ -318,7 +229,6 @@ void Supervisor::finish(CallErrands::Finished errand, TimePoint now) {
             decide_port(std::move(errand.call), wants_machine, now);
         return;
     }
-    if (!errand.settings.empty()) return finish_settings(errand);
     const ConnectResult result = decode_connect_result(errand.result);
     if (std::optional<Denial> denial = socket_denial(errand, result, settings_.home))
         denials_.add(std::move(*denial));

@@ -15,9 +15,9 @@
 #include "base/unique_fd.h"
 #include "sandbox/gateway/gateway.h"
 #include "sandbox/supervise/call_errands.h"
+#include "sandbox/supervise/changed_files.h"
 #include "sandbox/supervise/denials.h"
 #include "sandbox/supervise/event_queue.h"
-#include "sandbox/supervise/file_changes.h"
 #include "sandbox/supervise/loopback_ports.h"
 #include "sandbox/supervise/notifications.h"
 #include "sandbox/supervise/pending_connects.h"
@@ -76,9 +76,9 @@ private:
 
     explicit Supervisor(SupervisorSettings settings)
         : settings_(std::move(settings)),
-          places_{settings_.writable, settings_.read_only, settings_.own},
           errands_(notifications_, events_, settings_.patience),
-          connects_(notifications_, events_) {}
+          connects_(notifications_, events_),
+          changes_(settings_, notifications_, errands_, denials_) {}
 
     void set_listening(bool listening);
     void take_events(TimePoint now, TimePoint end);
@@ -88,13 +88,7 @@ private:
     void take_calls(TimePoint now, TimePoint end);
     void take_call(const seccomp_notif& notice, TimePoint now);
     void refuse_datagram_socket(const seccomp_notif& notice);
-    void take_file_change(std::uint64_t id, const seccomp_data& data, pid_t thread, TimePoint now);
-    void tell_file_change(WaitingCall call, const FileChange& change, TimePoint now);
-    void tell_changes(WaitingCall call);
-    void begin_existence_errand(WaitingCall call, TimePoint now);
-    bool begin_settings_errand(std::uint64_t id, const FileChange& change, pid_t thread,
-                               TimePoint now);
-    void finish_settings(const CallErrands::Finished& errand);
+
     // Returns 0, or the kernel's error for such a call.
     int read_call(const seccomp_data& data, WaitingCall& call) const;
     static TakenSocket take_socket(WaitingCall& call, int handle);
@@ -116,16 +110,16 @@ private:
     void take_refusals();
 
     SupervisorSettings settings_;
-    FilePlaces places_;
     Notifications notifications_;
     EventQueue events_;
     bool is_listening_ = false;
     LoopbackPorts ports_;
+    DenialLog denials_;
     CallErrands errands_;
     PendingConnects connects_;
+    ChangedFiles changes_;
     std::unique_ptr<Gateway> gateway_;
     std::vector<WaitingCall> held_; // until the gateway has news
-    DenialLog denials_;
 };
 
 } // namespace ew::sandbox
