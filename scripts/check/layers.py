@@ -71,7 +71,7 @@ MAP = {
     "config": "json toml os core base",
     "protocol": "json core base",
     "core/.": "core/network core/judgement core/output core/screen core/text base",
-    "core/network": "core/judgement base",
+    "core/network": "core/judgement json base",
     "core/judgement": "core/output core/text base",
     "core/screen": "core/output core/text json base",
     "core/output": "core/text base",

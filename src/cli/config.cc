@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "config/paths.h"
 #include "config/settings.h"
+#include "core/network/proxy.h"
 #include "core/text/display.h"
 #include "json/writer.h"
 
@@ -101,6 +102,13 @@ struct Shown {
 
 class Collector {
 public:
+    // What is printed may be passed on: a password of a proxy is not in it.
+    void operator()(const config::Setting& setting, const std::string& value) {
+        const std::string shown =
+            setting.name == "network_proxy" ? core::without_password(value) : value;
+        settings_.push_back({setting, toml_of(shown), json_of(shown), {}});
+    }
+
     template <class T>
     void operator()(const config::Setting& setting, const T& value) {
         Shown shown = {setting, toml_of(value), json_of(value), {}};

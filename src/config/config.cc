@@ -3,6 +3,7 @@
 #include "config/environments.h"
 #include "config/owned_file.h"
 #include "config/settings.h"
+#include "core/network/proxy.h"
 #include "core/text/patterns.h"
 #include "toml/toml.h"
 
@@ -123,6 +124,7 @@ public:
             confinement_.complain("read_only",
                                   "expected names in a root, absolute paths and paths with ~/, "
                                   "without '..' and NUL");
+        check_proxy(confinement.network_proxy);
         for (TableReader* table : {&top_, &confinement_, &granular_, &environment_})
             table->finish();
     }
@@ -167,6 +169,15 @@ private:
                       fmt::format("there is no environment '{}'{}", wanted,
                                   meant.empty() ? std::string()
                                                 : fmt::format("; did you mean '{}'?", meant)));
+    }
+
+    // The message does not have the value, which may hold a password.
+    void check_proxy(const std::string& proxy) {
+        if (proxy.empty() || proxy == "off") return;
+        if (Result<core::Proxy> read = core::read_proxy(proxy); !read)
+            confinement_.complain("network_proxy",
+                                  fmt::format("expected a proxy or off: {}; {}",
+                                              read.error().message, read.error().hint));
     }
 
     TableReader& reader(const Setting& setting) {

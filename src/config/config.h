@@ -32,7 +32,10 @@ struct ConfinementOptions {
     std::vector<std::string> deny_read = {};      // absolute; or patterns (core::is_pattern)
     bool network_access = false;
     bool network_by_host = false; // the hosts that rules allow; counts before network_access
-    bool shared_tmp = false;      // the sandbox uses the machine's /tmp and $TMPDIR
+    // The proxy of a network by host: empty, as the environment says; "off"; see
+    // core::read_proxy().
+    std::string network_proxy = {};
+    bool shared_tmp = false; // the sandbox uses the machine's /tmp and $TMPDIR
     bool exclude_slash_tmp = false;
     bool exclude_tmpdir_env_var = false;
     Enforcement enforcement = Enforcement::require;

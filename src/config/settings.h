@@ -97,6 +97,10 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
            "Let confined commands reach the hosts that [[network]] rules allow, and no others. "
            "Counts before network_access."},
           confinement.network_by_host);
+    visit({"confinement", "network_proxy",
+           "The HTTP proxy through which a network by host leads out: http://HOST:PORT, or off. "
+           "Empty: as HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say."},
+          confinement.network_proxy);
     visit({"confinement", "shared_tmp",
            "With workspace-write: /tmp and $TMPDIR are the machine's, and writable. Otherwise a "
            "session has a /tmp of its own, which goes when it ends."},

@@ -9,6 +9,7 @@
 #include "sandbox/launch/init_place.h"
 #include "server/connection/source.h"
 #include "server/request/sandbox_request.h"
+#include "server/request/start_request.h"
 
 #include <unistd.h>
 
@@ -68,7 +69,9 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
       patches_(PatchParts{session, gate_, records_, questions_, files_, outbox_, poller_, now_}),
       methods_(Services{&session, &process_requests_, &exec_, &patches_, &files_, &approvals_,
                         &remote_}) {
-    local_.starts().host().set_look_ups(look_ups_);
+    way_out_.proxies =
+        core::proxies_of(session.setup().config.confinement.network_proxy, own_environment());
+    local_.starts().host().set_way_out(way_out_);
     connection_.watch(poller_);
     (void)poller_.watch(bulk_poller_.fd(), token_of(Source::bulk), os::Interest::read);
     lifeline_.watch(settings.client_process);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "os/poller.h"
 #include "protocol/envelope.h"
-#include "sandbox/gateway/look_up_room.h"
+#include "sandbox/gateway/way_out.h"
 #include "server/approval/approval_requests.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
@@ -88,9 +88,9 @@ private:
     os::Poller poller_;
     os::Poller bulk_poller_;
     Lifeline lifeline_;
-    const rlimit open_files_;      // for programs; the worker's own limit is raised
-    TimePoint now_ = clock_now();  // the time of this turn of the loop
-    sandbox::LookUpRoom look_ups_; // of the sandboxes of the processes
+    const rlimit open_files_;     // for programs; the worker's own limit is raised
+    TimePoint now_ = clock_now(); // the time of this turn of the loop
+    sandbox::WayOut way_out_;     // of the sandboxes of the processes
     ProcessService processes_;
     ProcessRequests process_requests_;
     LocalBackend local_;

@@ -21,12 +21,13 @@ struct Target {
     void (*play)(std::string_view input);
 };
 
-constexpr std::array<Target, 9> targets = {{
+constexpr std::array<Target, 10> targets = {{
     {"client_hello", ew::fuzz::client_hello},
     {"dispatch", ew::fuzz::dispatch},
     {"dns", ew::fuzz::dns},
     {"framing", ew::fuzz::framing},
     {"patch", ew::fuzz::patch},
+    {"proxy_answer", ew::fuzz::proxy_answer},
     {"rules", ew::fuzz::rules},
     {"screen", ew::fuzz::screen},
     {"shell_words", ew::fuzz::shell_words},

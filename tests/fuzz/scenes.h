@@ -14,6 +14,7 @@ void dns(std::string_view input);
 void framing(std::string_view input);
 void dispatch(std::string_view input);
 void patch(std::string_view input);
+void proxy_answer(std::string_view input);
 void rules(std::string_view input);
 void screen(std::string_view input);
 void shell_words(std::string_view input);

@@ -143,6 +143,8 @@ def send(message):
 def answer(number):
     for line in child.stdout:
         message = json.loads(line)
+        if order.get("events") and message.get("method") == "exec/begin":
+            print("dropped", *message["params"]["droppedEnv"])
         if message.get("id") == number and "method" not in message:
             return message
 

@@ -151,6 +151,11 @@ os::SpawnRequest Admission::request() const {
     return server::spawn_request(call_.plan, call_.ruling.hardening, true);
 }
 
+core::Proxies Admission::proxies() const {
+    return core::proxies_of(session_.setup().config.confinement.network_proxy,
+                            server::own_environment());
+}
+
 std::unique_ptr<RunHosts> Admission::hosts(bool asks) {
     const server::ExecPlan& plan = call_.plan;
     if (!plan.policy || plan.policy->network != sandbox::Network::hosts) return nullptr;

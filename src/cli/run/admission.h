@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/run/run_hosts.h"
+#include "core/network/proxy.h"
 #include "os/spawn.h"
 #include "protocol/approval.h"
 #include "sandbox/policy/machine.h"
@@ -46,6 +47,9 @@ public:
     std::optional<server::SandboxOrder> confinement() const {
         return server::confined_start(call_.plan, {});
     }
+
+    // The proxies of this machine.
+    core::Proxies proxies() const;
 
     // Asks about hosts, with a network by host. Null without one.
     std::unique_ptr<RunHosts> hosts(bool asks);

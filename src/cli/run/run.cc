@@ -10,10 +10,12 @@
 #include "config/paths.h"
 #include "config/settings.h"
 #include "core/network/hosts.h"
+#include "core/network/proxy.h"
 #include "core/text/display.h"
 #include "core/text/patterns.h"
 #include "os/io.h"
 #include "protocol/approval.h"
+#include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/plan/resolved_path.h"
@@ -121,8 +123,8 @@ What needs a person's approval is asked on the terminal (/dev/tty): y runs it th
 exactly this in this project from then on, a everywhere, n does not run it, d never again, without
 a question. Without a terminal it is not run, and a line says how to allow it. Of the settings
 (execward config) these count here: approval_policy, granular, approval_timeout_ms, environment,
-deny_read, read_only and private_caches. Variables that look like secrets are withheld and named
-(environment.default_excludes). The audit has the command, and its end if it is confined.
+deny_read, read_only, private_caches and network_proxy. Variables that look like secrets are withheld
+and named (environment.default_excludes). The audit has the command, and its end if it is confined.
 
 Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; 2 s later, or at the next
 of them, it is killed with all that it has started. SIGHUP does not count as one more.
@@ -338,6 +340,12 @@ Result<std::vector<core::HostRule>> allowed_hosts(const Arguments& arguments) {
     return rules;
 }
 
+void warn_of(const core::Proxies& proxies) {
+    for (const std::string& trouble : proxies.troubles())
+        report_warning({ErrorKind::config_invalid, trouble,
+                        "confinement.network_proxy in the settings names another one, or off"});
+}
+
 Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
     const std::string state_directory = state_place(config::Paths::from_environment());
     const std::unique_ptr<Admission> admission = TRY(open_admission(arguments, mode));
@@ -366,6 +374,10 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
         launch.context.looks_afterwards = true;
         const bool asks = arguments.value("network").value_or("") == "ask";
         const std::unique_ptr<RunHosts> hosts = admission->hosts(asks);
+        sandbox::WayOut way_out;
+        way_out.proxies = admission->proxies();
+        launch.way_out = &way_out;
+        if (hosts && !order.is_quiet) warn_of(way_out.proxies);
         if (asks && hosts && !hosts->has_terminal() && !order.is_quiet)
             report_warning({ErrorKind::denied,
                             "there is no terminal to ask on: hosts that nothing allows are refused",

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -33,6 +34,7 @@ std::uint32_t Crossing::wanted_inside() const {
 
 std::uint32_t Crossing::wanted_outside() const {
     if (state_ == State::connecting) return EPOLLOUT;
+    if (state_ == State::asking) return talk_->has_to_write() ? EPOLLOUT | EPOLLIN : EPOLLIN;
     if (state_ != State::open) return 0;
     std::uint32_t wanted = 0;
     if (!down_.has_ended() && down_.is_empty()) wanted |= EPOLLIN;
@@ -45,7 +47,14 @@ void Crossing::connect(std::vector<core::Internet> addresses, TimePoint now) {
     try_next(now);
 }
 
+void Crossing::connect_through(const core::Proxy& proxy, std::vector<core::Internet> addresses,
+                               TimePoint now) {
+    talk_.emplace(proxy, there_, now);
+    connect(std::move(addresses), now);
+}
+
 void Crossing::try_next(TimePoint now) {
+    const std::uint16_t port = talk_ ? talk_->port() : there_.port;
     while (next_address_ < addresses_.size()) {
         const core::Internet& internet = addresses_[next_address_++];
         const int family = core::is_ipv4(internet) ? AF_INET : AF_INET6;
@@ -53,18 +62,19 @@ void Crossing::try_next(TimePoint now) {
         if (!outside_) continue;
         turn_on(outside_.get(), IPPROTO_TCP, TCP_NODELAY);
         turn_on(outside_.get(), SOL_SOCKET, SO_KEEPALIVE);
-        const RawAddress address = raw_address(internet, there_.port);
+        const RawAddress address = raw_address(internet, port);
         int result = ::connect(outside_.get(), address.get(), address.size);
         // A server on this machine has answered by now.
         if (result != 0 && errno == EINPROGRESS)
             result = ::connect(outside_.get(), address.get(), address.size);
-        if (result == 0) return open();
+        if (result == 0) return begin();
         if (errno != EALREADY && errno != EINPROGRESS) continue;
         state_ = State::connecting;
         deadline_ = now + longest_connect;
+        if (talk_) deadline_ = std::min(*deadline_, talk_->deadline());
         return;
     }
-    abort({});
+    abort(talk_ ? talk_->unreachable() : std::string());
 }
 
 void Crossing::on_connected(TimePoint now) {
@@ -77,6 +87,23 @@ void Crossing::on_connected(TimePoint now) {
     size = sizeof peer;
     if (::getpeername(outside_.get(), static_cast<sockaddr*>(bytes), &size) != 0)
         return; // the event was of the address before
+    begin();
+}
+
+void Crossing::begin() {
+    if (!talk_) return open();
+    state_ = State::asking;
+    deadline_ = talk_->deadline();
+}
+
+void Crossing::ask_proxy(std::span<char> block) {
+    switch (talk_->go_on(outside_.get(), block)) {
+    case ProxyTalk::State::goes_on: return;
+    case ProxyTalk::State::refused: return abort(talk_->refusal());
+    case ProxyTalk::State::open: break;
+    }
+    down_.take_over(talk_->take_rest());
+    talk_.reset();
     open();
 }
 
@@ -87,8 +114,9 @@ void Crossing::open() {
 }
 
 void Crossing::on_ready(Side side, Carrier& carrier, TimePoint now) {
-    const bool is_fresh = state_ == State::connecting;
-    if (is_fresh) on_connected(now);
+    const bool is_fresh = state_ != State::open;
+    if (state_ == State::connecting) on_connected(now);
+    if (state_ == State::asking) ask_proxy(carrier.block());
     if (state_ != State::open) return;
     const bool goes_up = is_fresh || side == Side::inside || up_.has_to_write();
     const bool goes_down = is_fresh || side == Side::outside || down_.has_to_write();
@@ -105,6 +133,8 @@ void Crossing::on_ready(Side side, Carrier& carrier, TimePoint now) {
 
 void Crossing::on_time(TimePoint now) {
     if (!is_due(deadline_, now)) return;
+    const bool is_late = talk_ && talk_->deadline() <= now;
+    if (is_late) return abort(talk_->too_late());
     if (state_ == State::connecting) try_next(now);
     if (state_ == State::open) abort({});
 }

@@ -6,6 +6,7 @@
 #include "base/unique_fd.h"
 #include "core/network/hosts.h"
 #include "sandbox/gateway/flow.h"
+#include "sandbox/gateway/proxy_talk.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ public:
     enum class State : std::uint8_t {
         waiting, // for the addresses of its host
         connecting,
+        asking, // a proxy, which is connected
         open,
         closed, // to be removed
     };
@@ -42,7 +44,7 @@ public:
 
     int inside() const { return inside_.get(); }
 
-    int outside() const { return outside_.get(); } // -1 unless connecting or open
+    int outside() const { return outside_.get(); } // -1 unless connecting, asking or open
 
     // Grows with each socket outside: a new one may have the number of the one before.
     std::size_t attempt() const { return next_address_; }
@@ -61,6 +63,10 @@ public:
 
     // Tries these addresses one after the other.
     void connect(std::vector<core::Internet> addresses, TimePoint now);
+
+    // The same for the addresses of a proxy, which is asked for a connection to there().
+    void connect_through(const core::Proxy& proxy, std::vector<core::Internet> addresses,
+                         TimePoint now);
 
     enum class Side : std::uint8_t { inside, outside };
 
@@ -81,7 +87,9 @@ public:
 private:
     void try_next(TimePoint now);
     void on_connected(TimePoint now);
+    void begin();
     void open();
+    void ask_proxy(std::span<char> block);
     bool move(Flow& flow, int source, int target, Carrier& carrier);
     Flow::Moved take(Flow& flow, int source, int target, Carrier& carrier);
     Flow::Moved greet(std::span<char> block);
@@ -96,6 +104,7 @@ private:
     std::string refusal_;
     std::vector<core::Internet> addresses_;
     std::size_t next_address_ = 0;
+    std::optional<ProxyTalk> talk_; // until the proxy has answered; nullopt: there is no proxy
     std::optional<TimePoint> deadline_;
     Flow up_;
     Flow down_;

@@ -63,6 +63,12 @@ public:
     // What was read is to be passed on. Only if is_empty().
     void hold(std::string bytes) { copied_ = std::move(bytes); }
 
+    // The same for bytes that were read from the source without this flow. They count as sent.
+    void take_over(std::string bytes) {
+        count_ += bytes.size();
+        hold(std::move(bytes));
+    }
+
     // Passes on what the source has now. Only if is_empty().
     Moved take(int source, int target, Carrier& carrier);
 

@@ -1,8 +1,10 @@
 #include "sandbox/gateway/gateway.h"
 
 #include "os/io.h"
+#include "sandbox/gateway/candidates.h"
 #include "sandbox/gateway/tcp.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -29,14 +31,18 @@ bool is_of_a_host(const core::Internet& address) {
     return core::is_for_one_host(address) && !is_link_local;
 }
 
+std::string no_address_of(const core::Proxy& proxy) {
+    return fmt::format("{} has no address", proxy.text());
+}
+
 } // namespace
 
 Result<std::unique_ptr<Gateway>> Gateway::start(HostNetwork network,
-                                                std::vector<core::HostRule> rules, LookUpRoom* room,
+                                                std::vector<core::HostRule> rules, WayOut* way,
                                                 TimePoint now, HostAsking* asking) {
     if (!network.exists())
         return Error{ErrorKind::sandbox_unavailable, "the sandbox has no network by host"};
-    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules), room, asking));
+    std::unique_ptr<Gateway> made(new Gateway(std::move(network), std::move(rules), way, asking));
     made->epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
     if (!made->epoll_) return os::system_error("epoll_create1", errno);
     if (!made->watch(made->resolver_.fd(), Source::resolver, 0, EPOLLIN))
@@ -144,6 +150,8 @@ Gateway::Answer Gateway::open(const core::Internet& address, std::uint16_t port,
     if (there.address && core::NameTable::has_range(address)) return {Way::nowhere, port};
     if (port == 0 || (there.address && !is_of_a_host(address)))
         return {Way::refused, port, {std::move(there), "nothing answers there", "", false, asker}};
+    if (std::string reason = refusal_by_proxies(there); !reason.empty())
+        return {Way::refused, port, {std::move(there), std::move(reason), "", false, asker}};
     const core::HostRuling ruling = core::rule_on(rules_, there);
     const Place place = {address, port};
     switch (ruling.decision) {
@@ -363,17 +371,55 @@ void Gateway::take_in(UniqueFd socket, const Listener& listener, TimePoint now) 
     settle(at);
 }
 
-// Without room for another look-up the crossing waits until one is over.
+// A proxy that cannot be used lets nothing out: no connection goes beside it instead.
+std::string Gateway::refusal_by_proxies(const core::Destination& there) const {
+    for (const core::Proxy* const proxy : proxies_.on_port(there.port))
+        if (proxy->host == there.host) return std::string(is_a_proxy);
+    const core::Proxy* const proxy = proxies_.way_to(there);
+    if (proxy == nullptr || proxy->trouble.empty()) return {};
+    return proxy->unusable();
+}
+
+// Where a name goes through a proxy, the proxy looks it up. The addresses of proxies on that port
+// must be known first, since no program may reach them.
 void Gateway::seek(Held& held, TimePoint now) {
-    const std::string& host = held.crossing.there().host;
-    if (const FoundHost* const found = look_ups_.find(host, now)) return use(held, *found, now);
-    if (look_ups_.is_under_way(host)) return;
-    const std::optional<LookUps::Begun> begun = look_ups_.begin(host, now);
-    if (begun) {
-        (void)watch(begun->fd, Source::look_up, begun->serial, EPOLLIN);
-        return;
+    const core::Destination& there = held.crossing.there();
+    const core::Proxy* const proxy = proxies_.way_to(there);
+    std::vector<core::Internet> taken;
+    for (const core::Proxy* const one : proxies_.on_port(there.port)) {
+        const FoundHost* const found = look_up(held, one->host, now);
+        if (found == nullptr) return;
+        if (found->addresses.empty()) return held.crossing.abort(no_address_of(*one));
+        for (const FoundAddress& address : found->addresses)
+            taken.push_back(address.address);
     }
-    if (!look_ups_.next_deadline()) held.crossing.abort({}); // no processes are left to look it up
+    if (proxy == nullptr || there.address) {
+        const FoundHost* const found = look_up(held, there.host, now);
+        if (found == nullptr) return;
+        Candidates candidates = candidates_for(rules_, there, held.is_answered, *found, taken);
+        if (candidates.addresses.empty()) return held.crossing.abort(std::move(candidates.refusal));
+        if (proxy == nullptr) return held.crossing.connect(std::move(candidates.addresses), now);
+    }
+    const FoundHost* const found = look_up(held, proxy->host, now);
+    if (found == nullptr) return;
+    if (found->addresses.empty()) return held.crossing.abort(no_address_of(*proxy));
+    std::vector<core::Internet> addresses;
+    for (const FoundAddress& address : found->addresses)
+        addresses.push_back(address.address);
+    held.crossing.connect_through(*proxy, std::move(addresses), now);
+}
+
+// Returns null if the host is not known yet: the crossing waits, also where there is no room for
+// another look-up. If there are no processes for any, it is ended.
+const FoundHost* Gateway::look_up(Held& held, const std::string& host, TimePoint now) {
+    if (const FoundHost* const found = look_ups_.find(host, now)) return found;
+    if (look_ups_.is_under_way(host)) return nullptr;
+    const std::optional<LookUps::Begun> begun = look_ups_.begin(host, now);
+    if (begun)
+        (void)watch(begun->fd, Source::look_up, begun->serial, EPOLLIN);
+    else if (!look_ups_.next_deadline())
+        held.crossing.abort({});
+    return nullptr;
 }
 
 void Gateway::seek_all(TimePoint now) {
@@ -383,25 +429,6 @@ void Gateway::seek_all(TimePoint now) {
         seek(here->second, now);
         settle(here);
     }
-}
-
-// Where a name has both, only the addresses that may be reached count.
-void Gateway::use(Held& held, const FoundHost& found, TimePoint now) {
-    std::vector<core::Internet> addresses;
-    std::string reason;
-    const core::Destination& there = held.crossing.there();
-    const std::vector<core::HostRule> answered =
-        held.is_answered ? core::with_answer(rules_, there) : std::vector<core::HostRule>();
-    const std::vector<core::HostRule>& rules = held.is_answered ? answered : rules_;
-    for (const FoundAddress& one : found.addresses) {
-        std::string why = core::refusal_of(rules, there, one.address, one.is_own);
-        if (why.empty())
-            addresses.push_back(one.address);
-        else if (reason.empty())
-            reason = std::move(why);
-    }
-    if (addresses.empty()) return held.crossing.abort(std::move(reason));
-    held.crossing.connect(std::move(addresses), now);
 }
 
 void Gateway::on_look_up(std::uint64_t serial, TimePoint now) {

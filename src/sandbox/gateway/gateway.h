@@ -21,6 +21,7 @@
 #include "sandbox/gateway/look_up.h"
 #include "sandbox/gateway/resolver.h"
 #include "sandbox/gateway/socket_pool.h"
+#include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/host_network.h"
 
 #include <cstdint>
@@ -57,12 +58,11 @@ public:
     static constexpr std::size_t most_asked = 64;    // questions of one command
     static constexpr std::size_t most_callers = 32;  // of one question that are connected at once
 
-    // `room`: see LookUps. `asking` outlives the gateway; null: nobody is asked. Errors: no more
-    // descriptors.
+    // `way`: null if nobody else has a gateway, and no proxies count. `asking` outlives the
+    // gateway; null: nobody is asked. Errors: no more descriptors.
     static Result<std::unique_ptr<Gateway>> start(HostNetwork network,
-                                                  std::vector<core::HostRule> rules,
-                                                  LookUpRoom* room, TimePoint now,
-                                                  HostAsking* asking = nullptr);
+                                                  std::vector<core::HostRule> rules, WayOut* way,
+                                                  TimePoint now, HostAsking* asking = nullptr);
     ~Gateway() = default;
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
@@ -146,13 +146,13 @@ private:
     using Listeners = std::map<Place, Listener>;
     using Crossings = std::map<std::uint64_t, Held>;
 
-    Gateway(HostNetwork network, std::vector<core::HostRule> rules, LookUpRoom* room,
-            HostAsking* asking)
+    Gateway(HostNetwork network, std::vector<core::HostRule> rules, WayOut* way, HostAsking* asking)
         : rules_(std::move(rules)),
+          proxies_(way != nullptr ? way->proxies : core::Proxies()),
           asking_(asking),
           resolver_(std::move(network.datagrams)),
           sockets_(std::move(network.network)),
-          look_ups_(room),
+          look_ups_(way != nullptr ? &way->look_ups : nullptr),
           end_of_descriptors_(end_of_descriptors()),
           carrier_(end_of_descriptors_) {}
 
@@ -178,9 +178,10 @@ private:
     bool accept_one(Listeners::iterator at, TimePoint now);
     void take_in(UniqueFd socket, const Listener& listener, TimePoint now);
 
+    std::string refusal_by_proxies(const core::Destination& there) const;
     void seek(Held& held, TimePoint now);
+    const FoundHost* look_up(Held& held, const std::string& host, TimePoint now);
     void seek_all(TimePoint now);
-    void use(Held& held, const FoundHost& found, TimePoint now);
     void on_look_up(std::uint64_t serial, TimePoint now);
     void on_crossing(std::uint64_t serial, Crossing::Side side, TimePoint now);
     void settle(Crossings::iterator at);
@@ -188,6 +189,7 @@ private:
     void note_use(const Held& held);
 
     std::vector<core::HostRule> rules_;
+    core::Proxies proxies_;
     HostAsking* asking_;
     std::size_t asked_ = 0;
     UniqueFd epoll_;

@@ -1,6 +1,8 @@
 #include "sandbox/launch/launch.h"
 
 #include "base/check.h"
+#include "core/network/proxy.h"
+#include "core/text/display.h"
 #include "os/io.h"
 #include "sandbox/init/wire.h"
 #include "sandbox/launch/launch_child.h"
@@ -160,6 +162,26 @@ std::optional<Error> refusal_of_hosts(const LaunchOrder& order) {
 
 } // namespace
 
+namespace {
+
+// Programs of a network by host reach no proxy, and would fail where they obey these variables.
+// Returns a note about those that were there.
+std::vector<std::string> drop_proxies(os::SpawnRequest& request) {
+    constexpr std::size_t longest = 200; // bytes of names in the note
+    std::string names;
+    std::erase_if(request.environment, [&names](const auto& variable) {
+        const bool is_dropped = core::is_proxy_variable(variable.first);
+        if (is_dropped && names.size() < longest)
+            names += (names.empty() ? "" : ", ") + core::visible(variable.first);
+        return is_dropped;
+    });
+    if (names.empty()) return {};
+    return {"a network by host needs no variables about proxies, and the command does not get " +
+            names};
+}
+
+} // namespace
+
 Launch::~Launch() = default;
 
 Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
@@ -172,6 +194,7 @@ Result<std::unique_ptr<Launch>> Launch::begin(LaunchOrder order, pid_t server) {
     if (std::optional<Error> refused = refusal_of_hosts(order)) return std::move(*refused);
     std::unique_ptr<Launch> launch(new Launch);
     launch->missing_ = missing;
+    if (order.policy.network == Network::hosts) launch->notes_ = drop_proxies(order.request);
     TRY(launch->open(order.request));
     TRY(launch->make_child(order, server));
     launch->request_ = std::move(order.request);

@@ -27,7 +27,7 @@
 
 namespace ew::sandbox {
 
-class LookUpRoom;
+struct WayOut;
 
 struct LaunchOrder {
     os::SpawnRequest request = {};
@@ -37,8 +37,8 @@ struct LaunchOrder {
     std::string journal = {};               // directory of the placeholders; empty: none are made
     const Namespaces* namespaces = nullptr; // borrowed; null: the launch makes its own
     int guarded = -1; // borrowed: the result of take_guarded() of an earlier launch; -1: none
-    StartProcess* ready = nullptr;  // borrowed: carries the launch out if it can; null: none
-    LookUpRoom* look_ups = nullptr; // borrowed: of a network by host; null: only its own bound
+    StartProcess* ready = nullptr; // borrowed: carries the launch out if it can; null: none
+    WayOut* way_out = nullptr;     // borrowed: of a network by host; null: see Gateway::start()
 };
 
 class Launch {

@@ -155,6 +155,13 @@ bool needs_sandbox(const Policy& policy) {
     return true;
 }
 
+Network widened_network(const Policy& policy, const Additions& additions) {
+    if (policy.file_system != FileSystem::restricted) return policy.network;
+    if (additions.network) return Network::enabled;
+    if (!additions.hosts.empty() && policy.network == Network::restricted) return Network::hosts;
+    return policy.network;
+}
+
 Policy widened(Policy policy, const Additions& additions) {
     if (policy.file_system != FileSystem::restricted) return policy;
     const auto add = [&policy](const std::vector<std::string>& paths, Access access) {
@@ -168,9 +175,7 @@ Policy widened(Policy policy, const Additions& additions) {
     };
     add(additions.read, Access::read);
     add(additions.write, Access::write);
-    if (!additions.hosts.empty() && policy.network == Network::restricted)
-        policy.network = Network::hosts;
-    if (additions.network) policy.network = Network::enabled;
+    policy.network = widened_network(policy, additions);
     if (!additions.empty() && policy.caches == Caches::of_session)
         policy.caches = Caches::of_command;
     return policy;

@@ -152,6 +152,9 @@ struct Additions {
 
 Policy widened(Policy policy, const Additions& additions);
 
+// The network of the widened policy.
+Network widened_network(const Policy& policy, const Additions& additions);
+
 // Returns the guarantees that the policy needs. Abstract sockets share the network's namespace, so
 // a policy needs that guarantee only if it restricts the network; it needs those of socket files
 // and named pipes only if some paths are not writable.

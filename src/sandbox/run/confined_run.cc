@@ -24,7 +24,7 @@ Result<ConfinedRun> ConfinedRun::begin(LaunchOrder order) {
     if (const char* const home = ::getenv("HOME")) run.supervision_.home = home;
     run.journal_ = order.journal;
     run.hosts_ = order.context.hosts;
-    run.look_ups_ = order.look_ups;
+    run.way_out_ = order.way_out;
     run.launch_ = TRY(Launch::begin(std::move(order), ::getpid()));
     return run;
 }
@@ -45,7 +45,7 @@ Result<void> ConfinedRun::supervise(HostAsking* asking) {
     supervision_.look = launch_->look();
     std::unique_ptr<Gateway> gateway;
     if (supervision_.has_hosts)
-        gateway = TRY(Gateway::start(launch_->take_host_network(), std::move(hosts_), look_ups_,
+        gateway = TRY(Gateway::start(launch_->take_host_network(), std::move(hosts_), way_out_,
                                      clock_now(), asking));
     supervisor_ =
         TRY(Supervisor::start(std::move(listener), std::move(supervision_), std::move(gateway)));

@@ -24,8 +24,8 @@
 
 namespace ew::sandbox {
 
-class LookUpRoom;
 class Supervisor;
+struct WayOut;
 
 class ConfinedRun {
 public:
@@ -129,7 +129,7 @@ private:
     SupervisorSettings supervision_;
     std::string journal_;
     std::vector<core::HostRule> hosts_; // until supervise()
-    LookUpRoom* look_ups_ = nullptr;    // see LaunchOrder
+    WayOut* way_out_ = nullptr;         // see LaunchOrder
     bool is_decided_ = false;           // outcome() is known
     pid_t leader_ = 0;
     // Kept for after end().

@@ -45,7 +45,7 @@ Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::
     has_mounts_ = host.machine()->has_mounts;
     sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context,  *host.machine(),
                                   journal, host.namespaces(wish_), host.guarded(), host.ready()};
-    order.look_ups = host.look_ups();
+    order.way_out = host.way_out(wish_.policy);
     order.context.looks_afterwards = true;
     host.add_roots(order.context);
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));

@@ -21,6 +21,14 @@ constexpr Millis repair_time{10'000}; // how long a lacking ability is believed 
 
 } // namespace
 
+sandbox::WayOut* SandboxHost::way_out(const sandbox::Policy& policy) {
+    if (way_out_ != nullptr && policy.network == sandbox::Network::hosts &&
+        !std::exchange(has_warned_, true))
+        for (const std::string& trouble : way_out_->proxies.troubles())
+            log::warning("sandbox", "{}", trouble);
+    return way_out_;
+}
+
 void SandboxHost::need(TimePoint now) {
     const bool may_be_repaired =
         machine_ && !machine_->troubles.empty() && now - found_at_ > repair_time;

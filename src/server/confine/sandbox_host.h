@@ -7,7 +7,7 @@
 #include "os/errand.h"
 #include "os/known_directory.h"
 #include "os/poller.h"
-#include "sandbox/gateway/look_up_room.h"
+#include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/start_process.h"
 #include "sandbox/policy/machine.h"
@@ -62,11 +62,12 @@ public:
     // Returns the process that waits for the next launch, borrowed, or null.
     sandbox::StartProcess* ready() { return ready_ ? &*ready_ : nullptr; }
 
-    // The room for look-ups of names, which all sandboxes of the server share. It must live longer
-    // than they do.
-    void set_look_ups(sandbox::LookUpRoom& room) { look_ups_ = &room; }
+    // What all networks by host of the server share. It must live longer than the sandboxes.
+    void set_way_out(sandbox::WayOut& way) { way_out_ = &way; }
 
-    sandbox::LookUpRoom* look_ups() { return look_ups_; }
+    // Returns it for a start with that policy, borrowed. Warns at the first one with a network by
+    // host if a proxy of the machine cannot be used.
+    sandbox::WayOut* way_out(const sandbox::Policy& policy);
 
     // Begins such a process unless there is one: a launch need not wait until it runs.
     void make_ready();
@@ -117,7 +118,8 @@ private:
     std::optional<Error> failure_;
     TimePoint found_at_;
     UniqueFd guarded_;
-    sandbox::LookUpRoom* look_ups_ = nullptr;
+    sandbox::WayOut* way_out_ = nullptr;
+    bool has_warned_ = false; // of proxies
     std::optional<sandbox::StartProcess> ready_;
     std::vector<os::HeldDirectory> roots_;
     std::vector<Place> places_of_policies_; // the least recently used first

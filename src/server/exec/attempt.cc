@@ -1,5 +1,6 @@
 #include "server/exec/attempt.h"
 
+#include "core/network/proxy.h"
 #include "core/text/long_words.h"
 #include "json/strings.h"
 #include "server/environment/remote_plan.h"
@@ -78,11 +79,17 @@ ProcessService::Launch launch_of(const Call& call, const Attempt& attempt) {
 }
 
 // The names of variables that the program does not get, sorted.
-std::vector<std::string> dropped_variables(const JudgedCall& call, core::Hardening hardening) {
+std::vector<std::string> dropped_variables(const JudgedCall& call, const Attempt& attempt) {
     std::vector<std::string> names = call.plan.environment.dropped;
-    if (hardening != core::Hardening::all) return names;
-    for (const std::string& variable : call.plan.own_variables)
-        names.push_back(variable.substr(0, variable.find('=')));
+    const bool is_hardened = attempt.hardening == core::Hardening::all;
+    const bool is_by_host = has_network_by_host(call.plan, attempt.extra);
+    if (!is_hardened && !is_by_host) return names;
+    if (is_hardened)
+        for (const std::string& variable : call.plan.own_variables)
+            names.push_back(variable.substr(0, variable.find('=')));
+    if (is_by_host) // see sandbox/launch/launch.cc
+        for (const auto& [name, value] : call.plan.environment.variables)
+            if (core::is_proxy_variable(name)) names.push_back(name);
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
@@ -101,7 +108,7 @@ protocol::ExecBeginEvent begin_event(const JudgedCall& call, const Attempt& atte
     begin.commands = words_of(call.ruling.judgement);
     begin.decided_by = attempt.decided_by;
     begin.rule = attempt.rule;
-    begin.dropped_env = dropped_variables(call, attempt.hardening);
+    begin.dropped_env = dropped_variables(call, attempt);
     return begin;
 }
 

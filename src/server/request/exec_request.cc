@@ -209,6 +209,12 @@ std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPerm
     return order;
 }
 
+bool has_network_by_host(const ExecPlan& plan, const ExtraPermissions& extra) {
+    if (!plan.policy || plan.remote) return false;
+    if (extra.permissions == core::SandboxPermissions::require_escalated) return false;
+    return sandbox::widened_network(*plan.policy, extra.additions) == sandbox::Network::hosts;
+}
+
 std::string approval_key(const ExecPlan& plan, const ExecCommandParams& params,
                          const ExtraPermissions& extra) {
     ByteBuffer out;

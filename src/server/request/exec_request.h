@@ -104,6 +104,9 @@ os::SpawnRequest spawn_request(const ExecPlan& plan, core::Hardening hardening, 
 // not confined.
 std::optional<SandboxOrder> confined_start(const ExecPlan& plan, const ExtraPermissions& extra);
 
+// Does such an attempt, on this machine, have a network by host?
+bool has_network_by_host(const ExecPlan& plan, const ExtraPermissions& extra);
+
 // Returns a digest of everything that must be equal for a remembered approval: the program, its
 // input and variables, its confinement and extra permissions. The directory is not part of the
 // digest: the scope of the approval says where it counts.

@@ -104,6 +104,17 @@ def what_is_shown_to_a_person_is_a_file_of_the_same_settings(scene):
 
 
 @test
+def what_is_shown_has_no_password_of_a_proxy(scene):
+    with open(scene.path("config.toml"), "w") as file:
+        file.write('[confinement]\nnetwork_proxy = "http://me:hidden@proxy.example:3128"\n')
+    for options in ([], ["--json"]):
+        done = config(scene, "show", *options, "--config", scene.path("config.toml"))
+        equal(done.returncode, 0, done.stderr)
+        check("hidden" not in done.stdout, done.stdout)
+        check("http://***@proxy.example:3128" in done.stdout, done.stdout)
+
+
+@test
 def environments_are_shown_as_they_can_be_written(scene):
     text = (
         'default_environment = "box"\n[[environments]]\nid = "box"\nprogram = "ssh"\n'

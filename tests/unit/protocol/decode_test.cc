@@ -87,7 +87,7 @@ TEST_CASE("a confinement that is null is none, and one of another type is refuse
 
         const ew::Error error = error_of<StartParams>(start_with('"' + member + R"(":"x")"));
         CHECK(error.path == member);
-        CHECK(error.message == member + ": expected an object or null");
+        CHECK(error.message.starts_with(member + ": expected an object"));
     }
 }
 

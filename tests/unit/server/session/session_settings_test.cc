@@ -44,7 +44,7 @@ TEST_CASE("lists of the confinement are replaced, also by empty ones") {
 TEST_CASE("what is in force is told in full, and taken back as it is") {
     SessionSettings settings;
     ew::config::ConfinementOptions& confinement = settings.config.confinement;
-    confinement = {{"/a"}, {"/b"}, true,     true, true, true, true, Enforcement::best_effort,
+    confinement = {{"/a"}, {"/b"}, true,     true, "", true, true, true, Enforcement::best_effort,
                    true,   false,  {".idea"}};
 
     const ew::protocol::Settings wire = to_wire(settings);
