@@ -32,6 +32,7 @@ struct ConfinementOptions {
     std::vector<std::string> deny_read = {};      // absolute; or patterns (core::is_pattern)
     bool network_access = false;
     bool network_by_host = false; // the hosts that rules allow; counts before network_access
+    bool network_observe = false; // every public host; counts before network_by_host
     // The proxy of a network by host: empty, as the environment says; "off"; see
     // core::read_proxy().
     std::string network_proxy = {};

@@ -97,6 +97,11 @@ void visit_confinement_settings(Visitor& visit, Config& config) {
            "Let confined commands reach the hosts that [[network]] rules allow, and no others. "
            "Counts before network_access."},
           confinement.network_by_host);
+    visit(
+        {"confinement", "network_observe",
+         "Let confined commands reach every public host that no rule is strict about, and note in "
+         "the audit which ones. Counts before network_by_host."},
+        confinement.network_observe);
     visit({"confinement", "network_proxy",
            "The HTTP proxy through which a network by host leads out: http://HOST:PORT, or off. "
            "Empty: as HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say."},

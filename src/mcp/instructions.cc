@@ -52,11 +52,13 @@ std::string instructions_for(const protocol::Settings& settings) {
     const core::SandboxMode mode = settings.sandbox.value_or(core::SandboxMode::workspace_write);
     const bool is_confined =
         mode == core::SandboxMode::read_only || mode == core::SandboxMode::workspace_write;
-    const bool has_hosts = is_confined && settings.confinement &&
-                           settings.confinement->network_by_host.value_or(false);
-    const bool has_network = !is_confined || (settings.confinement &&
-                                              settings.confinement->network_access.value_or(false));
-    const std::string_view network = has_hosts     ? " They reach only the hosts that rules allow."
+    const protocol::ConfinementSettings confinement =
+        settings.confinement.value_or(protocol::ConfinementSettings());
+    const bool observes = is_confined && confinement.network_observe.value_or(false);
+    const bool has_hosts = is_confined && confinement.network_by_host.value_or(false);
+    const bool has_network = !is_confined || confinement.network_access.value_or(false);
+    const std::string_view network = observes      ? " They reach public hosts, which are noted."
+                                     : has_hosts   ? " They reach only the hosts that rules allow."
                                      : has_network ? ""
                                                    : " They have no network.";
     std::string text = "execward runs commands on this machine for you.";

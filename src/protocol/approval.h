@@ -46,6 +46,7 @@ struct ConfinementSettings {
     std::optional<std::vector<std::string>> deny_read = {}; // as in SandboxPolicy
     std::optional<bool> network_access = {};
     std::optional<bool> network_by_host = {};
+    std::optional<bool> network_observe = {};
     std::optional<bool> shared_tmp = {};
     std::optional<bool> exclude_slash_tmp = {};
     std::optional<bool> exclude_tmpdir_env_var = {};
@@ -62,6 +63,7 @@ void fields(Visitor& visit, ConfinementSettings& settings) {
     visit.optional("readOnly", settings.read_only);
     visit.optional("networkAccess", settings.network_access);
     visit.optional("networkByHost", settings.network_by_host);
+    visit.optional("networkObserve", settings.network_observe);
     visit.optional("sharedTmp", settings.shared_tmp);
     visit.optional("excludeSlashTmp", settings.exclude_slash_tmp);
     visit.optional("excludeTmpdirEnvVar", settings.exclude_tmpdir_env_var);

@@ -228,9 +228,9 @@ Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
         read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
     const std::string network = arguments.value("network").value_or("off");
     confinement.network_access = network == "on" || network.empty();
-    constexpr std::array<std::string_view, 3> by_host = {"hosts", "ask", "observe"};
     confinement.network_by_host =
-        std::ranges::find(by_host, network) != by_host.end() || arguments.has("allow-host");
+        network == "hosts" || network == "ask" || arguments.has("allow-host");
+    confinement.network_observe = network == "observe";
     confinement.shared_tmp = arguments.has("shared-tmp");
     confinement.exclude_slash_tmp = confinement.exclude_tmpdir_env_var =
         arguments.has("exclude-tmp");
@@ -329,14 +329,6 @@ Result<std::vector<core::HostRule>> allowed_hosts(const Arguments& arguments) {
     std::vector<core::HostRule> rules;
     for (const std::string& text : arguments.values("allow-host"))
         rules.push_back(TRY(core::allowed_host(text)));
-    if (arguments.value("network").value_or("") != "observe") return rules;
-    // A prefix as wide as that names no private address.
-    for (const char* const host : {"*", "0.0.0.0/0", "::/0"}) {
-        core::HostRule& rule = rules.emplace_back(TRY(core::host_rule(host, true)));
-        rule.decision = core::Decision::allow;
-        rule.layer = core::RuleLayer::session;
-        rule.origin = "--network=observe";
-    }
     return rules;
 }
 

@@ -116,6 +116,19 @@ Result<HostRule> host_rule(std::string_view host, bool allows_every) {
     return rule;
 }
 
+std::vector<HostRule> observing_rules(std::string_view origin) {
+    std::vector<HostRule> rules;
+    for (const char* const host : {"*", "0.0.0.0/0", "::/0"}) {
+        HostRule& rule = rules.emplace_back();
+        rule.host = host;
+        rule.prefix = read_prefix(host);
+        rule.decision = Decision::allow;
+        rule.layer = RuleLayer::session;
+        rule.origin = origin;
+    }
+    return rules;
+}
+
 Result<HostRule> allowed_host(std::string_view text) {
     std::string_view host = text;
     std::uint16_t port = 0;

@@ -42,6 +42,10 @@ constexpr std::uint16_t https_port = 443;
 // Errors: invalid_params, with what is wrong.
 Result<HostRule> host_rule(std::string_view host, bool allows_every);
 
+// Rules that allow every name and every public address: a prefix as wide as these names no private
+// one.
+std::vector<HostRule> observing_rules(std::string_view origin);
+
 // Reads what --allow-host takes: HOST or HOST:PORT, with an IPv6 address in brackets before a port.
 // Errors: invalid_params.
 Result<HostRule> allowed_host(std::string_view text);

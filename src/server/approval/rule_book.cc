@@ -38,7 +38,11 @@ void RuleBook::refresh() {
 
 std::vector<core::HostRule> RuleBook::host_rules() {
     refresh();
-    return files_->hosts;
+    std::vector<core::HostRule> rules = files_->hosts;
+    if (session_.settings().config.confinement.network_observe)
+        for (core::HostRule& rule : core::observing_rules("network_observe"))
+            rules.push_back(std::move(rule));
+    return rules;
 }
 
 core::Judgement RuleBook::judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,

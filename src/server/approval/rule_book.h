@@ -27,7 +27,7 @@ public:
     core::Judgement judge(const core::JudgedCommand& judged, const core::ProgramTrust& trust,
                           const std::optional<std::string>& project);
 
-    // The rules about hosts that are in force now.
+    // The rules about hosts that are in force now, with those of a session that observes.
     std::vector<core::HostRule> host_rules();
 
 private:

@@ -327,7 +327,7 @@ sandbox::ModeOptions mode_options(const config::ConfinementOptions& confinement)
     options.writable_roots = confinement.writable_roots;
     options.deny_read = confinement.deny_read;
     options.has_network = confinement.network_access;
-    options.has_hosts = confinement.network_by_host;
+    options.has_hosts = confinement.network_by_host || confinement.network_observe;
     options.shares_tmp = confinement.shared_tmp;
     options.excludes_slash_tmp = confinement.exclude_slash_tmp;
     options.excludes_tmpdir = confinement.exclude_tmpdir_env_var;

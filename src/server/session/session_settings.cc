@@ -32,6 +32,7 @@ void apply(config::ConfinementOptions& confinement, const protocol::ConfinementS
     take(confinement.deny_read, changes.deny_read);
     take(confinement.network_access, changes.network_access);
     take(confinement.network_by_host, changes.network_by_host);
+    take(confinement.network_observe, changes.network_observe);
     take(confinement.shared_tmp, changes.shared_tmp);
     take(confinement.exclude_slash_tmp, changes.exclude_slash_tmp);
     take(confinement.exclude_tmpdir_env_var, changes.exclude_tmpdir_env_var);
@@ -52,6 +53,7 @@ protocol::ConfinementSettings to_wire(const config::ConfinementOptions& confinem
     wire.deny_read = confinement.deny_read;
     wire.network_access = confinement.network_access;
     wire.network_by_host = confinement.network_by_host;
+    wire.network_observe = confinement.network_observe;
     wire.shared_tmp = confinement.shared_tmp;
     wire.exclude_slash_tmp = confinement.exclude_slash_tmp;
     wire.exclude_tmpdir_env_var = confinement.exclude_tmpdir_env_var;

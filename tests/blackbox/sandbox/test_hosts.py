@@ -530,6 +530,19 @@ def a_process_reaches_the_hosts_of_its_request(world):
 
 
 @hosts_test
+def a_session_that_observes_reaches_public_hosts_and_the_audit_has_them(world):
+    world.rules('[[network]]\nhost = "other.example"\ndecision = "forbidden"\n')
+    script = TOOLS + 'show(said("good.example")); show(said("other.example")); show(said("private.example"))'
+    done = world.client(
+        settings={"confinement": {"networkObserve": True}, "approvalPolicy": "never"},
+        command={"argv": [PYTHON, "-c", script], "workdir": world.directory, "yieldTimeMs": 30000},
+    )
+    check("hello from %s\\nECONNREFUSED\\nECONNRESET" % FAR in done.text, done.text + done.errors)
+    rows = world.plain([world.scene.command[0], "audit", "network"]).text
+    check("good.example:443" in rows and "network_observe" in rows, rows)
+
+
+@hosts_test
 def a_command_of_a_session_reaches_the_hosts_that_rules_allow(world):
     world.rules('[[network]]\nhost = "good.example"\ndecision = "allow"\n')
     script = TOOLS + 'show(said("good.example")); show(said("other.example"))'

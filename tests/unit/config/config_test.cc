@@ -54,6 +54,7 @@ TEST_CASE("an empty file is all defaults") {
     CHECK(config.confinement.deny_read.empty());
     CHECK_FALSE(config.confinement.network_access);
     CHECK_FALSE(config.confinement.network_by_host);
+    CHECK_FALSE(config.confinement.network_observe);
     CHECK(config.confinement.network_proxy.empty());
     CHECK_FALSE(config.confinement.shared_tmp);
     CHECK_FALSE(config.confinement.exclude_slash_tmp);
@@ -107,6 +108,7 @@ writable_roots = ["/a"]
 deny_read = ["/b", "/c/*.key", "**/.env"]
 network_access = true
 network_by_host = true
+network_observe = true
 network_proxy = "http://me:secret@proxy.example:3128"
 shared_tmp = true
 exclude_slash_tmp = true
@@ -154,6 +156,7 @@ include_only = ["CI"]
     CHECK(config.confinement.deny_read == std::vector<std::string>{"/b", "/c/*.key", "**/.env"});
     CHECK(config.confinement.network_access);
     CHECK(config.confinement.network_by_host);
+    CHECK(config.confinement.network_observe);
     CHECK(config.confinement.network_proxy == "http://me:secret@proxy.example:3128");
     CHECK(config.confinement.shared_tmp);
     CHECK(config.confinement.exclude_slash_tmp);

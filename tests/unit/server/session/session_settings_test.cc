@@ -44,7 +44,8 @@ TEST_CASE("lists of the confinement are replaced, also by empty ones") {
 TEST_CASE("what is in force is told in full, and taken back as it is") {
     SessionSettings settings;
     ew::config::ConfinementOptions& confinement = settings.config.confinement;
-    confinement = {{"/a"}, {"/b"}, true,     true, "", true, true, true, Enforcement::best_effort,
+    confinement = {{"/a"}, {"/b"}, true,     true, true,
+                   "",     true,   true,     true, Enforcement::best_effort,
                    true,   false,  {".idea"}};
 
     const ew::protocol::Settings wire = to_wire(settings);
@@ -56,6 +57,7 @@ TEST_CASE("what is in force is told in full, and taken back as it is") {
     CHECK(again.deny_read == confinement.deny_read);
     CHECK(again.network_access);
     CHECK(again.network_by_host);
+    CHECK(again.network_observe);
     CHECK(again.shared_tmp);
     CHECK(again.exclude_slash_tmp);
     CHECK(again.exclude_tmpdir_env_var);
