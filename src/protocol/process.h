@@ -78,8 +78,54 @@ void fields(Visitor& visit, Limits& limits) {
     visit.optional("coreBytes", limits.core_bytes);
 }
 
-// An object of which only the presence matters: such a request is refused.
+// An object of which only the presence matters.
 struct NetworkRequest {};
+
+// Codex's settings of a proxy that the server is to start for one process. Unknown members are
+// refused: they could ask for more than a network by host keeps.
+struct NetworkProxySettings {
+    static constexpr bool refuses_others = true;
+    bool enabled = false;
+    bool enable_socks5 = false;
+    bool enable_socks5_udp = false;
+    bool allow_upstream_proxy = false;
+    bool allow_all_unix_sockets = false;
+    std::string mode = {};                      // "full" or "limited"
+    std::optional<StringMap> domains = {};      // pattern: "allow", "deny" or "none"
+    std::optional<StringMap> unix_sockets = {}; // path: "allow" or "none"
+    bool allow_local_binding = false;
+};
+
+template <class Visitor>
+void fields(Visitor& visit, NetworkProxySettings& settings) {
+    visit.required("enabled", settings.enabled);
+    visit.optional("enableSocks5", settings.enable_socks5);
+    visit.optional("enableSocks5Udp", settings.enable_socks5_udp);
+    visit.optional("allowUpstreamProxy", settings.allow_upstream_proxy);
+    visit.optional("dangerouslyAllowAllUnixSockets", settings.allow_all_unix_sockets);
+    visit.required("mode", settings.mode);
+    visit.optional("domains", settings.domains);
+    visit.optional("unixSockets", settings.unix_sockets);
+    visit.optional("allowLocalBinding", settings.allow_local_binding);
+}
+
+struct NetworkProxyRequest {
+    static constexpr bool refuses_others = true;
+    NetworkProxySettings proxy = {};
+    std::optional<NetworkRequest> audit_metadata = {};     // not used
+    std::optional<std::string> environment_id = {};        // not used
+    std::optional<std::string> execution_id = {};          // not used
+    std::optional<std::uint64_t> decision_timeout_ms = {}; // not used: nobody is asked
+};
+
+template <class Visitor>
+void fields(Visitor& visit, NetworkProxyRequest& request) {
+    visit.required("proxy", request.proxy);
+    visit.optional("auditMetadata", request.audit_metadata);
+    visit.optional("environmentId", request.environment_id);
+    visit.optional("executionId", request.execution_id);
+    visit.optional("policyDecisionTimeoutMs", request.decision_timeout_ms);
+}
 
 struct StartParams {
     std::string process_id = {};
@@ -93,7 +139,7 @@ struct StartParams {
     std::optional<SandboxRequest> sandbox = {};
     bool enforce_managed_network = false;
     std::optional<NetworkRequest> managed_network = {};
-    std::optional<NetworkRequest> network_proxy = {};
+    std::optional<NetworkProxyRequest> network_proxy = {};
     std::optional<WindowSize> size = {};
     std::optional<std::uint64_t> timeout_ms = {};
     std::uint64_t grace_ms = 0;

@@ -153,6 +153,8 @@ EXECWARD_NAME(GranularSettings);
 EXECWARD_NAME(InitializeParams);
 EXECWARD_NAME(InitializeResult);
 EXECWARD_NAME(Limits);
+EXECWARD_NAME(NetworkProxyRequest);
+EXECWARD_NAME(NetworkProxySettings);
 EXECWARD_NAME(ListResult);
 EXECWARD_NAME(MissingChanged);
 EXECWARD_NAME(NetworkPermission);
@@ -489,8 +491,9 @@ public:
     Structs() {
         using enum Direction;
         add<InitializeParams, ClientInfo, ClientCapabilities, StartParams, WindowSize, EnvPolicy,
-            ew::protocol::Limits, ReadParams, WriteParams, CloseStdinParams, SignalParams,
-            TerminateParams, ResizeParams, ScreenParams, CastParams, CancelParams>(read);
+            ew::protocol::Limits, NetworkProxyRequest, NetworkProxySettings, ReadParams,
+            WriteParams, CloseStdinParams, SignalParams, TerminateParams, ResizeParams,
+            ScreenParams, CastParams, CancelParams>(read);
         add<SandboxRequest, PermissionProfile, FileSystemPolicy, FileSystemEntry, EntryPath,
             SpecialPlace, PolicyContext, SandboxPolicy, ConfinementSettings>(read);
         add<ExecCommandParams, ExecWriteParams, ExecWaitParams, ExecListParams,

@@ -4,6 +4,7 @@
 #include "core/environment.h"
 #include "core/exec_call.h"
 #include "core/text/paths.h"
+#include "server/request/managed_network.h"
 #include "server/request/start_request.h"
 #include "server/session/session.h"
 
@@ -25,18 +26,16 @@ using protocol::LaunchMode;
 using protocol::SandboxRequest;
 using protocol::SpecialKind;
 
-Error no_managed_network(std::string member) {
-    return {ErrorKind::sandbox_unavailable,
-            "the process was not started: this version of execward has no managed network",
-            "leave it out: a network that is restricted is none at all", std::move(member)};
-}
-
-std::optional<Error> refusal_of_network(const protocol::StartParams& params) {
-    if (params.managed_network) return no_managed_network("managedNetwork");
-    if (params.network_proxy) return no_managed_network("networkProxy");
-    if (params.enforce_managed_network) return no_managed_network("enforceManagedNetwork");
+// `order`: how the process would be confined.
+std::optional<Error> refusal_of_network(const protocol::StartParams& params,
+                                        const std::optional<SandboxOrder>& order) {
+    const bool is_by_host = order && order->policy.network == sandbox::Network::hosts;
+    if (is_by_host) return std::nullopt;
+    if (params.network_proxy) return no_managed_network("networkProxy", "it needs a sandbox");
+    constexpr std::string_view why = "the network of the process is not by host";
+    if (params.enforce_managed_network) return no_managed_network("enforceManagedNetwork", why);
     if (params.sandbox && params.sandbox->enforce_managed_network && !params.sandbox->is_disabled())
-        return no_managed_network("sandbox.enforceManagedNetwork");
+        return no_managed_network("sandbox.enforceManagedNetwork", why);
     return std::nullopt;
 }
 
@@ -262,6 +261,8 @@ Result<std::vector<core::HostRule>> hosts_of(const SandboxRequest& request,
 struct Surroundings {
     std::string cwd;
     std::string tmpdir;
+    // Of a managed network, which is then the network of the process.
+    std::optional<std::vector<core::HostRule>> managed = {};
 };
 
 Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
@@ -269,6 +270,7 @@ Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
     using Nothing = std::optional<SandboxOrder>;
     SandboxOrder order;
     order.policy = policy_in(request);
+    if (surroundings.managed) order.policy.network = sandbox::Network::hosts;
     order.policy.is_wanted = request.mode == LaunchMode::require;
     if (Result<void> good = sandbox::check(order.policy); !good)
         return in_request(good.error(), request);
@@ -280,6 +282,9 @@ Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
     order.context.tmpdir = std::move(surroundings.tmpdir);
     order.context.hidden = side.hidden;
     order.context.hosts = TRY(hosts_of(request, order.policy));
+    if (surroundings.managed)
+        for (core::HostRule& rule : *surroundings.managed)
+            order.context.hosts.push_back(std::move(rule));
     return std::optional(std::move(order));
 }
 
@@ -287,10 +292,15 @@ Result<std::optional<SandboxOrder>> sandbox_in(const SandboxRequest& request,
 
 Result<std::optional<SandboxOrder>> sandbox_of(const protocol::StartParams& params,
                                                const ServerSide& side) {
-    if (std::optional<Error> refusal = refusal_of_network(params)) return *refusal;
-    if (!params.sandbox || params.sandbox->is_disabled()) return std::optional<SandboxOrder>();
-    Result<std::optional<SandboxOrder>> order =
-        sandbox_in(*params.sandbox, {params.cwd.native, tmpdir_of(params)}, side);
+    if (params.managed_network) return refusal_of_managed_network();
+    Surroundings surroundings = {params.cwd.native, tmpdir_of(params)};
+    if (params.network_proxy)
+        surroundings.managed = TRY(rules_of_network_proxy(*params.network_proxy));
+    Result<std::optional<SandboxOrder>> order = std::optional<SandboxOrder>();
+    if (params.sandbox && !params.sandbox->is_disabled())
+        order = sandbox_in(*params.sandbox, std::move(surroundings), side);
+    if (order)
+        if (std::optional<Error> refusal = refusal_of_network(params, *order)) return *refusal;
     if (!order && order.error().kind == ErrorKind::sandbox_unavailable)
         order.error().message.insert(0, "the process was not started: ");
     return order;

@@ -530,6 +530,33 @@ def a_process_reaches_the_hosts_of_its_request(world):
 
 
 @hosts_test
+def a_proxy_that_a_process_is_to_get_is_a_network_by_host(world):
+    names = ["good.example", "sub.good.example", "other.example", "private.example"]
+    proxy = {"enabled": True, "mode": "full", "enableSocks5": True, "allowLocalBinding": True}
+    domains = {"**.good.example": "allow", "sub.good.example": "deny", "private.example": "allow"}
+    start = {
+        "processId": "p",
+        "argv": [PYTHON, "-c", TOOLS + "for name in %r:\n    show(said(name))" % names],
+        "cwd": "file://" + world.directory,
+        "env": {"PATH": PATH, "HTTPS_PROXY": "http://127.0.0.1:43123"},
+        "tty": False,
+        "sandbox": {"mode": "require", "policy": {"type": "workspace-write", "network": "restricted"}},
+        "enforceManagedNetwork": True,
+        "networkProxy": {"proxy": {**proxy, "domains": domains}, "policyDecisionTimeoutMs": 1000},
+    }
+    done = world.client(start=start)
+    lines = ["hello from " + FAR, "ECONNREFUSED", "ECONNREFUSED", "ECONNRESET"]
+    equal(done.lines()[:4], lines, done.text + done.errors)
+    check("a rule forbids it: networkProxy" in done.text, done.text)
+    for member, value in (("mode", "limited"), ("mitm", True), ("domains", {"a*.example": "allow"})):
+        start["networkProxy"] = {"proxy": {**proxy, member: value}}
+        refused = world.client(start=start).text
+        check("networkProxy.proxy" in refused and member in refused and "hello" not in refused, refused)
+    del start["networkProxy"]
+    check('"path": "enforceManagedNetwork"' in world.client(start=start).text, "without a managed network")
+
+
+@hosts_test
 def a_session_that_observes_reaches_public_hosts_and_the_audit_has_them(world):
     world.rules('[[network]]\nhost = "other.example"\ndecision = "forbidden"\n')
     script = TOOLS + 'show(said("good.example")); show(said("other.example")); show(said("private.example"))'

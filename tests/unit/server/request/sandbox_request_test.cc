@@ -243,7 +243,7 @@ TEST_CASE("a managed network cannot be had, with a sandbox or without") {
     for (const auto& [members, path] :
          {std::pair(R"("enforceManagedNetwork":true)", "enforceManagedNetwork"),
           std::pair(R"("managedNetwork":{})", "managedNetwork"),
-          std::pair(R"("networkProxy":{})", "networkProxy"),
+          std::pair(R"("networkProxy":{"proxy":{"enabled":true,"mode":"full"}})", "networkProxy"),
           std::pair(R"("sandbox":{"permissions":{"type":"disabled"}},"managedNetwork":{})",
                     "managedNetwork"),
           std::pair(
@@ -253,6 +253,80 @@ TEST_CASE("a managed network cannot be had, with a sandbox or without") {
         CHECK(error.kind == ErrorKind::sandbox_unavailable);
         CHECK(error.path == path);
     }
+}
+
+namespace {
+
+// A start in a sandbox with a proxy that is to let these domains through.
+std::string with_domains(const std::string& domains, const std::string& more = "") {
+    return R"("sandbox":{"mode":"auto","policy":"read-only"},"enforceManagedNetwork":true,)"
+           R"("networkProxy":{"proxy":{"enabled":true,"mode":"full","domains":{)" +
+           domains + "}" + more + "}}";
+}
+
+ew::core::Decision decision_in(const SandboxOrder& order, const char* host,
+                               std::uint16_t port = 443) {
+    return ew::core::rule_on(order.context.hosts, {host, ew::core::read_internet(host), port})
+        .decision;
+}
+
+} // namespace
+
+TEST_CASE("a proxy that is to be started stands for a network by host with its domains") {
+    const SandboxOrder order =
+        some_order(with_domains(R"("one.example":"allow","*.below.example":"allow",)"
+                                R"("**.both.example":"allow","bad.both.example":"deny",)"
+                                R"("192.0.2.7":"allow","none.example":"none")",
+                                R"(,"enableSocks5":true,"unixSockets":{"/x":"none"})"));
+
+    CHECK(order.policy.network == Network::hosts);
+    for (const char* host : {"one.example", "a.below.example", "a.b.below.example", "both.example",
+                             "a.both.example", "192.0.2.7"})
+        CHECK_MESSAGE(decision_in(order, host, 22) == ew::core::Decision::allow, host);
+    for (const char* host :
+         {"a.one.example", "below.example", "none.example", "other.example", "192.0.2.8"})
+        CHECK_MESSAGE(decision_in(order, host) == ew::core::Decision::prompt, host);
+    CHECK(decision_in(order, "bad.both.example") == ew::core::Decision::forbidden);
+}
+
+TEST_CASE("a proxy that allows every host allows names and public addresses, but what it denies") {
+    const SandboxOrder order = some_order(with_domains(R"("*":"allow","bad.example":"deny")"));
+    CHECK(decision_in(order, "any.example") == ew::core::Decision::allow);
+    CHECK(decision_in(order, "192.0.2.8") == ew::core::Decision::allow);
+    CHECK(decision_in(order, "bad.example") == ew::core::Decision::forbidden);
+}
+
+TEST_CASE("what a network by host does not keep of a proxy refuses the start, with its member") {
+    const auto proxy = [](const std::string& members) {
+        return R"("sandbox":{"mode":"auto","policy":"read-only"},"networkProxy":{"proxy":{)" +
+               members + "}}";
+    };
+    const std::string place = "networkProxy.proxy.";
+    for (const auto& [members, member] : {
+             std::pair(proxy(R"("enabled":false,"mode":"full")"), "enabled"),
+             std::pair(proxy(R"("enabled":true,"mode":"limited")"), "mode"),
+             std::pair(with_domains("", R"(,"dangerouslyAllowAllUnixSockets":true)"),
+                       "dangerouslyAllowAllUnixSockets"),
+             std::pair(with_domains("", R"(,"unixSockets":{"/x":"allow"})"), "unixSockets"),
+             std::pair(with_domains(R"("*":"deny")"), "domains"),
+             std::pair(with_domains(R"("a*.example":"allow")"), "domains"),
+             std::pair(with_domains(R"("a.example:443":"allow")"), "domains"),
+             std::pair(with_domains(R"("192.0.2.0/24":"deny")"), "domains"),
+             std::pair(with_domains(R"("a.example":"ask")"), "domains"),
+         }) {
+        const ew::Error error = refusal_of(members);
+        CHECK_MESSAGE(error.kind == ErrorKind::sandbox_unavailable, members);
+        CHECK_MESSAGE(error.path == place + member, members);
+    }
+}
+
+TEST_CASE("a network by host is a managed one, also without a proxy") {
+    const std::string by_host = R"("mode":"auto","policy":{"type":"read-only","network":"hosts"})";
+    CHECK(order_for(R"("enforceManagedNetwork":true,"sandbox":{)" + by_host + "}"));
+    CHECK(order_for(R"("sandbox":{"enforceManagedNetwork":true,)" + by_host + "}"));
+    CHECK(
+        refusal_of(R"("enforceManagedNetwork":true,"sandbox":{"mode":"auto","policy":"read-only"})")
+            .path == "enforceManagedNetwork");
 }
 
 TEST_CASE("a policy that makes no sense is refused with the place of it") {
