@@ -209,6 +209,21 @@ def a_proxy_of_another_kind_is_told_and_nothing_goes_beside_it(world):
 
 
 @hosts_test
+def a_server_warns_of_a_proxy_that_it_cannot_use_at_the_first_network_by_host(world):
+    proxied(world, ALL_PROXY="socks5h://me:pass%20word@proxy.example:1080")
+    script = TOOLS + 'show(said("good.example"))'
+    for by_host, warnings in ((False, 0), (True, 1)):
+        done = world.client(
+            settings={"confinement": {"networkByHost": by_host}, "approvalPolicy": "never"},
+            command={"argv": [PYTHON, "-c", script], "workdir": world.directory, "yieldTimeMs": 30000},
+        )
+        equal(done.errors.count("the proxy of ALL_PROXY cannot be used"), warnings, done.errors)
+    check("ECONNREFUSED" in done.text and "socks5h are not supported" in done.text, done.text)
+    equal(done.visits, [], "who was called")
+    keeps_the_secret(world, done.text, done.errors)
+
+
+@hosts_test
 def the_setting_names_another_proxy_or_none(world):
     proxied(world, ALL_PROXY="socks5h://proxy.example:1080")
     script = 'show(said("good.example")); show(said("good.example", 80))'
