@@ -3,6 +3,7 @@
 Each test has a network of its own: see support/host_worlds.py.
 """
 
+import hashlib
 import os
 import shutil
 import sys
@@ -330,6 +331,47 @@ except OSError as error:
     show(errno.errorcode[error.errno])
 """
     equal(world.python(script, "good.example:81").lines(), ["ECONNRESET"], "what it saw")
+
+
+# At port 7, one connection after the other: says goodbye at once, reads on, and notes what came and how that ended.
+ENDS_FIRST = r"""
+import hashlib
+server = socket.create_server(("203.0.113.5", 7))
+def read_on():
+    while True:
+        client, _ = server.accept()
+        client.sendall(b"goodbye")
+        client.shutdown(socket.SHUT_WR)
+        total = hashlib.sha256()
+        try:
+            while block := client.recv(1 << 16):
+                total.update(block)
+            visits.append(total.hexdigest())
+        except ConnectionResetError:
+            visits.append("reset")
+        client.close()
+threading.Thread(target=read_on, daemon=True).start()
+"""
+
+
+@hosts_test
+def the_far_side_can_end_first_and_is_told_how_the_program_ends(world):
+    world.serve = ENDS_FIRST
+    script = """
+def talk(data, resets=False):
+    client = socket.create_connection(("good.example", 7))
+    show(client.makefile("rb").read().decode())
+    client.sendall(data)
+    if resets:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+talk(b"much" * (8 << 20))
+talk(b"", resets=True)
+talk(b"")  # answered when the others are over
+"""
+    done = world.python(script, "good.example:7")
+    equal(done.lines(), ["goodbye"] * 3, done.errors)
+    equal(done.visits[:2], [hashlib.sha256(b"much" * (8 << 20)).hexdigest(), "reset"], "what the far side saw")
 
 
 @hosts_test
