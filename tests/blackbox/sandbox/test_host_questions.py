@@ -73,6 +73,56 @@ if client.getpeername:
 
 
 @hosts_test
+def an_answer_is_for_the_socket_that_was_asked_about(world):
+    # Another thread puts a socket that connects to a host nobody has allowed in its place.
+    script = """
+def is_under_way(client):
+    return client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 2  # TCP_SYN_SENT
+def peer(client):
+    try:
+        return client.getpeername() and client.recv(100).decode().strip()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+other = socket.socket()
+other.setblocking(False)
+other.connect_ex((socket.gethostbyname("other.example"), 443))
+wanted = socket.socket()
+same = wanted.dup()
+address = socket.gethostbyname("good.example")
+result = []
+thread = threading.Thread(target=lambda: result.append(wanted.connect_ex((address, 443))))
+thread.start()
+while not is_under_way(same):
+    time.sleep(0.01)
+os.dup2(other.fileno(), wanted.fileno())
+show("changed")
+thread.join()
+show(result[0] and errno.errorcode[result[0]], peer(same), peer(wanted), is_under_way(wanted))
+wanted.close()
+show(said("other.example", timeout=1))
+"""
+    for answer, first in ((ONCE, "0 hello from " + FAR), (NO, "ECONNREFUSED ENOTCONN")):
+        facts = asked(world, {"good.example": {**answer, "until": "changed"}, "other.example": None}, script)
+        equal(facts.lines(), ["changed", first + " ENOTCONN True", "timed out"], facts.all)
+        equal(facts.visits, [FAR + ":443"] * (answer == ONCE), "who was called")
+
+
+@hosts_test
+def a_program_with_a_long_command_line_is_shown_in_brief(world):
+    script = """
+words = [sys.executable, "-c", os.environ["CLIENT"], *("%04d" % i + "x" * 100000 for i in range(15))]
+os.execv(sys.executable, words)
+"""
+    step = {"argv": [PYTHON, "-c", TOOLS + script], "workdir": world.directory, "yieldTimeMs": 30000,
+            "env": {"CLIENT": TOOLS + 'show(sum(map(len, sys.argv)) > 1 << 20, said("good.example"))'}}
+    facts = asked(world, {"good.example": ONCE}, step)
+    equal(facts.lines(), ["True hello from " + FAR], facts.all)
+    (question,) = facts.questions
+    check(len(json.dumps(question)) < 20_000, len(json.dumps(question)))
+    check(len(question["network"]["argv"]) <= 16, question["network"]["argv"])
+
+
+@hosts_test
 def connects_to_one_host_share_a_question_and_an_answer_counts_for_the_command(world):
     script = """
 import concurrent.futures

@@ -509,6 +509,48 @@ show(sorted(seen - {b"hello from 203.0.113.5\\n"}))
 
 
 @hosts_test
+def a_thread_that_changes_the_socket_meanwhile_gains_nothing(world):
+    script = """
+good, other = (socket.gethostbyname(name) for name in ("good.example", "other.example"))
+places = [(good, 443), (other, 443), ("203.0.113.6", 443)]
+taken = socket.socket()
+number = taken.fileno()
+spares = []
+is_over = False
+def change():
+    while not is_over:
+        for spare in list(spares):
+            os.dup2(spare.fileno(), number)
+thread = threading.Thread(target=change)
+thread.start()
+seen = set()
+for i in range(300):
+    spares[:] = [socket.socket(), socket.socket(), socket.socket(socket.AF_INET6),
+                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX)]
+    try:
+        taken.connect(places[i % 3])
+    except OSError:
+        pass
+    for spare in spares:
+        try:
+            spare.getpeername()
+            if spare.type == socket.SOCK_DGRAM:
+                spare.send(b"x")
+            else:
+                spare.settimeout(30)
+                seen.add(spare.recv(100))
+        except OSError:
+            pass
+is_over = True
+thread.join()
+show(sorted(seen - {b"hello from 203.0.113.5\\n"}))
+"""
+    done = world.python(script, "good.example")
+    equal(done.lines(), ["[]"], done.errors)
+    equal(set(done.visits), {FAR + ":443"}, "who was called")
+
+
+@hosts_test
 def the_machines_loopback_stays_out_of_reach(world):
     script = """
 show(said("127.0.0.1", 443))
