@@ -183,10 +183,11 @@ void fields(Visitor& visit, ApprovalDisplay& display) {
 struct NetworkTarget {
     std::string host = {}; // a name in lower case, or an address
     std::uint64_t port = 0;
-    bool is_address = false;              // the program named no name
-    std::string program = {};             // which connects: its path, as far as it is known
-    std::vector<std::string> argv = {};   // its own, as it shows them
-    std::optional<std::string> rule = {}; // that wants the question
+    bool is_address = false;                    // the program named no name
+    std::string program = {};                   // which connects: its path, as far as it is known
+    std::vector<std::string> argv = {};         // its own, as it shows them
+    std::optional<std::string> rule = {};       // that wants the question
+    std::optional<std::string> process_id = {}; // of the command or process that it belongs to
 };
 
 template <class Visitor>
@@ -197,6 +198,7 @@ void fields(Visitor& visit, NetworkTarget& target) {
     visit.required("program", target.program);
     visit.required("argv", target.argv);
     visit.optional("rule", target.rule);
+    visit.optional("processId", target.process_id);
 }
 
 struct ApprovalRequest {

@@ -79,6 +79,7 @@ Worker::Worker(const ServerSettings& settings, Connection& connection, Session& 
     lifeline_.watch(session.client_process());
     processes_.set_client_wants_extensions(session.wants_extensions());
     processes_.set_local(local_);
+    process_requests_.set_host_attendant(host_questions_);
     connection_.set_secrecy(
         [this](const protocol::Message& message) { return holds_hidden_input(message); });
     if (session.answers_questions()) records_.begin_session();

@@ -13,6 +13,7 @@
 #include "server/connection/connection.h"
 #include "server/environment/remote_backend.h"
 #include "server/exec/exec_service.h"
+#include "server/exec/host_questions.h"
 #include "server/fs/file_service.h"
 #include "server/lifeline.h"
 #include "server/local/local_backend.h"

@@ -8,10 +8,11 @@ from support.host_worlds import TOOLS
 # A client that is asked. It runs the commands of its order one after the other, and answers each question as the
 # order says for its host; "later" is an answer that comes after the text `until` in the output of the command.
 ASKED = r"""
-import json, subprocess, sys
+import base64, json, subprocess, sys
 server, order = sys.argv[1], json.loads(sys.argv[2])
 child = subprocess.Popen([server, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-facts = {"questions": [], "withdrawn": [], "results": [], "output": "", "ends": [], "lists": []}
+facts = {"questions": [], "withdrawn": [], "results": [], "output": "", "ends": [], "lists": [],
+         "closed": []}
 later = {}
 
 def send(message):
@@ -37,21 +38,28 @@ def look():
             del later[name]
             send({"id": name, "result": {k: v for k, v in answer.items() if k != "until"}})
 
+def take(message):
+    method, params = message.get("method"), message.get("params")
+    if method == "approval/request":
+        on_question(message)
+    elif method == "$/cancelRequest":
+        facts["withdrawn"].append(params["id"])
+    elif method == "exec/outputDelta":
+        facts["output"] += message["params"]["delta"]
+    elif method == "process/output":
+        facts["output"] += base64.b64decode(params["chunk"]).decode()
+    elif method in ("exec/end", "process/exited"):
+        facts["ends"].append(params)
+    elif method == "process/closed":
+        facts["closed"].append(params["processId"])
+    look()
+
 def answer_to(number):
     for line in child.stdout:
         message = json.loads(line)
-        method = message.get("method")
-        if method == "approval/request":
-            on_question(message)
-        elif method == "$/cancelRequest":
-            facts["withdrawn"].append(message["params"]["id"])
-        elif method == "exec/outputDelta":
-            facts["output"] += message["params"]["delta"]
-        elif method == "exec/end":
-            facts["ends"].append(message["params"])
-        elif message.get("id") == number:
+        if message.get("id") == number and "method" not in message:
             return message
-        look()
+        take(message)
 
 number = 0
 
@@ -67,6 +75,12 @@ send({"method": "initialized", "params": {}})
 for step in order["steps"]:
     if isinstance(step, list):  # any method
         facts["lists"].append(ask(*step))
+        continue
+    if "processId" in step:
+        started = ask("process/start", step)
+        facts["results"].append(started.get("result", started))
+        while "result" in started and step["processId"] not in facts["closed"] and not order.get("leaves"):
+            take(json.loads(child.stdout.readline()))
         continue
     result = ask("exec/command", step)
     while result.get("result", {}).get("state") == "running" and not order.get("leaves"):
@@ -99,7 +113,7 @@ class Facts:
         return ["%s:%d" % (one["network"]["host"], one["network"]["port"]) for one in self.questions]
 
     def denials(self):
-        return [denial for result in self.results for denial in result.get("denials", [])]
+        return [denial for result in [*self.results, *self.ends] for denial in result.get("denials", [])]
 
 
 def asked(world, answers, *scripts, policy="on-request", **more):

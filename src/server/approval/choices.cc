@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -15,19 +16,28 @@ using protocol::ApprovalDecision;
 using protocol::ApprovalKind;
 using protocol::ApprovalScope;
 
-ApprovalExtent extent_of(const ExecPlan& plan, const Session& session) {
+namespace {
+
+// Returns the first root that holds the directory, or an empty text.
+std::string root_of(const std::string& directory, const std::vector<std::string>& roots) {
+    const auto root = std::ranges::find_if(
+        roots, [&](const std::string& one) { return core::is_at_or_below(directory, one); });
+    return root == roots.end() ? "" : *root;
+}
+
+} // namespace
+
+ApprovalExtent extent_at(const std::string& directory, const Session& session) {
     ApprovalExtent extent;
-    const std::vector<std::string>& roots =
-        plan.remote ? plan.remote->workspace_roots : session.settings().workspace_roots;
-    for (const std::string& root : roots) {
-        if (!core::is_at_or_below(plan.workdir, root)) continue;
-        extent.workspace_root = root;
-        break;
-    }
-    // The project of the session is a directory of this machine.
-    if (!plan.remote && core::is_at_or_below(plan.workdir, session.project()))
-        extent.project = session.project();
+    extent.workspace_root = root_of(directory, session.settings().workspace_roots);
+    if (core::is_at_or_below(directory, session.project())) extent.project = session.project();
     return extent;
+}
+
+// The project of the session is a directory of this machine.
+ApprovalExtent extent_of(const ExecPlan& plan, const Session& session) {
+    if (!plan.remote) return extent_at(plan.workdir, session);
+    return {root_of(plan.workdir, plan.remote->workspace_roots), ""};
 }
 
 std::vector<ApprovalChoice> choices(const ApprovalExtent& extent, const core::Judgement& judgement,

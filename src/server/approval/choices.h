@@ -21,6 +21,9 @@ struct ApprovalExtent {
 
 ApprovalExtent extent_of(const ExecPlan& plan, const Session& session);
 
+// The same for a directory of this machine.
+ApprovalExtent extent_at(const std::string& directory, const Session& session);
+
 // The choices before the command runs.
 std::vector<protocol::ApprovalChoice> choices(const ApprovalExtent& extent,
                                               const core::Judgement& judgement,

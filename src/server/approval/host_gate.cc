@@ -158,6 +158,7 @@ Question HostGate::question(const HostCommand& command, const HostQuestion& ques
     for (const std::string& word : core::shown_words(question.asker.argv))
         target.argv.push_back(core::visible(word));
     if (!question.rule.empty()) target.rule = question.rule;
+    if (!command.process_id.empty()) target.process_id = command.process_id;
     protocol::ApprovalDisplay& display = request.display;
     display.command = command.is_script && !command.argv.empty()
                           ? core::visible(command.argv.back())

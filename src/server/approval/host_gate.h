@@ -20,6 +20,7 @@ namespace ew::server {
 // The command whose programs connect.
 struct HostCommand {
     std::string call_id = {};
+    std::string process_id = {}; // empty: the client knows none
     std::vector<std::string> argv = {};
     bool is_script = false; // the last word of argv is
     std::string program = {};

@@ -4,6 +4,7 @@
 #include "core/exec_call.h"
 #include "protocol/exec.h"
 #include "sandbox/gateway/host_use.h"
+#include "server/approval/host_gate.h"
 #include "server/exec/call.h"
 #include "server/exec/exec_process.h"
 #include "server/process/process_service.h"

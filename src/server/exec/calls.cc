@@ -362,15 +362,12 @@ Result<Process*> Calls::launch(Turn turn, const Attempt& attempt) {
     exec->decided_at = now_;
     const bool is_by_host =
         launch.sandbox && launch.sandbox->policy.network == sandbox::Network::hosts;
-    if (is_by_host && !call.plan.remote)
-        exec->hosts = std::make_unique<ProcessHosts>(
-            parts_.hosts, host_command(call, extent_of(call.plan, parts_.session)));
-    ProcessHosts* const hosts = exec->hosts.get();
     launch.consumer = exec.get();
     launch.exec = std::move(exec);
     parts_.records.audit(start_row(call, attempt, id, confinement));
     Result<Process*> process = parts_.processes.launch(id, launch);
-    if (process && hosts != nullptr) hosts->set_process((*process)->serial);
+    if (process && is_by_host && !call.plan.remote)
+        parts_.hosts.attend(**process, host_command(call, extent_of(call.plan, parts_.session)));
     return process;
 }
 

@@ -15,6 +15,7 @@
 #include "server/environment/remote_backend.h"
 #include "server/exec/attempt.h"
 #include "server/exec/call.h"
+#include "server/exec/host_questions.h"
 #include "server/exec/programs.h"
 #include "server/process/process_service.h"
 #include "server/session/environment_choice.h"

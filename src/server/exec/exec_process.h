@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "core/output/output_view.h"
 #include "protocol/exec.h"
-#include "server/exec/host_questions.h"
 #include "server/exec/input_schedule.h"
 #include "server/exec/waits.h"
 #include "server/process/consumer.h"
@@ -26,7 +25,6 @@ struct ExecProcess final : Consumer {
     std::uint64_t max_tokens = 0;
     std::uint64_t approval_ms = 0;
     TimePoint decided_at;
-    std::unique_ptr<ProcessHosts> hosts; // null: nobody is asked about hosts
     std::string header; // of its deltas: ,"params":{"callId":…,"processId":…,"seq":
 
     // These change while the program runs.
@@ -50,8 +48,6 @@ struct ExecProcess final : Consumer {
     bool is_settled() const override { return is_end_sent && waits.is_empty(); }
 
     std::string_view delta_header() const override { return header; }
-
-    sandbox::HostAsking* host_asking() override { return hosts.get(); }
 
     void look_at(const core::OutputLog& log) override {
         unread.look_at(log);

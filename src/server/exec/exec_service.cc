@@ -176,6 +176,7 @@ bool ExecService::cancel(const json::Id& request) {
 }
 
 void ExecService::on_news() {
+    hosts_.withdraw_ended(); // before the end is told
     for (const std::uint64_t serial : processes_.take_news()) {
         Process* const process = processes_.find(serial);
         if (process == nullptr) continue;
@@ -199,7 +200,6 @@ void ExecService::look_at(Process& process) {
         calls_.on_started(process);
     }
     programs_.note_exit(process);
-    if (process.exec->hosts && process.exec->ended_at) hosts_.end(process.serial);
     programs_.look_for_waits(process);
     if (programs_.is_over_for_call(process)) calls_.on_wait_over(process);
     programs_.answer_waits(process);

@@ -46,7 +46,8 @@ public:
     // Answers the request with "cancelled". Returns false if it does not wait here.
     bool cancel(const json::Id& request);
 
-    // Updates calls after changes of processes and environments.
+    // Updates calls after changes of processes and environments, and withdraws the questions of all
+    // processes that have ended. To be called in each turn.
     void on_news();
     void on_time();
 

@@ -1,12 +1,26 @@
 #include "server/exec/host_questions.h"
 
-#include "server/exec/exec_process.h"
+#include "core/text/long_words.h"
+#include "os/programs.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 namespace ew::server {
+
+namespace {
+
+// As far as it can be found.
+std::string program_of(const os::SpawnRequest& request) {
+    std::string_view path;
+    for (const auto& [name, value] : request.environment)
+        if (name == "PATH") path = value;
+    Result<std::string> found = os::resolve_program(request.argv.front(), path, request.directory);
+    return found ? std::move(*found) : request.argv.front();
+}
+
+} // namespace
 
 std::optional<sandbox::HostVerdict> ProcessHosts::known(const sandbox::HostQuestion& question) {
     return questions_.gate().known(command_, question);
@@ -40,10 +54,36 @@ Result<void> HostQuestions::ask(ProcessHosts& hosts, const sandbox::HostQuestion
     return {};
 }
 
-void HostQuestions::end(std::uint64_t process) {
+void HostQuestions::attend(Process& process, HostCommand command) {
+    command.process_id = process.id;
+    auto hosts = std::make_unique<ProcessHosts>(*this, std::move(command), process.serial);
+    process.host_asking = hosts.get();
+    process.hosts = std::move(hosts);
+}
+
+void HostQuestions::prepare(SandboxOrder& order) {
+    if (!parts_.session.answers_questions()) return;
+    for (core::HostRule& rule : parts_.gate.host_rules())
+        order.context.hosts.push_back(std::move(rule));
+}
+
+void HostQuestions::attend(Process& process, const std::string& call_id) {
+    if (!parts_.session.answers_questions()) return;
+    const os::SpawnRequest& request = process.request;
+    HostCommand command;
+    command.call_id = call_id;
+    command.argv = core::shown_words(request.argv);
+    command.program = program_of(request);
+    command.workdir = request.directory;
+    command.extent = extent_at(request.directory, parts_.session);
+    attend(process, std::move(command));
+}
+
+void HostQuestions::withdraw_ended() {
     for (auto at = waiting_.begin(); at != waiting_.end();) {
         const auto here = at++;
-        if (here->second.process != process) continue;
+        const Process* const process = parts_.processes.find(here->second.process);
+        if (process != nullptr && !process->exit_is_logged) continue;
         parts_.questions.leave(*this, here->first);
         waiting_.erase(here);
     }
@@ -55,7 +95,7 @@ std::int64_t HostQuestions::keep(const Question& question, const protocol::Appro
 
 ProcessHosts* HostQuestions::hosts_of(std::uint64_t process) const {
     const Process* const found = parts_.processes.find(process);
-    return found != nullptr && found->exec ? found->exec->hosts.get() : nullptr;
+    return found != nullptr ? found->hosts.get() : nullptr;
 }
 
 std::optional<HostQuestions::Waiting> HostQuestions::take(std::uint64_t number) {

@@ -1,11 +1,12 @@
-// The questions of running commands about the hosts that they connect to. A question belongs to the
-// process: it goes on after the call was answered, and is withdrawn when the process ends.
+// The questions of running programs about the hosts that they connect to. A question belongs to the
+// process: it goes on after its call was answered, and is withdrawn when the process ends.
 #pragma once
 
 #include "base/clock.h"
 #include "sandbox/gateway/host_asking.h"
 #include "server/approval/host_gate.h"
 #include "server/approval/questions.h"
+#include "server/process/host_attendant.h"
 #include "server/process/process_service.h"
 
 #include <cstdint>
@@ -17,16 +18,14 @@ namespace ew::server {
 
 class HostQuestions;
 
-// Asks for one process. Its ExecProcess owns it.
+// Asks for one process, which owns it.
 class ProcessHosts final : public sandbox::HostAsking {
 public:
-    ProcessHosts(HostQuestions& questions, HostCommand command)
-        : questions_(questions), command_(std::move(command)) {}
+    ProcessHosts(HostQuestions& questions, HostCommand command, std::uint64_t process)
+        : questions_(questions), command_(std::move(command)), process_(process) {}
 
     std::optional<sandbox::HostVerdict> known(const sandbox::HostQuestion& question) override;
     Result<void> ask(const sandbox::HostQuestion& question) override;
-
-    void set_process(std::uint64_t serial) { process_ = serial; }
 
     std::uint64_t process() const { return process_; }
 
@@ -35,10 +34,10 @@ public:
 private:
     HostQuestions& questions_;
     HostCommand command_;
-    std::uint64_t process_ = 0; // serial number
+    std::uint64_t process_; // serial number
 };
 
-class HostQuestions final : public Asker {
+class HostQuestions final : public Asker, public HostAttendant {
 public:
     // Programs cause these questions: they leave room for those about commands.
     static constexpr std::size_t most_open = Questions::most_open / 2;
@@ -58,8 +57,17 @@ public:
 
     Result<void> ask(ProcessHosts& hosts, const sandbox::HostQuestion& question);
 
-    // The process has ended: withdraws its questions.
-    void end(std::uint64_t process);
+    // The process, whose network is by host, asks from now on. To be called before its program
+    // runs.
+    void attend(Process& process, HostCommand command);
+
+    // Implements HostAttendant. A client that can ask nobody is not helped by a person's rules: its
+    // processes reach what their requests name.
+    void prepare(SandboxOrder& order) override;
+    void attend(Process& process, const std::string& call_id) override;
+
+    // Withdraws the questions of processes that have ended.
+    void withdraw_ended();
 
     // Implements Asker.
     std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) override;

@@ -134,8 +134,7 @@ void LocalStarts::finish_confined(Process& process, const sandbox::Launch::Outco
         if (sandbox.is_cleared()) on_cleared(process);
         return;
     }
-    sandbox.begin(poller_, process.serial,
-                  process.consumer ? process.consumer->host_asking() : nullptr);
+    sandbox.begin(poller_, process.serial, process.host_asking);
     host_.keep_roots(sandbox.run().take_roots());
     take_over(process, std::move(sandbox.run().spawned()));
 }

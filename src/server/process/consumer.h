@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/output/output_log.h"
-#include "sandbox/gateway/host_asking.h"
 
 #include <cstdint>
 #include <string_view>
@@ -32,9 +31,6 @@ public:
 
     // Returns true if everything has been reported and no request waits for an answer.
     virtual bool is_settled() const = 0;
-
-    // Answers questions of its network by host. Returns null if nobody does.
-    virtual sandbox::HostAsking* host_asking() { return nullptr; }
 
     // The text of the notification for one piece of output, up to the number of that piece.
     virtual std::string_view delta_header() const = 0;

@@ -12,6 +12,7 @@
 #include "protocol/cast.h"
 #include "protocol/process.h"
 #include "protocol/screen.h"
+#include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
 #include "server/connection/reply.h"
 #include "server/process/input_queue.h"
@@ -33,6 +34,7 @@ class Backend;
 class Consumer;
 struct ExecProcess;
 struct LocalProcess;
+class ProcessHosts;
 class RemoteProcess;
 
 // A request that came while the start was under way; it takes effect right after the start.
@@ -137,6 +139,8 @@ struct Process {
     Part<RemoteProcess> remote;   // set if the process runs in another environment
     Part<ExecProcess> exec;       // set if exec/command started the process
     Consumer* consumer = nullptr; // the consumer side of `exec`
+    Part<ProcessHosts> hosts;     // set if somebody may be asked about its network by host
+    sandbox::HostAsking* host_asking = nullptr; // the gateway's side of `hosts`
 
     Start start;
     std::uint64_t grace_ms = 0;

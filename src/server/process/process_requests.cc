@@ -85,9 +85,14 @@ void ProcessRequests::handle(Reply reply, protocol::StartParams params) {
     start.grace_ms = params.grace_ms;
     start.timeout_ms = params.timeout_ms.value_or(0);
     start.answers_queries = params.answer_queries;
+    const bool is_by_host = attendant_ != nullptr && start.sandbox &&
+                            start.sandbox->policy.network == sandbox::Network::hosts;
+    if (is_by_host) attendant_->prepare(*start.sandbox);
+    const std::string call_id = reply.call_id();
     start.reply.emplace(std::move(reply));
     Result<Process*> launched = processes_.launch(std::move(params.process_id), start);
-    if (!launched) start.reply->fail(launched.error());
+    if (!launched) return start.reply->fail(launched.error());
+    if (is_by_host) attendant_->attend(**launched, call_id);
 }
 
 void ProcessRequests::handle(Reply reply, protocol::ReadParams params) {

@@ -3,6 +3,7 @@
 
 #include "protocol/process.h"
 #include "server/connection/reply.h"
+#include "server/process/host_attendant.h"
 #include "server/process/process_service.h"
 #include "server/process/screen_requests.h"
 #include "server/request/sandbox_request.h"
@@ -32,6 +33,9 @@ public:
     ProcessRequests& operator=(const ProcessRequests&) = delete;
 
     void set_side(ServerSide side) { side_ = std::move(side); }
+
+    // It outlives this. Set before the first request.
+    void set_host_attendant(HostAttendant& attendant) { attendant_ = &attendant; }
 
     void handle(Reply reply, protocol::StartParams params);
     void handle(Reply reply, protocol::ReadParams params);
@@ -68,6 +72,7 @@ private:
     ProcessTable& table_;
     ServerSide side_;
     ScreenRequests screens_;
+    HostAttendant* attendant_ = nullptr;
 };
 
 } // namespace ew::server

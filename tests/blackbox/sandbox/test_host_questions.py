@@ -9,6 +9,7 @@ from support.client import PYTHON, check, equal
 from support.host_questions import ASKED, NO, ONCE, Facts, asked, scoped
 from support.host_worlds import FAR, TOOLS, hosts_test
 from support.runner import main
+from support.sandboxes import PATH
 
 
 @hosts_test
@@ -182,6 +183,88 @@ def a_grant_of_a_name_opens_no_private_address(world):
     facts = asked(world, {"*": ONCE}, script)
     equal(facts.lines(), ["ECONNRESET", "hello from 10.77.0.1", "ECONNRESET"], facts.all)
     equal(facts.visits, ["10.77.0.1:443"], "who was called")
+
+
+def process(world, script, name="p", **sandbox):
+    return {
+        "processId": name,
+        "argv": ["python3", "-c", TOOLS + script],
+        "cwd": "file://" + world.directory,
+        "env": {"PATH": PATH},
+        "tty": False,
+        "arg0": None,
+        "sandbox": {"mode": "require", "policy": {"type": "workspace-write", "network": "hosts"}, **sandbox},
+    }
+
+
+@hosts_test
+def a_process_of_process_start_asks_if_its_client_can(world):
+    world.rules(
+        '[[network]]\nhost = "sub.good.example"\ndecision = "forbidden"\n'
+        '[[network]]\nhost = "203.0.113.6"\ndecision = "allow"\nports = [443]\n'
+    )
+    script = """
+for host in ("good.example", "other.example", "sub.good.example", "203.0.113.6", "203.0.113.5"):
+    show(said(host))
+"""
+    start = process(world, script, allowHosts=["203.0.113.5:443", "sub.good.example"])
+    hello = "hello from 203.0.113."
+    answers = {"good.example": ONCE, "other.example": NO}
+    facts = asked(world, answers, start)
+    equal(
+        facts.output.splitlines(),
+        [hello + "5", "ECONNREFUSED", "ECONNREFUSED", hello + "6", hello + "5"],
+        facts.all,
+    )
+    equal(facts.hosts(), ["good.example:443", "other.example:443"], "questions")
+    question = facts.questions[0]
+    equal((question["kind"], question["network"]["processId"], question["workdir"]),
+          ("network", "p", world.directory), question)
+    equal((question["argv"][0], question["program"][0], question["sandbox"]["type"]),
+          ("python3", "/", "linuxSeccomp"), question)
+    check("it was denied" in facts.denials()[0]["rule"], facts.denials())
+    # Who cannot ask gets what the request names, whatever the rules say.
+    facts = asked(world, {}, start, asks=False)
+    equal(facts.output.splitlines(), ["ECONNREFUSED"] * 2 + [hello + "5", "ECONNREFUSED", hello + "5"], facts.all)
+    equal(facts.questions, [], "questions")
+    facts = asked(world, answers, start, policy="never")
+    equal(facts.output.splitlines()[:2], ["ECONNREFUSED"] * 2, facts.all)
+    check("asks nobody" in facts.denials()[0]["rule"], facts.denials())
+
+
+@hosts_test
+def an_answer_to_a_process_counts_as_far_as_it_says(world):
+    script = 'show(said("good.example", timeout=None))'
+    processes = [process(world, script, name) for name in ("a", "b")]
+    facts = asked(world, {"good.example": [scoped("session")]}, *processes, script)
+    equal((facts.output.splitlines(), len(facts.questions)), (["hello from " + FAR] * 3, 1), facts.all)
+    facts = asked(world, {"good.example": [ONCE, NO]}, *processes)
+    equal((facts.output.splitlines(), len(facts.questions)), (["hello from " + FAR, "ECONNREFUSED"], 2), facts.all)
+    # The end of the process withdraws its question.
+    facts = asked(world, {"*": None}, process(world, "show('begun');" + script),
+                  ["process/read", {"processId": "p", "until": {"pattern": "begun"}, "waitMs": 60000}],
+                  ["process/read", {"processId": "p", "afterSeq": 1, "waitMs": 500}],
+                  ["process/terminate", {"processId": "p"}],
+                  ["process/read", {"processId": "p", "afterSeq": 1, "waitMs": 60000}],
+                  ["process/list", {}], leaves=True)
+    equal(facts.withdrawn, [question["approvalId"] for question in facts.questions], facts.all)
+    equal((len(facts.withdrawn), facts.visits), (1, []), facts.all)
+
+
+@hosts_test
+def a_question_that_nobody_could_be_asked_can_be_granted_later(world):
+    script = 'show(said("good.example"))'
+    facts = asked(world, {"good.example": {"decision": "unasked"}}, process(world, script))
+    equal(facts.output.splitlines(), ["ECONNREFUSED"], facts.all)
+    words = facts.denials()[0]["rule"]
+    check("approvals grant --question=" in words, words)
+    execward = world.scene.command[0]
+    number = words.split("--question=")[1].split()[0].rstrip(";)")
+    granted = world.plain([execward, "approvals", "grant", "--question=" + number, "--yes"])
+    equal(granted.status, 0, granted.errors)
+    for step in (process(world, script), script):
+        facts = asked(world, {}, step)
+        equal((facts.output.splitlines(), facts.questions), (["hello from " + FAR], []), facts.all)
 
 
 @hosts_test
