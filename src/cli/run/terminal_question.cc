@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,25 +147,77 @@ std::string letters_of(const protocol::ApprovalRequest& request) {
     return letters;
 }
 
-// Returns the next line, which is empty at the end of the input. Returns nullopt if it does not
-// arrive in time.
-std::optional<std::string> line_from(int terminal, std::optional<TimePoint> deadline) {
-    std::string line;
-    while (!line.ends_with('\n')) {
+volatile std::sig_atomic_t has_continued = 0;
+
+// Tells whether this process was stopped and goes on, as after Ctrl-Z and fg: SIGCONT, which comes
+// only while wait() waits.
+class Continuing {
+public:
+    Continuing() {
+        struct sigaction action = {};
+        action.sa_handler = [](int) { has_continued = 1; };
+        (void)::sigaction(SIGCONT, &action, &before_); // cannot fail for this signal
+        sigemptyset(&only_);
+        sigaddset(&only_, SIGCONT);
+        (void)::sigprocmask(SIG_BLOCK, &only_, &usual_);
+        waiting_ = usual_;
+        sigdelset(&waiting_, SIGCONT);
+    }
+
+    ~Continuing() {
+        (void)::sigprocmask(SIG_SETMASK, &usual_, nullptr);
+        (void)::sigaction(SIGCONT, &before_, nullptr);
+    }
+
+    Continuing(const Continuing&) = delete;
+    Continuing& operator=(const Continuing&) = delete;
+
+    // Forgets what has come until now.
+    void forget() {
+        const timespec at_once = {};
+        while (::sigtimedwait(&only_, nullptr, &at_once) > 0) {}
+        has_continued = 0;
+    }
+
+    bool has_come() const { return has_continued != 0; }
+
+    // Returns true if the terminal has input.
+    bool wait(int terminal, Millis time) const {
         pollfd polled = {terminal, POLLIN, 0};
-        const auto left =
-            deadline ? std::chrono::ceil<Millis>(*deadline - clock_now()) : Millis(-1);
-        if (deadline && left.count() <= 0) return std::nullopt;
-        constexpr std::int64_t longest = 60'000;
-        (void)::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left.count(), longest)));
-        if (polled.revents == 0) continue;
+        const std::int64_t millis = time.count();
+        const timespec longest = {millis / 1000, millis % 1000 * 1'000'000};
+        return ::ppoll(&polled, 1, &longest, &waiting_) > 0;
+    }
+
+private:
+    struct sigaction before_ = {};
+    sigset_t only_ = {};
+    sigset_t waiting_ = {};
+    sigset_t usual_ = {};
+};
+
+struct Typed {
+    bool is_late = false;
+    bool is_anew = false;  // the process was stopped meanwhile: the question is to be shown again
+    std::string line = {}; // empty at the end of the input
+};
+
+Typed line_from(int terminal, std::optional<TimePoint> deadline, const Continuing& continuing) {
+    constexpr Millis longest{60'000};
+    Typed typed;
+    while (!typed.line.ends_with('\n')) {
+        const Millis left = deadline ? std::chrono::ceil<Millis>(*deadline - clock_now()) : longest;
+        if (left.count() <= 0) return {.is_late = true};
+        const bool has_input = continuing.wait(terminal, std::min(left, longest));
+        if (continuing.has_come()) return {.is_anew = true};
+        if (!has_input) continue;
         char byte = 0;
         const ssize_t count = ::read(terminal, &byte, 1);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return std::string();
-        line += byte;
+        if (count <= 0) return {};
+        typed.line += byte;
     }
-    return line;
+    return typed;
 }
 
 // Makes the lines that are typed end, be seen and be edited, as a program may have left them raw.
@@ -171,11 +225,16 @@ class LineMode {
 public:
     explicit LineMode(int terminal) : terminal_(terminal) {
         if (::tcgetattr(terminal, &before_) != 0) return;
-        termios wanted = before_;
-        wanted.c_lflag |= ICANON | ECHO | ISIG;
-        wanted.c_iflag |= ICRNL;
-        wanted.c_oflag |= OPOST | ONLCR;
-        is_set_ = ::tcsetattr(terminal, TCSANOW, &wanted) == 0;
+        wanted_ = before_;
+        wanted_.c_lflag |= ICANON | ECHO | ISIG;
+        wanted_.c_iflag |= ICRNL;
+        wanted_.c_oflag |= OPOST | ONLCR;
+        is_set_ = ::tcsetattr(terminal, TCSANOW, &wanted_) == 0;
+    }
+
+    // Others may have changed it meanwhile. Stops us in the background.
+    void set_again() const {
+        if (is_set_) (void)::tcsetattr(terminal_, TCSANOW, &wanted_);
     }
 
     LineMode(const LineMode&) = delete;
@@ -188,6 +247,7 @@ public:
 private:
     int terminal_;
     termios before_ = {};
+    termios wanted_ = {};
     bool is_set_ = false;
 };
 
@@ -231,19 +291,26 @@ ask_on_terminal(int terminal, const protocol::ApprovalRequest& request, Millis p
     const UniqueFd lock = lock_of(terminal);
     if (!wait_for_turn(terminal, lock.get(), deadline)) return std::nullopt;
     const LineMode mode(terminal);
+    Continuing continuing;
     (void)os::write_all(terminal, text_of(request, width_of(terminal)));
     const std::string letters = letters_of(request);
     while (true) {
         (void)::tcdrain(terminal);
         (void)::tcflush(terminal, TCIFLUSH); // what was typed before the question is no answer
         (void)os::write_all(terminal, fmt::format("execward: your answer ({})? ", letters));
-        const std::optional<std::string> line = line_from(terminal, deadline);
-        if (!line || line->empty()) (void)os::write_all(terminal, "\n");
-        if (!line) return std::nullopt;
-        if (line->empty()) return protocol::ApprovalAnswer{};
+        const Typed typed = line_from(terminal, deadline, continuing);
+        if (typed.is_anew) {
+            mode.set_again();
+            continuing.forget();
+            (void)os::write_all(terminal, "\n" + text_of(request, width_of(terminal)));
+            continue;
+        }
+        if (typed.line.empty()) (void)os::write_all(terminal, "\n");
+        if (typed.is_late) return std::nullopt;
+        if (typed.line.empty()) return protocol::ApprovalAnswer{};
         for (const protocol::ApprovalChoice& choice : request.available_decisions)
             if (const char letter = letter_of(choice);
-                letter != 0 && *line == fmt::format("{}\n", letter))
+                letter != 0 && typed.line == fmt::format("{}\n", letter))
                 return protocol::ApprovalAnswer{choice.decision, choice.scope};
     }
 }

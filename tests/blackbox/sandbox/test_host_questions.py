@@ -433,6 +433,44 @@ show(said("other.example")); show("tty", os.isatty(0), len(input()))
     equal(done.visits, [FAR + ":443"] * 2, "who was called")
 
 
+# Runs a shell with job control in a terminal of its own. Types the second of each pair once the first has been seen
+# after all that was typed before.
+AT_SHELL = r"""
+import json, os, pty, sys
+steps = json.loads(sys.argv[1])
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+seen = fresh = b""
+while True:
+    try:
+        block = os.read(terminal, 4096)
+    except OSError:
+        break
+    seen, fresh = seen + block, fresh + block
+    if steps and steps[0][0].encode() in fresh:
+        fresh = b""
+        os.write(terminal, steps.pop(0)[1].encode())
+os.waitpid(child, 0)
+print(json.dumps({"seen": seen.decode(), "left": steps}))
+"""
+
+
+@hosts_test
+def a_question_is_shown_again_after_a_stop_of_the_job(world):
+    with open(os.path.join(world.directory, "connect.py"), "w") as file:
+        file.write(TOOLS + 'show(said("good.example", timeout=None))')
+    words = "%s run --network=ask -- %s connect.py" % (world.scene.command[0], PYTHON)
+    answer = "your answer (y/p/a/n/d)? "
+    steps = [["$ " if os.geteuid() else "# ", words + "\n"], [answer, "\x1a"], ["Stopped", "fg\n"], [answer, "\x1a"],
+             ["Stopped", "fg\n"], [answer, "y\n"], ["hello from " + FAR, "exit\n"]]
+    done = world.plain([PYTHON, "-c", AT_SHELL, json.dumps(steps)])
+    facts = json.loads(done.lines()[-1])
+    equal(facts["left"], [], facts["seen"])
+    equal(facts["seen"].count("may this command connect to good.example, port 443?"), 3, facts["seen"])
+    equal(done.visits, [FAR + ":443"], "who was called")
+
+
 @hosts_test
 def an_answer_for_always_at_the_terminal_counts_for_later_runs_without_one(world):
     script = 'show(said("good.example"))'
