@@ -58,6 +58,16 @@ void say_who_allowed(Gate::Ruling& ruling) {
     }
 }
 
+// Returns where the rule is that wants the question or forbids the command, or an empty text.
+std::string origin_of(const core::Judgement& judgement) {
+    const auto deciding =
+        std::ranges::find_if(judgement.commands, [&](const core::CommandVerdict& verdict) {
+            return verdict.decision == judgement.decision && !verdict.rule_origin.empty();
+        });
+    const bool is_found = judgement.is_by_rule && deciding != judgement.commands.end();
+    return is_found ? deciding->rule_origin : "";
+}
+
 std::string name_of_grant(std::int64_t grant) {
     return fmt::format("grant {}", grant);
 }
@@ -150,6 +160,7 @@ Gate::Ruling Gate::find_ruling(const ExecPlan& plan, const protocol::ExecCommand
     ruling.decision = ruling.judgement.decision;
     ruling.key = approval_key(plan, params, plan.extra);
     ruling.decided_by = ruling.judgement.is_by_rule ? "rule" : "policy";
+    ruling.rule = origin_of(ruling.judgement);
     if (only_rules == nullptr && was_denied(ruling, plan)) return ruling;
     if (ruling.decision == Decision::allow) {
         ruling.hardening = ruling.judgement.hardening;

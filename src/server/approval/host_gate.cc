@@ -177,6 +177,8 @@ store::AuditRow HostGate::question_row(const HostCommand& command, const HostQue
     row.event = "question";
     row.argv = json::strings_to_json(command.argv);
     row.directory = command.workdir;
+    row.decided_by = question.rule.empty() ? "policy" : "rule";
+    row.rule = question.rule;
     row.detail = fmt::format("network, {}", question.there.text());
     return row;
 }

@@ -35,7 +35,7 @@ Attempt first_attempt(const JudgedCall& call, bool was_asked) {
     attempt.hardening = call.ruling.hardening;
     attempt.decided_by = was_asked ? "client" : call.ruling.decided_by;
     attempt.reason = was_asked ? "approved" : call.ruling.decided_by;
-    if (!call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
+    if (!was_asked && !call.ruling.rule.empty()) attempt.rule = call.ruling.rule;
     return attempt;
 }
 

@@ -105,6 +105,27 @@ def never_refuses_what_a_rule_would_ask_for(scene):
 
 
 @test
+def the_audit_names_the_rule_that_wants_a_question_or_forbids(scene):
+    home = Home(scene)
+    path = home.rules(ASK + BAN.replace("touch", "ls"))
+    server = exec_server(scene, home=home)
+    message_id = server.exec_later("touch x")
+    server.answer(server.question(), "approved")
+    ran(server, message_id)
+    begin = next(params for method, params in server.events if method == "exec/begin")
+    equal(begin.get("rule"), None, "the rule that let it run")
+    denied(server, server.exec_later("ls"))
+    is_asked(server, "rm -rf x")
+    server.end()
+    rows = [(row["event"], row.get("decidedBy"), row.get("rule", "")) for row in home.audit()]
+    equal(
+        [row for row in rows if row[0] in ("question", "refusal")][:3],
+        [("question", "rule", path + ":1"), ("refusal", "rule", path + ":5"), ("question", "policy", "")],
+        "rows",
+    )
+
+
+@test
 def granular_flags_switch_questions_off_one_by_one(scene):
     home = Home(scene)
     home.rules(ASK)

@@ -175,6 +175,11 @@ def a_rule_that_forbids_stays_and_one_that_prompts_is_asked(world):
     equal(facts.lines(), ["ECONNRESET", "ECONNREFUSED", "hello from " + FAR], facts.all)
     equal(facts.hosts(), ["good.example:443", FAR + ":443"], "questions")
     check("network.toml" in facts.questions[0]["network"]["rule"], facts.questions[0])
+    rows = world.plain([world.scene.command[0], "audit", "export", "--json"]).lines()
+    asked_by = [(row["detail"], row["decidedBy"], row["rule"].rpartition("/")[2])
+                for row in map(json.loads, rows) if row["event"] == "question"]
+    equal(asked_by, [("network, good.example:443", "rule", "network.toml:4"),
+                     ("network, %s:443" % FAR, "rule", "network.toml:7")], "rows")
 
 
 @hosts_test
