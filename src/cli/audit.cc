@@ -8,6 +8,7 @@
 #include "core/text/display.h"
 #include "json/strings.h"
 #include "json/writer.h"
+#include "store/host_detail.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -72,6 +72,7 @@ struct Line {
     std::string decided_by = {};
     std::string rule = {};
     std::string detail = {};
+    std::optional<store::HostDetail> network = {}; // replaces detail in rows "network"
 };
 
 template <class Visitor>
@@ -89,6 +90,7 @@ void fields(Visitor& visit, Line& line) {
     visit.optional("decidedBy", line.decided_by);
     visit.optional("rule", line.rule);
     visit.optional("detail", line.detail);
+    visit.optional("network", line.network);
 }
 
 void print_json(const store::AuditRow& row) {
@@ -105,7 +107,8 @@ void print_json(const store::AuditRow& row) {
     line.decision = row.decision;
     line.decided_by = row.decided_by;
     line.rule = row.rule;
-    line.detail = row.detail;
+    if (row.event == "network") line.network = store::host_detail_of(row.detail);
+    if (!line.network) line.detail = row.detail;
     ByteBuffer text;
     json::write_value(text, line);
     print_line(text.view());
@@ -125,7 +128,7 @@ void print_text(const store::AuditRow& row) {
         line += fmt::format(": {}", core::shell_quoted(*argv));
     else
         add(": ", row.argv, "");
-    add("; ", row.detail, "");
+    add("; ", row.event == "network" ? store::text_of_host_detail(row.detail) : row.detail, "");
     add(" [call ", row.call, "]");
     print_line(line);
 }
@@ -157,35 +160,17 @@ Result<void> print_tail(store::Store& store, std::int64_t count, bool as_json, b
     return {};
 }
 
-// The row of server::host_row() of which it is made.
 struct HostTotal {
     std::uint64_t commands = 0;
-    std::uint64_t connections = 0;
-    std::uint64_t sent = 0;
-    std::uint64_t received = 0;
+    store::HostDetail sum = {};
 
     void add(std::string_view detail) {
         ++commands;
-        const std::vector<std::uint64_t> numbers = first_numbers(detail);
-        if (numbers.size() < 3) return;
-        connections += numbers[0];
-        sent += numbers[1];
-        received += numbers[2];
-    }
-
-private:
-    static std::vector<std::uint64_t> first_numbers(std::string_view text) {
-        std::vector<std::uint64_t> numbers;
-        while (numbers.size() < 3) {
-            const std::size_t begin = text.find_first_of("0123456789");
-            if (begin == std::string_view::npos) return numbers;
-            text.remove_prefix(begin);
-            std::uint64_t number = 0;
-            const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-            numbers.push_back(number);
-            text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-        }
-        return numbers;
+        const std::optional<store::HostDetail> one = store::host_detail_of(detail);
+        if (!one) return;
+        sum.connections += one->connections;
+        sum.sent += one->sent;
+        sum.received += one->received;
     }
 };
 
@@ -200,8 +185,8 @@ Result<void> show_network(store::Store& store, bool by_host) {
     }));
     for (const auto& [host, total] : totals)
         print_line(fmt::format("{}: {} connections of {} commands, {} bytes sent, {} received",
-                               core::visible(host), total.connections, total.commands, total.sent,
-                               total.received));
+                               core::visible(host), total.sum.connections, total.commands,
+                               total.sum.sent, total.sum.received));
     return {};
 }
 

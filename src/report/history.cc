@@ -1,6 +1,7 @@
 #include "report/history.h"
 
 #include "json/strings.h"
+#include "store/host_detail.h"
 
 #include <algorithm>
 #include <array>
@@ -207,7 +208,8 @@ void History::take(const AuditRow& row) {
     else if (row.event == "denial")
         command.denials.push_back({row.at, row.decision, row.decided_by, row.rule, row.detail});
     else if (row.event == "network")
-        command.hosts.push_back({row.at, row.decision, row.decided_by, row.rule, row.detail});
+        command.hosts.push_back({row.at, row.decision, row.decided_by, row.rule,
+                                 store::text_of_host_detail(row.detail)});
     else if (row.event == "exit" || row.event == "end")
         end(command, row);
     else if (row.event == "refusal")

@@ -6,6 +6,7 @@
 #include "server/environment/remote_plan.h"
 #include "server/environment/remote_process.h"
 #include "server/exec/exec_results.h"
+#include "store/host_detail.h"
 
 #include <fmt/format.h>
 
@@ -188,8 +189,7 @@ store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::H
                      : use.rule.starts_with("grant ") ? "grant"
                                                       : "rule";
     row.rule = use.rule;
-    row.detail = fmt::format("{} connections, {} bytes sent, {} received, by {}", use.connections,
-                             use.sent, use.received, use.program);
+    row.detail = store::to_detail({use.connections, use.sent, use.received, use.program});
     return row;
 }
 

@@ -4,6 +4,7 @@ Each test has a network of its own: see support/host_worlds.py.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -675,6 +676,13 @@ def the_audit_knows_who_was_called(world):
     equal(len(rows), 2, rows)
     for word in ("good.example:443", "--allow-host", "2 connections, 0 bytes sent, "):
         check(word in rows[0], rows[0])
+    exported = world.plain([world.scene.command[0], "audit", "export", "--json"]).lines()
+    details = [row for row in map(json.loads, exported) if row["event"] == "network"]
+    equal([(row["decision"], row.get("detail", "")) for row in details],
+          [("good.example:443", ""), ("good.example:80", "")], "rows as JSON")
+    facts = details[0]["network"]
+    equal((facts["connections"], facts["bytesSent"], facts["bytesReceived"]), (2, 0, 2 * len("hello from \n" + FAR)), facts)
+    check("python" in facts["program"], facts)
     total = world.plain([*command, "--by-host"]).lines()
     check(total[0].startswith("good.example:443: 2 connections of 1 commands, 0 bytes sent, "), total)
     check(total[1].startswith("good.example:80: 1 connections of 1 commands, "), total)
