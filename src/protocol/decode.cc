@@ -7,6 +7,7 @@
 #include "protocol/cast.h"
 #include "protocol/exec.h"
 #include "protocol/files.h"
+#include "protocol/network_policy.h"
 #include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
@@ -346,6 +347,7 @@ template Result<ExecTerminateAllParams> decode(const json::Value*);
 template Result<PatchApplyParams> decode(const json::Value*);
 template Result<PatchCheckParams> decode(const json::Value*);
 template Result<ApprovalAnswer> decode(const json::Value*);
+template Result<NetworkPolicyAnswer> decode(const json::Value*);
 template Result<ApprovalsRevokeParams> decode(const json::Value*);
 template Result<ApprovalsGrantParams> decode(const json::Value*);
 template Result<PolicyExplainParams> decode(const json::Value*);

@@ -12,7 +12,7 @@ import base64, json, subprocess, sys
 server, order = sys.argv[1], json.loads(sys.argv[2])
 child = subprocess.Popen([server, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 facts = {"questions": [], "withdrawn": [], "results": [], "output": "", "ends": [], "lists": [],
-         "closed": []}
+         "closed": [], "policy": []}
 later = {}
 
 def send(message):
@@ -42,6 +42,9 @@ def take(message):
     method, params = message.get("method"), message.get("params")
     if method == "approval/request":
         on_question(message)
+    elif method == "network/policyRequest":
+        facts["policy"].append(params)
+        send({"id": message["id"], "result": {"decision": order["answers"][params["request"]["host"]]}})
     elif method == "$/cancelRequest":
         facts["withdrawn"].append(params["id"])
     elif method == "exec/outputDelta":

@@ -10,6 +10,7 @@
 #include "protocol/files.h"
 #include "protocol/framing.h"
 #include "protocol/methods.h"
+#include "protocol/network_policy.h"
 #include "protocol/patch.h"
 #include "protocol/process.h"
 #include "protocol/sandbox.h"
@@ -90,6 +91,10 @@ EXECWARD_NAME(AdditionalPermissions);
 EXECWARD_NAME(ApprovalAnswer);
 EXECWARD_NAME(ApprovalChoice);
 EXECWARD_NAME(NetworkTarget);
+EXECWARD_NAME(NetworkPolicyRequest);
+EXECWARD_NAME(NetworkPolicyTarget);
+EXECWARD_NAME(NetworkPolicyAnswer);
+EXECWARD_NAME(NetworkPolicyDecision);
 EXECWARD_NAME(ApprovalDisplay);
 EXECWARD_NAME(ApprovalInfo);
 EXECWARD_NAME(ApprovalRequest);
@@ -499,7 +504,8 @@ public:
         add<ExecCommandParams, ExecWriteParams, ExecWaitParams, ExecListParams,
             ExecTerminateAllParams, Until, UntilPattern, AdditionalPermissions, NetworkPermission,
             FileSystemPermission, Settings, GranularSettings, ApprovalAnswer, ApprovalsRevokeParams,
-            ApprovalsGrantParams, PolicyExplainParams, RuleInput>(read);
+            ApprovalsGrantParams, PolicyExplainParams, RuleInput, NetworkPolicyAnswer,
+            NetworkPolicyDecision>(read);
         add<ReadFileParams, WriteFileParams, CreateDirectoryParams, GetMetadataParams,
             CanonicalizeParams, ReadDirectoryParams, WalkParams, WalkOptions, RemoveParams,
             CopyParams, OpenParams, ReadBlockParams, WriteBlockParams, CloseParams,
@@ -518,8 +524,9 @@ public:
             MissingChanged>(written);
         add<ApprovalRequest, ApprovalDisplay, ApprovalChoice, ApprovalsListResult, ApprovalInfo,
             ApprovalsRevokeResult, ApprovalsGrantResult, PolicyExplainResult, CommandVerdict,
-            Widening, NetworkTarget, PatchedFile, PatchMatch, PatchCheckResult, PatchApplyResult,
-            PatchBeginEvent, PatchEndEvent>(written);
+            Widening, NetworkTarget, NetworkPolicyRequest, NetworkPolicyTarget, PatchedFile,
+            PatchMatch, PatchCheckResult, PatchApplyResult, PatchBeginEvent, PatchEndEvent>(
+            written);
     }
 
     const std::map<std::string, std::function<Checked(Schema&)>>& all() const { return all_; }
@@ -560,8 +567,9 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "cast.h", "environment.h", "exec.h", "files.h", "input_state.h", "patch.h",
-          "patched_file.h", "process.h", "sandbox.h", "screen.h", "session.h", "until.h"}) {
+         {"approval.h", "cast.h", "environment.h", "exec.h", "files.h", "input_state.h",
+          "network_policy.h", "patch.h", "patched_file.h", "process.h", "sandbox.h", "screen.h",
+          "session.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);

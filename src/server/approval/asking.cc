@@ -2,6 +2,7 @@
 
 #include "json/writer.h"
 #include "protocol/decode.h"
+#include "protocol/network_policy.h"
 #include "protocol/session.h"
 #include "server/connection/notify.h"
 
@@ -25,6 +26,21 @@ bool was_offered(const protocol::ApprovalRequest& request, const ApprovalAnswer&
     return false;
 }
 
+// Nothing was sent yet, so the port tells what will probably be spoken.
+protocol::NetworkPolicyRequest policy_request(const protocol::ApprovalRequest& question) {
+    using protocol::NetworkProtocol;
+    constexpr std::uint64_t http_port = 80;
+    constexpr std::uint64_t https_port = 443;
+    protocol::NetworkPolicyRequest policy;
+    if (!question.network) return policy;
+    policy.process_id = question.network->process_id.value_or("");
+    policy.request.host = question.network->host;
+    policy.request.port = question.network->port;
+    if (policy.request.port == http_port) policy.request.protocol = NetworkProtocol::http;
+    if (policy.request.port == https_port) policy.request.protocol = NetworkProtocol::https_connect;
+    return policy;
+}
+
 ApprovalAnswer denial(std::string reason) {
     ApprovalAnswer answer;
     answer.decision = ApprovalDecision::denied;
@@ -38,13 +54,19 @@ void send_question(Outbox& outbox, const Question& question) {
     ByteBuffer& out = outbox.begin(Lane::priority);
     out.append(std::string_view(R"({"jsonrpc":"2.0","id":)"));
     json::write_string(out, question.id);
-    out.append(std::string_view(R"(,"method":"approval/request","params":)"));
-    json::write_value(out, question.request);
+    if (question.is_policy_request) {
+        out.append(std::string_view(R"(,"method":"network/policyRequest","params":)"));
+        json::write_value(out, policy_request(question.request));
+    } else {
+        out.append(std::string_view(R"(,"method":"approval/request","params":)"));
+        json::write_value(out, question.request);
+    }
     out.append('}');
     outbox.end();
 }
 
 void withdraw_question(Outbox& outbox, const Question& question) {
+    if (question.is_policy_request) return; // Codex has no message for that
     protocol::CancelParams params;
     ByteBuffer id;
     json::write_string(id, question.id);
@@ -76,6 +98,23 @@ ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
     if (!was_offered(request, *decoded))
         return denial("the client's answer was not among those that were offered");
     return std::move(*decoded);
+}
+
+ApprovalAnswer read_policy_answer(const protocol::Message& answer) {
+    using protocol::NetworkPolicyDecisionType;
+    if (answer.is_error) return denial("the client answered with an error");
+    Result<protocol::NetworkPolicyAnswer> decoded =
+        protocol::decode<protocol::NetworkPolicyAnswer>(answer.params);
+    if (!decoded)
+        return denial(
+            fmt::format("the client's answer was not understood: {}", decoded.error().message));
+    ApprovalAnswer read;
+    read.reason = std::move(decoded->decision.reason);
+    if (decoded->decision.type == NetworkPolicyDecisionType::allow)
+        read.decision = ApprovalDecision::approved;
+    if (decoded->decision.type == NetworkPolicyDecisionType::ask)
+        read.decision = ApprovalDecision::unasked;
+    return read;
 }
 
 bool approves(ApprovalDecision decision) {

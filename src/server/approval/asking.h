@@ -26,6 +26,9 @@ std::optional<std::string_view> question_answered(const protocol::Message& answe
 protocol::ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,
                                      const protocol::Message& answer);
 
+// The same for the answer to a question with is_policy_request.
+protocol::ApprovalAnswer read_policy_answer(const protocol::Message& answer);
+
 bool approves(protocol::ApprovalDecision decision);
 
 } // namespace ew::server

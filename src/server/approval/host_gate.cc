@@ -129,7 +129,7 @@ std::optional<HostVerdict> HostGate::known(const HostCommand& command,
     const std::string_view silence = silence_of(session_.settings().config, !question.rule.empty());
     if (!silence.empty())
         return refusal(question, fmt::format("no rule allows it, and {}", silence));
-    if (!cannot_ask_.empty())
+    if (!cannot_ask_.empty() && !command.asks_by_policy_request)
         return refusal(question, fmt::format("no rule allows it, and {}", cannot_ask_));
     return std::nullopt;
 }
@@ -140,6 +140,7 @@ Question HostGate::question(const HostCommand& command, const HostQuestion& ques
     asked.grant_key = key_of(question);
     asked.project = command.extent.project;
     asked.workspace_root = command.extent.workspace_root;
+    asked.is_policy_request = command.asks_by_policy_request;
     protocol::ApprovalRequest& request = asked.request;
     request.call_id = command.call_id;
     request.kind = protocol::ApprovalKind::network;

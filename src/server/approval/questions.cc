@@ -84,7 +84,9 @@ bool Questions::on_answer(const protocol::Message& message) {
     const std::optional<std::string_view> id = question_answered(message);
     const std::optional<Open> open = id ? take(*id) : std::nullopt;
     if (!open) return false;
-    const ApprovalAnswer answer = read_answer(open->question.request, message);
+    const ApprovalAnswer answer = open->question.is_policy_request
+                                      ? read_policy_answer(message)
+                                      : read_answer(open->question.request, message);
     const std::int64_t kept = open->asker->keep(open->question, answer);
     if (answer.decision == ApprovalDecision::unasked) {
         refuse_unasked(*open, kept);

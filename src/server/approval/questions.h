@@ -30,6 +30,7 @@ struct Question {
     // Values from the time of the question: an answer does not cover later settings.
     std::string project = {};
     std::string workspace_root = {}; // that holds the directory; empty: no root does
+    bool is_policy_request = false;  // sent as network/policyRequest, for a client like Codex
     protocol::ApprovalRequest request = {};
     std::vector<std::uint64_t> calls = {}; // serial numbers from the asker
 };

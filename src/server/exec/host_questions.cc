@@ -61,14 +61,16 @@ void HostQuestions::attend(Process& process, HostCommand command) {
     process.hosts = std::move(hosts);
 }
 
-void HostQuestions::prepare(SandboxOrder& order) {
-    if (!parts_.session.answers_questions()) return;
+void HostQuestions::prepare(SandboxOrder& order, bool has_proxy) {
+    if (!parts_.session.answers_questions() && !has_proxy) return;
     for (core::HostRule& rule : parts_.gate.host_rules())
         order.context.hosts.push_back(std::move(rule));
 }
 
-void HostQuestions::attend(Process& process, const std::string& call_id) {
-    if (!parts_.session.answers_questions()) return;
+void HostQuestions::attend(Process& process, const std::string& call_id, bool has_proxy) {
+    const bool answers_questions = parts_.session.answers_questions();
+    if (!answers_questions && !has_proxy) return;
+    parts_.records.begin_session();
     const os::SpawnRequest& request = process.request;
     HostCommand command;
     command.call_id = call_id;
@@ -76,6 +78,7 @@ void HostQuestions::attend(Process& process, const std::string& call_id) {
     command.program = program_of(request);
     command.workdir = request.directory;
     command.extent = extent_at(request.directory, parts_.session);
+    command.asks_by_policy_request = !answers_questions;
     attend(process, std::move(command));
 }
 

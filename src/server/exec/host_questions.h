@@ -63,8 +63,8 @@ public:
 
     // Implements HostAttendant. A client that can ask nobody is not helped by a person's rules: its
     // processes reach what their requests name.
-    void prepare(SandboxOrder& order) override;
-    void attend(Process& process, const std::string& call_id) override;
+    void prepare(SandboxOrder& order, bool has_proxy) override;
+    void attend(Process& process, const std::string& call_id, bool has_proxy) override;
 
     // Withdraws the questions of processes that have ended.
     void withdraw_ended();

@@ -15,10 +15,11 @@ public:
     HostAttendant& operator=(const HostAttendant&) = delete;
 
     // Before the start of a process whose network is by host: adds the rules that count for it.
-    virtual void prepare(SandboxOrder& order) = 0;
+    // `has_proxy`: its start has networkProxy, so that its client answers network/policyRequest.
+    virtual void prepare(SandboxOrder& order, bool has_proxy) = 0;
 
     // After its launch, and before its program runs: it asks from now on. `call_id`: of the start.
-    virtual void attend(Process& process, const std::string& call_id) = 0;
+    virtual void attend(Process& process, const std::string& call_id, bool has_proxy) = 0;
 
 protected:
     ~HostAttendant() = default;

@@ -87,12 +87,13 @@ void ProcessRequests::handle(Reply reply, protocol::StartParams params) {
     start.answers_queries = params.answer_queries;
     const bool is_by_host = attendant_ != nullptr && start.sandbox &&
                             start.sandbox->policy.network == sandbox::Network::hosts;
-    if (is_by_host) attendant_->prepare(*start.sandbox);
+    const bool has_proxy = params.network_proxy.has_value();
+    if (is_by_host) attendant_->prepare(*start.sandbox, has_proxy);
     const std::string call_id = reply.call_id();
     start.reply.emplace(std::move(reply));
     Result<Process*> launched = processes_.launch(std::move(params.process_id), start);
     if (!launched) return start.reply->fail(launched.error());
-    if (is_by_host) attendant_->attend(**launched, call_id);
+    if (is_by_host) attendant_->attend(**launched, call_id, has_proxy);
 }
 
 void ProcessRequests::handle(Reply reply, protocol::ReadParams params) {

@@ -237,6 +237,40 @@ for host in ("good.example", "other.example", "sub.good.example", "203.0.113.6",
     check("asks nobody" in facts.denials()[0]["rule"], facts.denials())
 
 
+# As Codex 0.171 sends it.
+NETWORK_PROXY = {
+    "proxy": {
+        "enabled": True, "enableSocks5": True, "enableSocks5Udp": False, "allowUpstreamProxy": False,
+        "dangerouslyAllowAllUnixSockets": False, "mode": "full", "domains": None, "unixSockets": None,
+        "allowLocalBinding": False,
+    }
+}
+
+
+@hosts_test
+def a_process_with_codexs_network_proxy_asks_by_codexs_request(world):
+    script = 'show(said("good.example")); show(said("other.example")); show(said("good.example", 80)); '
+    script += 'show(said("good.example")); show(said("own.example", 22))'
+    start = {**process(world, script), "enforceManagedNetwork": True, "networkProxy": NETWORK_PROXY}
+    answers = {"good.example": {"type": "allow"}, "other.example": {"type": "deny", "reason": "not_allowed"},
+               "own.example": {"type": "ask", "reason": "ask"}}
+    facts = asked(world, answers, start, asks=False)
+    if "networkProxy" in str(facts.results[0].get("error")):
+        print("SKIP a_process_with_codexs_network_proxy_asks_by_codexs_request: no process gets a networkProxy")
+        return
+    hello = "hello from " + FAR
+    equal(facts.output.splitlines(), [hello, "ECONNREFUSED", hello, hello, "ECONNREFUSED"], facts.all)
+    equal([(one["processId"], *one["request"].values()) for one in facts.policy],
+          [("p", "https_connect", "good.example", 443), ("p", "https_connect", "other.example", 443),
+           ("p", "http", "good.example", 80), ("p", "socks5_tcp", "own.example", 22)], facts.policy)
+    denied, unasked = (denial["rule"] for denial in facts.denials())
+    check("it was denied: not_allowed" in denied, denied)
+    check("approvals grant --question=" in unasked, unasked)
+    # A client that declares execward's own approvals gets those.
+    facts = asked(world, {"*": NO}, start)
+    equal((len(facts.policy), facts.hosts()[0]), (0, "good.example:443"), facts.all)
+
+
 @hosts_test
 def an_answer_to_a_process_counts_as_far_as_it_says(world):
     script = 'show(said("good.example", timeout=None))'

@@ -59,6 +59,13 @@ public:
         return questions.on_answer(reader_.read(text));
     }
 
+    // Answers a question of network/policyRequest.
+    bool decides(std::string_view id, std::string_view decision) {
+        const std::string text = fmt::format(
+            R"({{"jsonrpc":"2.0","id":"{}","result":{{"decision":{}}}}})", id, decision);
+        return questions.on_answer(reader_.read(text));
+    }
+
 private:
     static SessionSetup setup() {
         SessionSetup setup;
@@ -128,6 +135,51 @@ TEST_CASE("a client that can ask nobody says so without an offer") {
     CHECK(client.answers("approval-1", "unasked"));
     CHECK(commands.told == std::vector<std::string>{
                                "keep approval-1", "refuse 1: not run: the client can ask nobody"});
+}
+
+TEST_CASE("a question can be asked as Codex asks about a connection") {
+    Client client;
+    Calls calls("network", "the connection was not made");
+    Question question = about("host");
+    question.is_policy_request = true;
+    protocol::NetworkTarget& target = question.request.network.emplace();
+    target.host = "a.example";
+    target.port = 443;
+    target.process_id = "p";
+    REQUIRE(client.questions.ask(calls, 1, question, clock_now()));
+    CHECK(
+        client.sent() ==
+        R"({"jsonrpc":"2.0","id":"network-1","method":"network/policyRequest","params":)"
+        R"({"processId":"p","request":{"protocol":"https_connect","host":"a.example","port":443}}})"
+        "\n");
+    CHECK(client.decides("network-1", R"({"type":"allow"})"));
+    for (const std::string_view decision :
+         {R"({"type":"deny","reason":"not_allowed"})", R"({"type":"ask","reason":"x"})",
+          R"({"type":"perhaps"})", R"("approved")"}) {
+        target.port = 8080;
+        REQUIRE(client.questions.ask(calls, 2, question, clock_now()));
+        CHECK(holds(client.sent(), R"("protocol":"socks5_tcp")"));
+        CHECK(client.decides(fmt::format("network-{}", calls.told.size() / 2 + 1), decision));
+    }
+    const std::vector<std::string> told = calls.told;
+    REQUIRE(told.size() == 10);
+    CHECK(told[1] == "approve 1");
+    CHECK(told[3] == "refuse 2: the connection was not made: it was denied: not_allowed");
+    CHECK(told[5] == "refuse 2: the connection was not made: the client can ask nobody");
+    CHECK(holds(told[7], "refuse 2: the connection was not made: it was denied: the client's"));
+    CHECK(holds(told[9], "refuse 2: the connection was not made: it was denied: the client's"));
+}
+
+TEST_CASE("a question that Codex asks is not withdrawn") {
+    Client client;
+    Calls calls("network", "not made");
+    Question question = about("host");
+    question.is_policy_request = true;
+    REQUIRE(client.questions.ask(calls, 1, question, clock_now()));
+    (void)client.sent();
+    client.questions.leave(calls, 1);
+    CHECK(client.sent().empty());
+    CHECK_FALSE(client.decides("network-1", R"({"type":"allow"})"));
 }
 
 TEST_CASE("a question is withdrawn when the last call leaves it") {
