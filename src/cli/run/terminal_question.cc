@@ -174,8 +174,7 @@ public:
 
     // Forgets what has come until now.
     void forget() {
-        const timespec at_once = {};
-        while (::sigtimedwait(&only_, nullptr, &at_once) > 0) {}
+        while (take_pending()) {}
         has_continued = 0;
     }
 
@@ -186,10 +185,17 @@ public:
         pollfd polled = {terminal, POLLIN, 0};
         const std::int64_t millis = time.count();
         const timespec longest = {millis / 1000, millis % 1000 * 1'000'000};
-        return ::ppoll(&polled, 1, &longest, &waiting_) > 0;
+        const bool has_input = ::ppoll(&polled, 1, &longest, &waiting_) > 0;
+        if (take_pending()) has_continued = 1; // ppoll(2) leaves it pending if there is input
+        return has_input;
     }
 
 private:
+    bool take_pending() const {
+        const timespec at_once = {};
+        return ::sigtimedwait(&only_, nullptr, &at_once) > 0;
+    }
+
     struct sigaction before_ = {};
     sigset_t only_ = {};
     sigset_t waiting_ = {};
