@@ -4,15 +4,17 @@
 usage: scripts/bench/walk.py [--directories N,...] [--patterns N] [--rounds N] [--cold] BUILD_DIR
 
 For each size it makes a tree of that many directories with a few files each, and starts /bin/true in a
-sandbox with denyRead patterns, again and again in one session. It prints the first start, and the
-median of the later ones. --cold drops the caches of the kernel before
-each first start, for which it has to be root.
+sandbox with denyRead patterns, again and again in one session for each tree, in turn. It prints the first
+start, then the median and the fastest of later ones, the medians of starts right after 1 and after 1 000
+directories have each got a new directory, and the memory of the process that keeps the walk. --cold drops the
+caches of the kernel before each first start, for which it has to be root.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -76,6 +78,56 @@ class Session:
         self.process.stdout.close()
         self.process.wait()
 
+    def kept_memory(self):
+        """Returns the megabytes of the process that keeps the walk; 0: there is none."""
+        above = {self.process.pid}
+        for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+            try:
+                status = pathlib.Path("/proc/%d/status" % pid).read_text()
+                words = pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if int(re.search(r"PPid:\s+(\d+)", status).group(1)) not in above:
+                continue
+            above.add(pid)
+            if words[1:2] == [b"walk"]:
+                return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+        return 0
+
+
+class Tree:
+    """A workspace with a session of its own."""
+
+    def __init__(self, program, root, size, patterns, is_cold):
+        self.size = size
+        self.workspace = os.path.join(root, "w%d" % size)
+        os.mkdir(self.workspace)
+        make_tree(self.workspace, size)
+        self.directories = [above for above, _, _ in os.walk(self.workspace)]
+        self.made = 0
+        if is_cold:
+            drop_caches()
+        self.session = Session(program, self.workspace, patterns)
+        self.first = self.session.run()
+        self.times = {0: [], 1: [], 1000: []}
+
+    def settle(self):
+        """Starts until the walk is kept."""
+        for _ in range(5):
+            self.session.run()
+
+    def measure(self, changes):
+        self.made += 1
+        for number in range(changes):
+            above = self.directories[number % len(self.directories)]
+            os.mkdir(os.path.join(above, "new%d-%d" % (self.made, number)))
+        self.times[changes].append(self.session.run())
+
+    def row(self):
+        medians = [statistics.median(self.times[changes]) for changes in (0, 1, 1000)]
+        memory = self.session.kept_memory()
+        return (self.size, self.first, medians[0], min(self.times[0]), *medians[1:], memory)
+
 
 def drop_caches():
     os.sync()
@@ -92,26 +144,22 @@ def main():
     options = parser.parse_args()
     program = str(options.build.resolve() / "execward")
     patterns = ["**/*.secret%d" % i for i in range(options.patterns)]
-    print("%12s %12s %12s %12s" % ("directories", "first, ms", "median, ms", "fastest, ms"))
+    heads = ("directories", "first, ms", "median, ms", "fastest", "1 new", "1000 new", "kept, MB")
+    print(" ".join("%11s" % head for head in heads))
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as root:
         os.environ.update({"XDG_STATE_HOME": root + "/state", "XDG_CONFIG_HOME": root + "/config"})
         subprocess.run([program, "doctor"], stdout=subprocess.DEVNULL, check=True)
-        for size in [int(text) for text in options.directories.split(",")]:
-            workspace = os.path.join(root, "w%d" % size)
-            os.mkdir(workspace)
-            make_tree(workspace, size)
-            if options.cold:
-                drop_caches()
-            session = Session(program, workspace, patterns)
-            first = session.run()
-            for _ in range(5):
-                session.run()
-            times = [session.run() for _ in range(options.rounds)]
-            session.end()
-            print(
-                "%12d %12.1f %12.1f %12.1f"
-                % (size, first, statistics.median(times), min(times))
-            )
+        sizes = [int(text) for text in options.directories.split(",")]
+        trees = [Tree(program, root, size, patterns, options.cold) for size in sizes]
+        for tree in trees:
+            tree.settle()
+        for changes, rounds in ((0, options.rounds), (1, options.rounds), (1000, 5)):
+            for _ in range(rounds):
+                for tree in trees:
+                    tree.measure(changes)
+        for tree in trees:
+            print("%11d " % tree.size + " ".join("%11.1f" % value for value in tree.row()[1:]))
+            tree.session.end()
 
 
 main()

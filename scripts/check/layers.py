@@ -46,7 +46,7 @@ MAP = {
     "server/session": "config store core protocol os base",
     "server/connection": "mcp protocol transcript json os base",
     "report": "sandbox/policy store core json os base",
-    "sandbox/start": "sandbox/launch sandbox/init files",
+    "sandbox/start": "sandbox/launch sandbox/walk sandbox/init files",
     "sandbox/trial": "sandbox/run sandbox/launch sandbox/plan sandbox/policy sandbox/init core json"
                      " os base",
     "sandbox/run": "sandbox/supervise sandbox/gateway sandbox/launch sandbox/aftermath sandbox/policy core os base",

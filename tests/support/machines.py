@@ -24,6 +24,7 @@ NUMBER, FIRST_ARGUMENT = 0, 16  # offsets in struct seccomp_data; of the argumen
 IS_X86 = platform.machine() == "x86_64"
 CLONE, UNSHARE = (56, 272) if IS_X86 else (220, 97)
 CLONE3, LANDLOCK, MOUNT_SETATTR = 435, (444, 445, 446), 442
+ADD_WATCH = 254 if IS_X86 else 27
 BUBBLEWRAP_PLACES = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
 
 
@@ -88,6 +89,11 @@ def without_landlock():
 def without_new_mounts():
     """As before Linux 5.12: bubblewrap makes the mounts of each start."""
     install_filter([(MOUNT_SETATTR, None, errno.ENOSYS)])
+
+
+def without_watches():
+    """As when other programs of the user have all of them (inotify(7), max_user_watches)."""
+    install_filter([(ADD_WATCH, None, errno.ENOSPC)])
 
 
 def without_both():

@@ -16,7 +16,7 @@ constexpr int order_fd = 5;    // a sealed memory file (memfd_create(2)): the or
 constexpr int lifeline_fd = 6; // a pipe, until execward-init closes it: see launch_child.cc
 
 // Increased with every change of the format; execward-init refuses any other version.
-constexpr std::uint32_t version = 5;
+constexpr std::uint32_t version = 6;
 
 constexpr std::string_view look_mark = "\xff\xff\xff\xff"; // no wait status has these bytes
 constexpr std::size_t longest_look = 512 << 10;            // bytes

@@ -45,10 +45,13 @@ namespace ew::sandbox {
 namespace {
 
 constexpr int arguments_fd = 7;
+constexpr int walker_fd = 11; // beside namespace_fds
 
 // Closes all other descriptors of the server before any step here can take time.
-void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* namespaces) {
+void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* namespaces,
+                      int& walker) {
     constexpr int out_of_the_way = 16;
+    if (walker >= 0) walker = ::fcntl(walker, F_DUPFD, out_of_the_way);
     std::array<int, 3> shared = {-1, -1, -1};
     if (namespaces != nullptr)
         shared = {::fcntl(namespaces->users.get(), F_DUPFD, out_of_the_way),
@@ -66,6 +69,10 @@ void take_descriptors(const ChildDescriptors& descriptors, const Namespaces* nam
         ::dup2(lifeline, wire::lifeline_fd) < 0)
         leave();
     std::vector<int> kept = {wire::status_fd, wire::end_fd, wire::lifeline_fd};
+    if (walker >= 0) {
+        walker = ::dup3(walker, walker_fd, O_CLOEXEC);
+        kept.push_back(walker_fd);
+    }
     for (std::size_t i = 0; i < shared.size(); ++i) {
         if (shared[i] < 0) continue;
         if (::dup3(shared[i], namespace_fds[i], O_CLOEXEC) < 0) leave();
@@ -325,12 +332,12 @@ void check_directory(const os::SpawnRequest& request) {
 void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors, pid_t server) {
     if (!os::dies_with(server)) leave();
     const bool is_guarded = enter_guarded(order.guarded);
-    take_descriptors(descriptors, order.namespaces);
+    LaunchOrder launch = order;
+    take_descriptors(descriptors, order.namespaces, launch.walker);
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
     hold_on_to_the_server();
     (void)::chdir("/"); // the sandbox must not keep the server's directory
-    LaunchOrder launch = order;
     take_mark(launch.request.limits);
     check_directory(launch.request);
 
@@ -338,6 +345,7 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     const std::string unguarded = guard(launch, is_guarded);
     const Namespaces namespaces = namespaces_for(launch);
     auto [plan, orders] = prepare(launch, unguarded);
+    if (launch.walker >= 0) ::close(launch.walker); // nothing of the sandbox may reach it
     std::optional<HeldLook> look;
     if (launch.machine.has_mounts) look = look_before(plan, launch.journal);
     tell(plan);

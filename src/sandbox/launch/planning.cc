@@ -35,7 +35,7 @@ void note_closed_roots(Plan& plan) {
 // plan must not count on files that can be reached only with these capabilities.
 Result<Plan> plan_as_inside(const LaunchOrder& launch) {
     const bool is_changed = launch.machine.has_mounts && os::set_file_capabilities(false);
-    Result<Plan> plan = make_plan(launch.policy, launch.context);
+    Result<Plan> plan = make_plan(launch.policy, launch.context, launch.walker);
     if (plan && launch.machine.has_mounts && ::geteuid() == 0) note_closed_roots(*plan);
     if (is_changed && !os::set_file_capabilities(true))
         refuse(os::system_error("capabilities of its own", errno));

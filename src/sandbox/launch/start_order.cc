@@ -1,5 +1,6 @@
 #include "sandbox/launch/start_order.h"
 
+#include "base/plain_bytes.h"
 #include "base/unique_fd.h"
 #include "sandbox/init/wire.h"
 
@@ -12,92 +13,13 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace ew::sandbox {
 
 namespace {
 
-// One list of members serves both directions: `way` is a Writer or a Reader.
-template <class T, class Of>
-concept Like = std::same_as<std::remove_const_t<T>, Of>;
-
-class Writer {
-public:
-    template <class T>
-    requires std::is_trivially_copyable_v<T>
-
-    void plain(const T& value) {
-        const std::size_t end = bytes_.size();
-        bytes_.resize(end + sizeof value);
-        std::memcpy(bytes_.data() + end, &value, sizeof value);
-    }
-
-    void text(const std::string& value) {
-        plain(value.size());
-        bytes_ += value;
-    }
-
-    template <class T, class Each>
-    void list(const std::vector<T>& values, const Each& each) {
-        plain(values.size());
-        for (const T& value : values)
-            each(value);
-    }
-
-    std::string take() { return std::move(bytes_); }
-
-private:
-    std::string bytes_;
-};
-
-class Reader {
-public:
-    explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-    template <class T>
-    requires std::is_trivially_copyable_v<T>
-
-    void plain(T& value) {
-        const std::string_view bytes = take(sizeof value);
-        if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
-    }
-
-    void text(std::string& value) {
-        std::size_t size = 0;
-        plain(size);
-        value = take(size);
-    }
-
-    template <class T, class Each>
-    void list(std::vector<T>& values, const Each& each) {
-        std::size_t count = 0;
-        plain(count);
-        for (; count > 0 && is_good_; --count)
-            each(values.emplace_back());
-    }
-
-    bool is_over() const { return is_good_ && rest_.empty(); }
-
-private:
-    std::string_view take(std::size_t size) {
-        is_good_ = is_good_ && size <= rest_.size();
-        const std::string_view taken = rest_.substr(0, is_good_ ? size : 0);
-        rest_.remove_prefix(taken.size());
-        return taken;
-    }
-
-    std::string_view rest_;
-    bool is_good_ = true;
-};
-
-template <class Way>
-void texts(Way& way, auto& list) {
-    way.list(list, [&way](auto& text) { way.text(text); });
-}
-
+// See plain_bytes.h.
 template <class Way>
 void pass(Way& way, Like<Entry> auto& entry) {
     way.plain(entry.kind);
@@ -117,7 +39,7 @@ void pass(Way& way, Like<Policy> auto& policy) {
     way.plain(policy.has_private_tmp);
     way.plain(policy.keeps_writes);
     way.plain(policy.protects_metadata);
-    texts(way, policy.read_only);
+    way.texts(policy.read_only);
     way.plain(policy.reports_writes);
     way.plain(policy.caches);
     way.plain(policy.enforcement);
@@ -135,10 +57,10 @@ void pass(Way& way, Like<os::KnownDirectory> auto& known) {
 template <class Way>
 void pass(Way& way, Like<Context> auto& context) {
     way.text(context.cwd);
-    texts(way, context.workspace_roots);
+    way.texts(context.workspace_roots);
     way.text(context.tmpdir);
-    texts(way, context.hidden);
-    texts(way, context.read_only);
+    way.texts(context.hidden);
+    way.texts(context.read_only);
     way.text(context.home);
     way.plain(context.looks_afterwards);
     way.list(context.known, [&way](auto& known) { pass(way, known); });
@@ -170,11 +92,11 @@ void pass(Way& way, Like<Machine> auto& machine) {
 
 template <class Way>
 void pass(Way& way, Like<os::SpawnRequest> auto& request) {
-    texts(way, request.argv);
+    way.texts(request.argv);
     bool has_name = request.arg0.has_value();
     way.plain(has_name);
     if (has_name && !request.arg0) {
-        if constexpr (std::same_as<Way, Reader>) request.arg0.emplace();
+        if constexpr (std::same_as<Way, PlainReader>) request.arg0.emplace();
     }
     if (has_name) way.text(*request.arg0);
     way.list(request.environment, [&way](auto& variable) {
@@ -194,6 +116,7 @@ struct Places {
     int end = -1;
     int lifeline = -1;
     int guarded = -1;
+    int walker = -1;
     bool has_namespaces = false;
     int users = -1;
     int mounts = -1;
@@ -202,9 +125,9 @@ struct Places {
 
 // Calls `convert` with each place.
 void convert_all(Places& places, const auto& convert) {
-    for (int* const place :
-         {&places.stdio[0], &places.stdio[1], &places.stdio[2], &places.status, &places.end,
-          &places.lifeline, &places.guarded, &places.users, &places.mounts, &places.network})
+    for (int* const place : {&places.stdio[0], &places.stdio[1], &places.stdio[2], &places.status,
+                             &places.end, &places.lifeline, &places.guarded, &places.walker,
+                             &places.users, &places.mounts, &places.network})
         *place = convert(*place);
 }
 
@@ -249,8 +172,8 @@ EncodedStart receive(int orders) {
 } // namespace
 
 EncodedStart encode(const LaunchOrder& launch, const ChildDescriptors& descriptors, pid_t server) {
-    Places places = {descriptors.stdio, descriptors.status, descriptors.end, descriptors.lifeline,
-                     launch.guarded};
+    Places places = {descriptors.stdio,    descriptors.status, descriptors.end,
+                     descriptors.lifeline, launch.guarded,     launch.walker};
     std::uint64_t machine_mounts = 0;
     if (const Namespaces* const given = launch.namespaces) {
         places.has_namespaces = true;
@@ -265,7 +188,7 @@ EncodedStart encode(const LaunchOrder& launch, const ChildDescriptors& descripto
         passed.push_back(descriptor);
         return static_cast<int>(passed.size()) - 1;
     });
-    Writer writer;
+    PlainWriter writer;
     writer.plain(wire::version);
     writer.plain(server);
     writer.plain(places);
@@ -284,7 +207,7 @@ std::unique_ptr<StartOrder> decode_start(const EncodedStart& received) {
     LaunchOrder& launch = start->launch;
     Places places;
     std::uint32_t version = 0;
-    Reader reader(received.bytes);
+    PlainReader reader(received.bytes);
     reader.plain(version);
     if (version != wire::version) return nullptr;
     reader.plain(start->server);
@@ -305,6 +228,7 @@ std::unique_ptr<StartOrder> decode_start(const EncodedStart& received) {
     if (!are_there) return nullptr;
     start->descriptors = {places.stdio, places.status, places.end, places.lifeline};
     launch.guarded = places.guarded;
+    launch.walker = places.walker;
     if (!places.has_namespaces) return start;
     start->namespaces.users = UniqueFd(places.users);
     start->namespaces.mounts = UniqueFd(places.mounts);

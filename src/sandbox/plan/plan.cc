@@ -270,8 +270,8 @@ private:
 
 } // namespace
 
-Result<Plan> make_plan(const Policy& policy, const Context& context) {
-    PathRules rules = TRY(rules_of(policy, context));
+Result<Plan> make_plan(const Policy& policy, const Context& context, int walker) {
+    PathRules rules = TRY(rules_of(policy, context, walker));
     if (policy.protects_metadata && policy.file_system == FileSystem::restricted)
         protect_metadata(rules, policy, context);
     return Planning(policy, std::move(rules)).plan();

@@ -73,6 +73,7 @@ struct Plan {
 // a writable path, or of one of execward's own, leads through a link where the command may write.
 constexpr std::size_t most_repositories = 24;
 constexpr std::size_t most_closed_repositories = 200;
-Result<Plan> make_plan(const Policy& policy, const Context& context);
+// `walker`: borrowed, a socket to a process that keeps walks (walker.h); -1: each plan walks.
+Result<Plan> make_plan(const Policy& policy, const Context& context, int walker = -1);
 
 } // namespace ew::sandbox

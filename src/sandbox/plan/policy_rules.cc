@@ -49,8 +49,12 @@ constexpr const char* name_itself = "name the place itself";
 
 class Gathering {
 public:
-    Gathering(const Policy& policy, const Context& context)
-        : policy_(policy), context_(context), roots_(context.known), order_(policy) {}
+    Gathering(const Policy& policy, const Context& context, int walker)
+        : policy_(policy),
+          context_(context),
+          walker_(walker),
+          roots_(context.known),
+          order_(policy) {}
 
     Result<PathRules> gather() {
         if (policy_.file_system == FileSystem::restricted) {
@@ -299,7 +303,7 @@ private:
         }
         const WalkOrder& order = order_.walk();
         if (order.roots.empty() && order.patterns.empty()) return;
-        rules_.found = search_workspace(order, kept_open);
+        rules_.found = search_workspace(order, kept_open, walker_);
         rules_.searched = order.roots;
         for (std::uint32_t i = 0; i < order.patterns.size(); ++i)
             hide(hiding_for(rules_.found, i, order.patterns[i].base, kept_open), order_.entry(i));
@@ -376,6 +380,7 @@ private:
 
     const Policy& policy_;
     const Context& context_;
+    int walker_;
     PathRules rules_;
     KnownRoots roots_;
     std::vector<Led> led_;
@@ -386,8 +391,8 @@ private:
 
 } // namespace
 
-Result<PathRules> rules_of(const Policy& policy, const Context& context) {
-    return Gathering(policy, context).gather();
+Result<PathRules> rules_of(const Policy& policy, const Context& context, int walker) {
+    return Gathering(policy, context, walker).gather();
 }
 
 } // namespace ew::sandbox

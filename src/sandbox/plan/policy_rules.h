@@ -8,6 +8,6 @@
 namespace ew::sandbox {
 
 // Errors: see make_plan.
-Result<PathRules> rules_of(const Policy& policy, const Context& context);
+Result<PathRules> rules_of(const Policy& policy, const Context& context, int walker = -1);
 
 } // namespace ew::sandbox

@@ -5,12 +5,14 @@
 #include "sandbox/plan/closing.h"
 #include "sandbox/plan/pattern_rules.h"
 #include "sandbox/walk/walk.h"
+#include "sandbox/walk/walker.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace ew::sandbox {
 
@@ -52,7 +54,10 @@ bool can_hide(const WalkOrder& order, const WalkFindings& found,
 
 } // namespace
 
-WalkFindings search_workspace(const WalkOrder& order, const std::vector<std::string>& kept_open) {
+WalkFindings search_workspace(const WalkOrder& order, const std::vector<std::string>& kept_open,
+                              int walker) {
+    if (walker >= 0)
+        if (std::optional<WalkFindings> kept = ask_walker(walker, order)) return std::move(*kept);
     const TimePoint begun = clock_now();
     const auto is_enough = [&](const WalkFindings& found) {
         if (clock_now() - begun > longest_search) return true;

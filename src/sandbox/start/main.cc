@@ -1,9 +1,9 @@
 // execward-init: what happens between the server and a confined command. It is linked statically,
 // since the sandbox need not show any library, and no file of the command may be loaded into it.
 //
-// `start FD` carries out a launch, `hold` makes the namespaces of a session, `lock` and no word are
-// the last steps into a sandbox that bubblewrap has made, and `probe` is a command of the trial. As
-// `files` it is a file process, in a sandbox or not.
+// `start FD` carries out a launch, `walk` keeps walks for launches, `hold` makes the namespaces of
+// a session, `lock` and no word are the last steps into a sandbox that bubblewrap has made, and
+// `probe` is a command of the trial. As `files` it is a file process, in a sandbox or not.
 
 #include "files/verbs/serve.h"
 #include "sandbox/init/probes.h"
@@ -11,6 +11,7 @@
 #include "sandbox/init/session.h"
 #include "sandbox/launch/launch_child.h"
 #include "sandbox/launch/start_order.h"
+#include "sandbox/walk/walker.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
         (void)::signal(SIGXFSZ, SIG_IGN); // for EFBIG (setrlimit(2)); cannot fail
         return ew::files::serve(0, argc >= 3 && std::string_view(argv[2]) == "once");
     }
+    if (word == "walk") return run_walker(STDIN_FILENO);
     if (word == "hold") return init::hold(argv + 2);
     init::run(word == "lock");
 }

@@ -64,8 +64,10 @@ DirectoryScan scan_directory(const DirectoryNames& names, const std::string& pat
         if (next != Tracks::no_track) scan.below.emplace_back(name, next);
     });
     if (!is_read) scan.error = errno;
-    // Names that can be read, of files that cannot be reached, cannot be hidden one by one.
-    if (!scan.matches.empty() && ::faccessat(names.fd(), ".", X_OK, AT_EACCESS) != 0) {
+    // Names that can be read, of files that cannot be reached, cannot be hidden one by one. What is
+    // in a .git cannot be found either.
+    scan.is_searchable = ::faccessat(names.fd(), ".", X_OK, AT_EACCESS) == 0;
+    if (!scan.is_searchable && (seeks_repositories || !scan.matches.empty())) {
         scan.error = errno;
         scan.matches.clear();
     }

@@ -18,7 +18,8 @@ struct DirectoryScan {
     bool is_work_tree = false;
     std::vector<std::pair<std::uint32_t, std::string>> matches = {}; // pattern, name
     std::vector<std::pair<std::string, Tracks::Track>> below = {};   // directories to search
-    int error = 0; // errno; 0: the directory was read to its end
+    bool is_searchable = false;                                      // what is in it can be reached
+    int error = 0; // errno; 0: the directory was read to its end, and is searchable
 };
 
 // Directories that tools fill with thousands of files, and that are unlikely to contain a

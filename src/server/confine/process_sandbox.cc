@@ -43,9 +43,11 @@ std::vector<protocol::Denial> to_wire(const sandbox::DenialLog& denials) {
 Result<void> ProcessSandbox::launch(const os::SpawnRequest& request, const std::string& journal,
                                     SandboxHost& host) {
     has_mounts_ = host.machine()->has_mounts;
-    sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context,  *host.machine(),
-                                  journal, host.namespaces(wish_), host.guarded(), host.ready()};
+    sandbox::LaunchOrder order = {request, wish_.policy,           wish_.context, *host.machine(),
+                                  journal, host.namespaces(wish_), host.guarded()};
+    order.ready = host.ready();
     order.way_out = host.way_out(wish_.policy);
+    order.walker = host.walker(order.policy);
     order.context.looks_afterwards = true;
     host.add_roots(order.context);
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));

@@ -7,6 +7,8 @@
 #include "sandbox/trial/trial_memory.h"
 #include "server/connection/source.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -18,6 +20,20 @@ namespace {
 
 constexpr Millis trial_time{30'000};  // how long the whole trial may take
 constexpr Millis repair_time{10'000}; // how long a lacking ability is believed to be lacking
+
+// Does a plan of the policy walk a workspace?
+bool searches(const sandbox::Policy& policy) {
+    if (policy.file_system != sandbox::FileSystem::restricted) return false;
+    return std::ranges::any_of(policy.entries, [](const sandbox::Entry& entry) {
+        return entry.access == sandbox::Access::write ||
+               (entry.access == sandbox::Access::deny && entry.kind == sandbox::Entry::Kind::glob);
+    });
+}
+
+bool has_ended(int socket) {
+    pollfd other_end = {socket, 0, 0};
+    return ::poll(&other_end, 1, 0) == 1;
+}
 
 } // namespace
 
@@ -115,6 +131,20 @@ void SandboxHost::make_ready() {
     ready_.reset();
     if (Result<sandbox::StartProcess> process = sandbox::StartProcess::begin(machine_->init))
         ready_.emplace(std::move(*process)); // otherwise the next launch begins its own
+}
+
+// It is of use for what is searched, in a tree that other programs change too.
+int SandboxHost::walker(const sandbox::Policy& policy) {
+    if (!machine_->has_mounts || machine_->init.empty() || !searches(policy)) return -1;
+    if (walker_ && has_ended(walker_->socket.get())) walker_.reset();
+    if (walker_) return walker_->socket.get();
+    if (walkers_ == most_walkers) return -1;
+    ++walkers_;
+    Result<os::Companion> process = os::Companion::begin(machine_->init, {"walk"});
+    if (!process) return -1;
+    UniqueFd socket = process->take_socket();
+    walker_.emplace(Walker{std::move(*process), std::move(socket)});
+    return walker_->socket.get();
 }
 
 void SandboxHost::add_roots(sandbox::Context& context) const {

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "os/companion.h"
 #include "os/errand.h"
 #include "os/known_directory.h"
 #include "os/poller.h"
@@ -62,6 +63,10 @@ public:
     // Returns the process that waits for the next launch, borrowed, or null.
     sandbox::StartProcess* ready() { return ready_ ? &*ready_ : nullptr; }
 
+    // Returns a borrowed descriptor for LaunchOrder::walker, or -1: the policy needs none, or it
+    // cannot be begun, or it has ended again and again.
+    int walker(const sandbox::Policy& policy);
+
     // What all networks by host of the server share. It must live longer than the sandboxes.
     void set_way_out(sandbox::WayOut& way) { way_out_ = &way; }
 
@@ -106,6 +111,14 @@ private:
         }
     };
 
+    // The process that keeps walks (sandbox/walk/walker.h).
+    struct Walker {
+        os::Companion process;
+        UniqueFd socket;
+    };
+
+    static constexpr std::size_t most_walkers = 16; // begun by one server, one after the other
+
     const Place* find(const SandboxOrder& order) const;
     Place& place_for(const SandboxOrder& order);
     bool finish(Result<sandbox::Machine> found);
@@ -121,6 +134,8 @@ private:
     sandbox::WayOut* way_out_ = nullptr;
     bool has_warned_ = false; // of proxies
     std::optional<sandbox::StartProcess> ready_;
+    std::optional<Walker> walker_;
+    std::size_t walkers_ = 0; // that were begun
     std::vector<os::HeldDirectory> roots_;
     std::vector<Place> places_of_policies_; // the least recently used first
     bool trusts_memory_ = true;             // use the result of a trial before a restart

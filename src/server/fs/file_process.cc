@@ -40,9 +40,10 @@ FileProcess::begin_confined(std::uint64_t serial, const SandboxOrder& order,
     request.socket_stdin = true;
     sandbox::Context context = order.context;
     host.add_roots(context);
-    process->run_ =
-        TRY(sandbox::ConfinedRun::begin({request, order.policy, std::move(context), *host.machine(),
-                                         journal, host.any_namespaces(), host.guarded()}));
+    sandbox::LaunchOrder launch = {
+        request, order.policy,          std::move(context), *host.machine(),
+        journal, host.any_namespaces(), host.guarded(),     host.walker(order.policy)};
+    process->run_ = TRY(sandbox::ConfinedRun::begin(std::move(launch)));
     process->sandbox_ = os::open_pidfd(process->run_->spawned().pid);
     if (!process->sandbox_) return os::system_error("pidfd_open", errno);
     process->is_confined_ = true;

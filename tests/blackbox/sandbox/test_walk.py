@@ -1,12 +1,16 @@
-"""The walk of a workspace: each start finds what is there by then."""
+"""The walk of a workspace: each start finds what is there by then, whether its result is kept or not."""
 
+import contextlib
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import check, equal, file_uri
+from support import machines
+from support.client import PATH, check, children_of, command_line, equal, eventually, file_uri
 from support.runner import main
 from support.sandboxes import mode, sandbox_test
 
@@ -62,6 +66,148 @@ def a_match_in_a_directory_that_lets_nobody_through_is_closed_with_it(site):
         text = site.run("chmod 755 s; cat s/x.pem", DENIED).text
         check("hidden" not in text, "mode %o: %s" % (new, text))
         os.chmod(site.inside("s"), 0o755)
+
+
+def walkers_of(site):
+    """Returns the processes that keep walks for the server of the site."""
+    found, above = [], [site.server.pid]
+    while above:
+        below = children_of(above.pop())
+        above += below
+        found += [pid for pid in below if command_line(pid).endswith("execward-init walk")]
+    return found
+
+
+def walker_of(site):
+    found = walkers_of(site)
+    equal(len(found), 1, "processes that keep walks")
+    return found[0]
+
+
+def watched_by(pid):
+    """Returns the number of directories that the process watches."""
+    count = 0
+    for name in os.listdir("/proc/%d/fdinfo" % pid):
+        with contextlib.suppress(OSError), open("/proc/%d/fdinfo/%s" % (pid, name)) as file:
+            count += sum(line.startswith("inotify ") for line in file)
+    return count
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def check_hidden(site, *names):
+    for name in names:
+        text = site.run("cat %s" % name, DENIED).text
+        check("hidden" not in text, "%s: %s" % (name, text))
+
+
+@sandbox_test
+def a_walk_is_kept_and_knows_what_has_changed(site):
+    for number in range(20):
+        os.makedirs(site.inside("tree", str(number)))
+    site.works("true", DENIED)
+    walker = walker_of(site)
+    eventually(lambda: watched_by(walker) == 22, "watches of all directories")
+
+    site.works("mkdir -p tree/3/new/deep; echo hidden > tree/3/new/deep/x.pem", DENIED)
+    site.works("mkdir plain; echo hidden > plain/.env", DENIED)
+    check_hidden(site, "tree/3/new/deep/x.pem", "plain/.env")
+    site.works("mv tree/3 tree/moved; mv plain/.env plain/x.pem; rmdir tree/4", DENIED)
+    check_hidden(site, "tree/moved/new/deep/x.pem", "plain/x.pem")
+    eventually(lambda: watched_by(walker) == 24, "watches of all directories after that")
+    equal(walker_of(site), walker, "the process that keeps walks")
+
+
+@sandbox_test(needs=["git"])
+def a_repository_in_a_kept_walk_is_protected_wherever_it_is_moved(site):
+    environment = site.git_environment()
+    script = "exec 2> /dev/null; for d in */made; do echo x > $d/.git/hooks/x || echo held; done"
+    site.works("mkdir a b", DENIED)
+    site.works("git init -q a/made; mv a/made b/made", DENIED, env=environment)
+    equal(site.works(script, DENIED), "held\n", "where it was made")
+    for old, new in (("b/made", "a/made"), ("a", "c")):
+        os.rename(site.inside(old), site.inside(new))
+        equal(site.works(script, DENIED), "held\n", "after %s became %s" % (old, new))
+    equal(len(walkers_of(site)), 1, "processes that keep walks")
+
+
+@sandbox_test
+def what_happens_while_nobody_keeps_a_walk_is_found(site):
+    site.works("mkdir a", DENIED)
+    walker = walker_of(site)
+    site.works("echo hidden > a/x.pem", DENIED)
+    os.kill(walker, signal.SIGKILL)
+    eventually(lambda: not walkers_of(site), "end of the process")
+
+    check_hidden(site, "a/x.pem")
+
+    check(walker_of(site) != walker, "no new process keeps walks")
+    site.works("echo hidden > a/y.pem", DENIED)
+    check_hidden(site, "a/x.pem", "a/y.pem")
+
+
+@sandbox_test
+def a_start_does_not_wait_for_ever_for_a_walk_that_is_kept(site):
+    site.works("mkdir a", DENIED)
+    walker = walker_of(site)
+    with stopped(walker):
+        site.works("echo hidden > a/x.pem", DENIED)
+        check_hidden(site, "a/x.pem")
+    check_hidden(site, "a/x.pem")
+
+
+@sandbox_test
+def more_changes_than_the_kernel_keeps_are_found(site):
+    with open("/proc/sys/fs/inotify/max_queued_events") as file:
+        most = int(file.read())
+    if most > 100000:
+        return print("not tried: the kernel keeps %d changes" % most)
+    site.works("mkdir a", DENIED)
+    walker = walker_of(site)
+    with stopped(walker):
+        for _ in range(most // 2 + 1):
+            os.mkdir(site.inside("d"))
+            os.rmdir(site.inside("d"))
+        site.file("late/x.pem", "hidden\n")
+    check_hidden(site, "late/x.pem")
+    equal(walker_of(site), walker, "the process that keeps walks")
+    eventually(lambda: watched_by(walker) == 3, "watches of all directories")
+
+
+@sandbox_test(needs=["nsenter", "mount"])
+def what_is_mounted_after_a_walk_is_searched(site):
+    if os.geteuid() != 0:
+        return print("not tried: only root can mount")
+    os.mkdir(site.inside("m"))
+    site.works("true", DENIED)
+    walker = walker_of(site)
+    site.works("true", DENIED)
+    place = site.inside("m")
+    script = "mount -t tmpfs none %s; echo hidden > %s/x.pem" % (place, place)
+    mounting = ["nsenter", "-t", str(walker), "-m", "sh", "-ec", script]
+    subprocess.run(mounting, check=True, env={"PATH": PATH + ":/usr/sbin:/sbin"})
+
+    check("x.pem" in site.works("ls m", DENIED), "the file system is not shown")
+    check_hidden(site, "m/x.pem")
+
+
+@sandbox_test
+def too_few_watches_hide_and_protect_as_much(site):
+    site.new_server(prepare=machines.without_watches)
+    site.works("mkdir a", DENIED)
+    equal(watched_by(walker_of(site)), 0, "directories that are watched")
+    makes = "mkdir -p r/.git/objects r/.git/hooks; echo x > r/.git/HEAD"
+    site.works("echo hidden > a/x.pem; " + makes, DENIED)
+    check_hidden(site, "a/x.pem")
+    text = site.works("exec 2> /dev/null; echo evil > r/.git/hooks/x || echo held", DENIED)
+    equal(text, "held\n", "a hook")
 
 
 # Alone: it makes more directories than one walk reads (200 000).
