@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 
-from support.client import PATH, PYTHON, check, equal, file_uri
+from support.client import PATH, PYTHON, check, command_line, equal, file_uri
 from support.runner import test
 
 SANDBOXED = "linuxSeccomp"
@@ -250,6 +250,11 @@ def sandbox_test(function=None, *, alone=False, needs=()):
 
 
 # Programs outside of the sandbox
+
+
+def keeps_walks(pid):
+    """Is it the process that keeps walks for later starts of a session?"""
+    return command_line(pid).endswith("execward-init walk")
 
 
 class Listener:

@@ -23,7 +23,7 @@ from support.client import PATH, PATIENCE, check, equal
 from support.runner import main, test
 
 HEADER = struct.Struct("=QIIQIIIIIIIIII")  # src/sandbox/init/order_format.h
-MAGIC, VERSION = 0x726564726F2D7765, 5
+MAGIC, VERSION = 0x726564726F2D7765, 6
 TERMINAL, FIRST, SCOPES, LISTENER, MOUNTS, MAY_LACK_PROC = 1, 2, 4, 8, 16, 32
 PLACE, WRITABLE, READ_ONLY, HIDDEN, OWN = range(5)
 

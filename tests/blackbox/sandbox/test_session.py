@@ -15,7 +15,7 @@ from support.client import (
     stat_of,
 )
 from support.runner import main
-from support.sandboxes import READ_ONLY, connect_to, connect_to_file, mode, sandbox_test
+from support.sandboxes import READ_ONLY, connect_to, connect_to_file, keeps_walks, mode, sandbox_test
 
 SERVES_PORT = """
 import socket, sys
@@ -202,7 +202,8 @@ def waiting_processes(site):
     """Returns the children that wait for the next start: they have made no session yet."""
     worker = site.server.worker()
     own = stat_of(worker)[3:4]
-    return [pid for pid in children_of(worker) if is_alive(pid) and stat_of(pid)[3:4] == own]
+    waiting = [pid for pid in children_of(worker) if is_alive(pid) and stat_of(pid)[3:4] == own]
+    return [pid for pid in waiting if not keeps_walks(pid)]
 
 
 @sandbox_test
@@ -227,7 +228,8 @@ def nothing_is_left_running_for_a_session(site):
     own = site.server.own_pids()
 
     def below():
-        return [child for pid in own for child in children_of(pid) if child not in own]
+        found = [child for pid in own for child in children_of(pid) if child not in own]
+        return [pid for pid in found if not keeps_walks(pid)]
 
     check(len(below()) <= 1, "more than the process that waits for the next start: %s" % below())
     eventually(lambda: not below(), "its end")
