@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support import machines
-from support.client import PATH, check, children_of, equal, eventually, file_uri
+from support.client import PATH, check, children_of, equal, eventually, file_uri, is_alive
 from support.runner import main
 from support.sandboxes import keeps_walks, mode, sandbox_test
 
@@ -157,6 +157,21 @@ def what_happens_while_nobody_keeps_a_walk_is_found(site):
     check(walker_of(site) != walker, "no new process keeps walks")
     site.works("echo hidden > a/y.pem", DENIED)
     check_hidden(site, "a/x.pem", "a/y.pem")
+
+
+@sandbox_test
+def what_keeps_walks_ends_with_the_server_however_that_ends(site):
+    site.works("true", DENIED)
+    walker = walker_of(site)
+    site.server.end()
+    eventually(lambda: not is_alive(walker), "end of the process after the end of input")
+
+    site.new_server()
+    site.works("true", DENIED)
+    walker = walker_of(site)
+    for pid in site.server.own_pids():
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_alive(walker), "end of the process after a kill")
 
 
 @sandbox_test
