@@ -80,6 +80,7 @@ def suites(build, python):
     execward = str(build / "execward")
     yield from unit_suites(str(build / "tests/unit_tests"))
     yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
+    yield Suite("compatibility", [python, str(ROOT / "scripts/check/compatibility.py")], fast=True)
     yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
     yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
