@@ -41,8 +41,13 @@ machine, execward or bubblewrap changes. Nothing is left behind.
 )";
 
 constexpr auto options = std::to_array<Option>({
-    {"policy", "P", "the policy that the exit status is about", "workspace-write",
-     "workspace-write|read-only|danger-full-access|external-sandbox"},
+    {.name = "sandbox",
+     .argument = "P",
+     .meaning = "the policy that the exit status is about",
+     .usual = "workspace-write",
+     .choices = "workspace-write|read-only|danger-full-access|external-sandbox",
+     .old_name = "policy",
+     .details = "`--policy` is its earlier name."},
     {.name = "json",
      .meaning = "for programs: one JSON object",
      .details = "`doctor --help` lists its members."},
@@ -287,7 +292,7 @@ void print_for_person(const Report& report) {
 
 int doctor(const Arguments& arguments) {
     const SandboxMode mode =
-        config::value_named<SandboxMode>(arguments.value("policy").value_or(""))
+        config::value_named<SandboxMode>(arguments.value("sandbox").value_or(""))
             .value_or(SandboxMode::workspace_write);
     const sandbox::TrialPlaces places = {sandbox::init_place(),
                                          state_place(config::Paths::from_environment())};

@@ -38,15 +38,17 @@ constexpr auto options = std::to_array<Option>({
      "how long after the exit of a process others may hold its output open before it is told that "
      "the process is closed",
      "as long as it takes"},
-    {.name = "sandbox",
+    {.name = "process-sandbox",
      .argument = "WHEN",
      .meaning =
          "whether programs are started in a sandbox: as each start asks for, only in one, or "
          "only without",
      .usual = "auto",
      .choices = "auto|require|forbid",
+     .old_name = "sandbox",
      .details = "A start that asks for something else is refused: one without a sandbox with the "
-                "kind `denied`, one with a sandbox with `sandboxUnavailable`."},
+                "kind `denied`, one with a sandbox with `sandboxUnavailable`. `--sandbox` is its "
+                "earlier name."},
     {"config", "FILE", "settings, from a file that must exist",
      "$XDG_CONFIG_HOME/execward/config.toml"},
     {"database", "FILE", "approvals and audit; :memory: keeps nothing beyond the server",

@@ -92,7 +92,7 @@ bool take_choice(const Option& option, std::string_view value, Enum& out) {
 bool take(Wishes& wishes, const Option& option, std::string_view value) {
     const std::string_view name = option.name;
     server::ServerSettings& server = wishes.server;
-    if (name == "sandbox") return take_choice(option, value, server.processes.selection);
+    if (name == "process-sandbox") return take_choice(option, value, server.processes.selection);
     if (name == "framing") return take_choice(option, value, server.framing);
     if (name == "log-level") return take_choice(option, value, wishes.log.level);
     if (name == "log-format") return take_choice(option, value, wishes.log.format);
@@ -136,9 +136,12 @@ struct Given {
 std::vector<Given> given_by(Options options, const Arguments& arguments) {
     std::vector<Given> all;
     for (const Option& option : options) {
-        std::string name = variable_of(option.name);
-        const char* const set = std::getenv(name.c_str());
-        if (set != nullptr) all.push_back({option.name, std::move(name), set});
+        for (const std::string_view option_name : {option.old_name, option.name}) {
+            std::string variable = variable_of(option_name);
+            const char* const set = std::getenv(variable.c_str());
+            if (set != nullptr && !option_name.empty())
+                all.push_back({option.name, std::move(variable), set});
+        }
         if (const std::optional<std::string> value = arguments.value(option.name))
             all.push_back({option.name, flag_of(option), option.argument.empty() ? "1" : *value});
     }

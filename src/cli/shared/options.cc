@@ -177,12 +177,12 @@ std::optional<int> Arguments::take_options(int argc, char** argv) {
     for (const Option& option : command_.options) {
         const bool has_value = !option.argument.empty();
         const auto index = static_cast<int>(&option - command_.options.data());
-        if (is_short(option))
-            letters.append(option.name).append(has_value ? ":" : "");
-        else
-            rows.push_back({option.name.data(),
-                            option.may_lack_argument ? optional_argument : has_value, nullptr,
-                            first_long + index});
+        if (is_short(option)) letters.append(option.name).append(has_value ? ":" : "");
+        for (const std::string_view name : {option.name, option.old_name})
+            if (name.size() > 1)
+                rows.push_back({name.data(),
+                                option.may_lack_argument ? optional_argument : has_value, nullptr,
+                                first_long + index});
     }
     rows.push_back({"help", no_argument, nullptr, 'h'});
     rows.push_back({});

@@ -25,6 +25,7 @@ struct Option {
     std::string_view actions = {};  // "list revoke": the actions that take it; empty if all do
     bool repeats = false;
     bool may_lack_argument = false; // it stands behind "=", or nowhere
+    std::string_view old_name = {}; // an earlier name, which still works and is not listed
     std::string_view details = {};  // further sentences for the man page, `so` for bold type
 };
 

@@ -26,6 +26,11 @@ std::string_view name_of(PatchedKind kind) {
     return {};
 }
 
+// The name in PatchedFile of the protocol.
+std::string_view change_of(PatchedKind kind) {
+    return kind == PatchedKind::remove ? "delete" : name_of(kind);
+}
+
 std::string_view name_of(MatchLevel level) {
     switch (level) {
     case MatchLevel::exact: return "exact";
@@ -67,14 +72,17 @@ void write_digest(ByteBuffer& out, std::string_view name, const std::string& dig
 
 void write_file(ByteBuffer& out, const PatchedFile& file) {
     out.append('{');
-    write_member(out, "kind", name_of(file.kind));
     write_member(out, "path", file.path);
+    write_member(out, "change", change_of(file.kind));
+    write_member(out, "kind", name_of(file.kind)); // an earlier name, as are the two below
     if (file.kind == PatchedKind::move) write_member(out, "destination", file.destination);
     write_digest(out, "oldDigest", file.old_digest);
     write_digest(out, "newDigest", file.new_digest);
     write_digest(out, "replacedDigest", file.replaced_digest);
     write_member(out, "diff", file.diff);
-    out.append(fmt::format(R"("added":{},"removed":{},"matches":[)", file.added, file.removed));
+    out.append(fmt::format(R"("addedLines":{0},"removedLines":{1},"added":{0},"removed":{1},)",
+                           file.added, file.removed));
+    out.append(std::string_view(R"("matches":[)"));
     for (std::size_t i = 0; i < file.matches.size(); ++i)
         out.append(fmt::format(R"({}{{"line":{},"level":"{}"}})", i == 0 ? "" : ",",
                                file.matches[i].line, name_of(file.matches[i].level)));

@@ -167,9 +167,11 @@ def nothing_is_left_behind(scene):
 def the_exit_status_is_about_the_policy_that_is_asked_for(scene):
     lack = machines.without_both
     equal(report(scene, lack=lack)["isSufficient"], False, "workspace-write")
-    found = report(scene, "--policy=read-only", lack=lack)
+    found = report(scene, "--sandbox=read-only", lack=lack)
     equal((found["policy"], found["isSufficient"]), ("read-only", False), "read-only")
-    found = report(scene, "--policy=danger-full-access", lack=lack)
+    found = report(scene, "--policy=read-only", lack=lack)
+    equal(found["policy"], "read-only", "by the earlier name of the option")
+    found = report(scene, "--sandbox=danger-full-access", lack=lack)
     equal(found["isSufficient"], True, "danger-full-access")
 
 
@@ -190,7 +192,7 @@ def each_missing_guarantee_is_named_for_the_policies(scene):
 
 @test
 def wrong_usage_is_status_2_and_explained(scene):
-    for arguments in (["--policy=castle"], ["--no-such-flag"], ["now"], ["--policy"]):
+    for arguments in (["--sandbox=castle"], ["--policy=castle"], ["--no-such-flag"], ["now"], ["--sandbox"]):
         done = doctor(scene, *arguments)
         equal(done.returncode, 2, "exit status of %s" % arguments)
         equal(done.stdout, "", "output of %s" % arguments)

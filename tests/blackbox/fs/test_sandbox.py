@@ -620,7 +620,7 @@ def a_handle_that_replaces_keeps_hard_links_and_modes(site):
 def a_server_that_requires_sandboxes_does_nothing_without(site):
     plant(site.workspace)
     before = picture(site.workspace)
-    files = Files(site.new_server("--sandbox=require"))
+    files = Files(site.new_server("--process-sandbox=require"))
     requests = everything_that_writes(site.workspace, site.inside("file"))
     requests += [("readFile", on(site.inside("file"))), ("walk", walking(site.workspace))]
     requests += [(name, on(site.workspace)) for name in ("getMetadata", "canonicalize", "readDirectory")]
@@ -641,7 +641,7 @@ def a_server_that_requires_sandboxes_does_nothing_without(site):
 def a_server_that_forbids_sandboxes_does_nothing_with_one(site):
     plant(site.workspace)
     before = picture(site.workspace)
-    site.new_server("--sandbox=forbid")
+    site.new_server("--process-sandbox=forbid")
     files = confined(site)
     requests = everything_that_writes(site.workspace, site.inside("file"))
     for method, params in [*requests, ("readFile", on(site.inside("file")))]:

@@ -1,13 +1,15 @@
 """patch/*: patches that are applied without a question, questions to a person, and all or nothing."""
 
 import contextlib
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import brief, check, equal, eventually, kill_quietly
+from support.client import brief, check, equal, eventually, kill_quietly, within
 from support.exec import UNCONFINED, Home, exec_server
 from support.patches import adding, cases, patch, read_tree, replacing, write_tree
 from support.runner import main, test
@@ -120,6 +122,31 @@ def a_check_says_what_would_be_and_changes_nothing(work):
     check(work.outside in result["reason"], "the reason %r" % result["reason"])
     equal(read_tree(work.root), before, "the tree")
     equal((work.events(), work.server.questions), ([], []), "events and questions")
+
+
+@working()
+def the_command_line_has_the_words_of_the_wire_for_a_patch(work):
+    work.file("changed")
+    work.file("removed")
+    work.file("moved", "other\n")
+    text = patch(
+        "*** Update File: changed", "@@", "-old", "+new",
+        "*** Add File: added", "+text",
+        "*** Delete File: removed",
+        "*** Update File: moved", "*** Move to: there", "@@", "-other", "+more",
+    )
+    command = [work.scene.command[0], "patch", "check", "--json"]
+    done = subprocess.run(
+        command, cwd=work.root, env=work.home.environment(), input=text.encode(),
+        capture_output=True, timeout=within(30), check=True,
+    )
+    told = json.loads(done.stdout)["files"]
+    wire = work.check(text)["files"]
+    equal(len(wire), 4, "files")
+    for one, other in zip(wire, told):
+        for word in ("path", "change", "destination", "addedLines", "removedLines", "matches"):
+            equal(other.get(word), one.get(word), "%s of %s" % (word, one["path"]))
+        equal((other["added"], other["removed"]), (one["addedLines"], one["removedLines"]), "earlier names")
 
 
 @working()
