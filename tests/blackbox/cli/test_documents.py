@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -33,6 +34,12 @@ def indented(name):
     """Returns the lines of the blocks of code that are indented, without comments."""
     lines = re.findall(r"^    (?! )(.*)$", text_of(name), re.MULTILINE)
     return [re.sub(r"\s{2,}#.*$|\s+# .*$", "", line).rstrip() for line in lines]
+
+
+def fenced(name):
+    """Returns the lines of the blocks of code between fences, without what stands beside them."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", text_of(name), re.DOTALL | re.MULTILINE)
+    return [re.sub(r"\s{2,}.*$", "", line) for block in blocks for line in block.split("\n")]
 
 
 def known_commands(scene):
@@ -68,7 +75,7 @@ def each_command_of_execward_in_the_documents_exists(scene):
         if page == "CHANGELOG.md":
             continue
         flowed = re.sub(r"(?<!\n)\n(?!\n|    )", " ", text_of(page))  # a span may go on in the next line
-        for code in CODE.findall(flowed) + indented(page):
+        for code in CODE.findall(flowed) + indented(page) + fenced(page):
             for call in re.findall(r"(?:^|[\s/|])execward ((?:[^|;&]|\|(?=\w))*)", code):
                 seen += 1
                 mistake = mistake_in(call.split(), known)
@@ -102,6 +109,9 @@ def runs(scene, line, *more, home=None, output="", statuses=(0,)):
 
 
 def runs_the_tests(scene, line):
+    if shutil.which("make", path=Home(scene).environment()["PATH"]) is None:
+        print("no make: skipped")
+        return
     done = subprocess.run([scene.command[0], "doctor"], capture_output=True, timeout=within(60))
     if done.returncode == 0:
         runs(scene, line, output="tested\n")
