@@ -256,7 +256,7 @@ WRONG_VALUES = [
     ("WriteParams", {"processId": "p", "chunk": "aGk"}, "base64 without padding"),
     ("WriteParams", {"processId": "p", "chunk": "eB=="}, "base64 with unused bits"),
     ("WriteParams", {"processId": "p", "chunk": "", "writeId": ""}, "an empty writeId"),
-    ("SignalParams", {"processId": "p", "signal": "SIGINT"}, "an unknown signal name"),
+    ("SignalParams", {"processId": "p", "signal": "INT"}, "an unknown signal name"),
     ("CancelParams", {"id": None}, "an id that is none"),
     ("CancelParams", {"id": 2**63}, "an id beyond 64 bits"),
     ("Empty", [], "an array for an object"),

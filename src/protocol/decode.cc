@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,16 @@ namespace ew::protocol {
 
 // The reader finds these functions through the namespace of the type. They check what the members
 // of a struct cannot express: which members a type needs, and which exclude each other.
+
+// Takes either name of a signal.
+std::optional<json::Mismatch> read_value(json::Element element, SignalName& out, json::Bounds) {
+    constexpr auto& names = json::Names<SignalName>::list;
+    std::size_t index = 0;
+    std::optional<json::Mismatch> wrong =
+        json::read_name(element, index, names.data(), names.size());
+    if (!wrong) out = static_cast<SignalName>(index % (names.size() / 2));
+    return wrong;
+}
 
 namespace {
 

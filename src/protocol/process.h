@@ -509,11 +509,13 @@ struct Names<protocol::WriteStatus> {
                                                              "stdinClosed"};
 };
 
+// Each signal has two names: the one that is sent, and the system's, in the same order.
 template <>
 struct Names<protocol::SignalName> {
-    static constexpr std::array<std::string_view, 10> list = {
-        "interrupt", "terminate", "kill", "hangup",   "quit",
-        "usr1",      "usr2",      "stop", "continue", "windowChange"};
+    static constexpr std::array<std::string_view, 20> list = {
+        "interrupt", "terminate", "kill",         "hangup",  "quit",    "usr1",    "usr2",
+        "stop",      "continue",  "windowChange", "SIGINT",  "SIGTERM", "SIGKILL", "SIGHUP",
+        "SIGQUIT",   "SIGUSR1",   "SIGUSR2",      "SIGSTOP", "SIGCONT", "SIGWINCH"};
 };
 
 template <>
