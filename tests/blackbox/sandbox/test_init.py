@@ -5,6 +5,7 @@ import array
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import pty
 import re
@@ -85,6 +86,15 @@ def filter_for(action):
     return [(0x20, 0, 0, 0), (0x15, 0, 1, GETPPID), (0x06, 0, 0, action), (0x06, 0, 0, ALLOW)]
 
 
+def program_of(scene):
+    """Returns the path of execward-init: beside execward, or where the installed one finds it."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(scene.command[0])), "execward-init")
+    if os.path.exists(beside):
+        return beside
+    found = subprocess.run([scene.command[0], "doctor", "--json"], capture_output=True, check=False)
+    return json.loads(found.stdout)["init"]
+
+
 class Run:
     """One start, until all its descriptors are closed."""
 
@@ -92,8 +102,7 @@ class Run:
         self.records, self.output, self.told_end = [], b"", b""
         self.listener = self.leader = self.terminal = None
         self.on_applied = options.get("on_applied")
-        init = os.path.join(os.path.dirname(os.path.abspath(scene.command[0])), "execward-init")
-        command = options.get("around", []) + [options.get("init", init)]
+        command = options.get("around", []) + [options.get("init") or program_of(scene)]
         with contextlib.ExitStack() as self.open_here:
             self.start(command, order, options)
             self.read()
