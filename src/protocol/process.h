@@ -115,7 +115,7 @@ struct NetworkProxyRequest {
     std::optional<NetworkRequest> audit_metadata = {};     // not used
     std::optional<std::string> environment_id = {};        // not used
     std::optional<std::string> execution_id = {};          // not used
-    std::optional<std::uint64_t> decision_timeout_ms = {}; // not used: nobody is asked
+    std::optional<std::uint64_t> decision_timeout_ms = {}; // for network/policyRequest
 };
 
 template <class Visitor>

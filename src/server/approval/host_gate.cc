@@ -141,6 +141,7 @@ Question HostGate::question(const HostCommand& command, const HostQuestion& ques
     asked.project = command.extent.project;
     asked.workspace_root = command.extent.workspace_root;
     asked.is_policy_request = command.asks_by_policy_request;
+    asked.patience = command.patience;
     protocol::ApprovalRequest& request = asked.request;
     request.call_id = command.call_id;
     request.kind = protocol::ApprovalKind::network;

@@ -27,6 +27,7 @@ struct HostCommand {
     std::string workdir = {};
     ApprovalExtent extent = {};
     bool asks_by_policy_request = false; // see Question::is_policy_request
+    std::optional<Millis> patience = {}; // see Question::patience
     // Answers that count for this command alone, by key_of_host().
     std::map<std::string, sandbox::HostVerdict> once = {};
 };

@@ -44,7 +44,8 @@ Result<void> Questions::ask(Asker& asker, std::uint64_t call, Question question,
     question.request.approval_id = question.id;
     question.calls = {call};
     Open& open = open_.emplace_back(Open{std::move(question), &asker});
-    const Millis timeout = session_.settings().config.approval_timeout;
+    const Millis timeout =
+        open.question.patience.value_or(session_.settings().config.approval_timeout);
     if (timeout.count() > 0) open.deadline = now + timeout;
     send_question(outbox_, open.question);
     return {};

@@ -29,8 +29,9 @@ struct Question {
     std::string widened_key = {};
     // Values from the time of the question: an answer does not cover later settings.
     std::string project = {};
-    std::string workspace_root = {}; // that holds the directory; empty: no root does
-    bool is_policy_request = false;  // sent as network/policyRequest, for a client like Codex
+    std::string workspace_root = {};     // that holds the directory; empty: no root does
+    bool is_policy_request = false;      // sent as network/policyRequest, for a client like Codex
+    std::optional<Millis> patience = {}; // for an answer, instead of the setting's
     protocol::ApprovalRequest request = {};
     std::vector<std::uint64_t> calls = {}; // serial numbers from the asker
 };

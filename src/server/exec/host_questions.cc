@@ -5,11 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace ew::server {
 
 namespace {
+
+constexpr std::uint64_t longest_patience = 86'400'000; // ms: a day
 
 // As far as it can be found.
 std::string program_of(const os::SpawnRequest& request) {
@@ -67,9 +71,10 @@ void HostQuestions::prepare(SandboxOrder& order, bool has_proxy) {
         order.context.hosts.push_back(std::move(rule));
 }
 
-void HostQuestions::attend(Process& process, const std::string& call_id, bool has_proxy) {
+void HostQuestions::attend(Process& process, const std::string& call_id,
+                           const protocol::NetworkProxyRequest* proxy) {
     const bool answers_questions = parts_.session.answers_questions();
-    if (!answers_questions && !has_proxy) return;
+    if (!answers_questions && proxy == nullptr) return;
     parts_.records.begin_session();
     const os::SpawnRequest& request = process.request;
     HostCommand command;
@@ -79,6 +84,9 @@ void HostQuestions::attend(Process& process, const std::string& call_id, bool ha
     command.workdir = request.directory;
     command.extent = extent_at(request.directory, parts_.session);
     command.asks_by_policy_request = !answers_questions;
+    if (proxy != nullptr && proxy->decision_timeout_ms)
+        command.patience =
+            Millis(std::clamp(*proxy->decision_timeout_ms, std::uint64_t{1}, longest_patience));
     attend(process, std::move(command));
 }
 

@@ -64,7 +64,8 @@ public:
     // Implements HostAttendant. A client that can ask nobody is not helped by a person's rules: its
     // processes reach what their requests name.
     void prepare(SandboxOrder& order, bool has_proxy) override;
-    void attend(Process& process, const std::string& call_id, bool has_proxy) override;
+    void attend(Process& process, const std::string& call_id,
+                const protocol::NetworkProxyRequest* proxy) override;
 
     // Withdraws the questions of processes that have ended.
     void withdraw_ended();

@@ -19,7 +19,9 @@ public:
     virtual void prepare(SandboxOrder& order, bool has_proxy) = 0;
 
     // After its launch, and before its program runs: it asks from now on. `call_id`: of the start.
-    virtual void attend(Process& process, const std::string& call_id, bool has_proxy) = 0;
+    // `proxy`: its networkProxy; null: it has none.
+    virtual void attend(Process& process, const std::string& call_id,
+                        const protocol::NetworkProxyRequest* proxy) = 0;
 
 protected:
     ~HostAttendant() = default;

@@ -93,7 +93,8 @@ void ProcessRequests::handle(Reply reply, protocol::StartParams params) {
     start.reply.emplace(std::move(reply));
     Result<Process*> launched = processes_.launch(std::move(params.process_id), start);
     if (!launched) return start.reply->fail(launched.error());
-    if (is_by_host) attendant_->attend(**launched, call_id, has_proxy);
+    if (is_by_host)
+        attendant_->attend(**launched, call_id, has_proxy ? &*params.network_proxy : nullptr);
 }
 
 void ProcessRequests::handle(Reply reply, protocol::ReadParams params) {
