@@ -501,12 +501,14 @@ def a_question_is_shown_again_after_a_stop_of_the_job(world):
         file.write(TOOLS + 'show(said("good.example", timeout=None))')
     words = "%s run --network=ask -- %s connect.py" % (world.scene.command[0], PYTHON)
     answer = "your answer (y/p/a/n/d)? "
-    steps = [["$ " if os.geteuid() else "# ", words + "\n"], [answer, "\x1a"], ["Stopped", "fg\n"], [answer, "\x1a"],
-             ["Stopped", "fg\n"], [answer, "y\n"], ["hello from " + FAR, "exit\n"]]
+    prompt = "$ " if os.geteuid() else "# "
+    steps = [[prompt, words + "\n"], [answer, "\x1a"], ["Stopped", "fg\n"], [answer, "\x1a"], ["Stopped", "fg\n"],
+             [answer, "y\n"], [prompt, "exit\n"]]
     done = world.plain([PYTHON, "-c", AT_SHELL, json.dumps(steps)])
     facts = json.loads(done.lines()[-1])
     equal(facts["left"], [], facts["seen"])
     equal(facts["seen"].count("may this command connect to good.example, port 443?"), 3, facts["seen"])
+    check("hello from " + FAR in facts["seen"], facts["seen"])
     equal(done.visits, [FAR + ":443"], "who was called")
 
 
