@@ -147,8 +147,6 @@ std::string letters_of(const protocol::ApprovalRequest& request) {
     return letters;
 }
 
-volatile std::sig_atomic_t has_continued = 0;
-
 // Tells whether this process was stopped and goes on, as after Ctrl-Z and fg: SIGCONT, which comes
 // only while wait() waits.
 class Continuing {
@@ -195,6 +193,8 @@ private:
         const timespec at_once = {};
         return ::sigtimedwait(&only_, nullptr, &at_once) > 0;
     }
+
+    static inline volatile std::sig_atomic_t has_continued = 0;
 
     struct sigaction before_ = {};
     sigset_t only_ = {};

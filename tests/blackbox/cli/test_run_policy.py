@@ -395,7 +395,7 @@ def a_question_goes_on_after_ctrl_z_and_waits_in_the_background(scene):
         caller.send(b"\x1a")
         caller.expect(rb"Stopped.*%")
         caller.send(b"fg\r")
-        caller.expect(rb"fg\r\n.* a\r\n")
+        asked(caller)
         caller.send(b"y\r")
         caller.expect(b"%")
         caller.send(b"%s b & wait %%1; echo wa''ited\r" % command.encode())
