@@ -153,7 +153,7 @@ class Continuing {
 public:
     Continuing() {
         struct sigaction action = {};
-        action.sa_handler = [](int) { has_continued = 1; };
+        action.sa_handler = [](int) { continued() = 1; };
         (void)::sigaction(SIGCONT, &action, &before_); // cannot fail for this signal
         sigemptyset(&only_);
         sigaddset(&only_, SIGCONT);
@@ -173,10 +173,10 @@ public:
     // Forgets what has come until now.
     void forget() {
         while (take_pending()) {}
-        has_continued = 0;
+        continued() = 0;
     }
 
-    bool has_come() const { return has_continued != 0; }
+    bool has_come() const { return continued() != 0; }
 
     // Returns true if the terminal has input.
     bool wait(int terminal, Millis time) const {
@@ -184,17 +184,21 @@ public:
         const std::int64_t millis = time.count();
         const timespec longest = {millis / 1000, millis % 1000 * 1'000'000};
         const bool has_input = ::ppoll(&polled, 1, &longest, &waiting_) > 0;
-        if (take_pending()) has_continued = 1; // ppoll(2) leaves it pending if there is input
+        if (take_pending()) continued() = 1; // ppoll(2) leaves it pending if there is input
         return has_input;
     }
 
 private:
+    // Set by the signal's handler.
+    static volatile std::sig_atomic_t& continued() {
+        static volatile std::sig_atomic_t has_continued = 0;
+        return has_continued;
+    }
+
     bool take_pending() const {
         const timespec at_once = {};
         return ::sigtimedwait(&only_, nullptr, &at_once) > 0;
     }
-
-    static inline volatile std::sig_atomic_t has_continued = 0;
 
     struct sigaction before_ = {};
     sigset_t only_ = {};

@@ -37,7 +37,7 @@ struct LaunchOrder {
     std::string journal = {};               // directory of the placeholders; empty: none are made
     const Namespaces* namespaces = nullptr; // borrowed; null: the launch makes its own
     int guarded = -1; // borrowed: the result of take_guarded() of an earlier launch; -1: none
-    int walker = -1;               // borrowed: see make_plan()
+    int walker = -1;  // borrowed: see make_plan()
     StartProcess* ready = nullptr; // borrowed: carries the launch out if it can; null: none
     WayOut* way_out = nullptr;     // borrowed: of a network by host; null: see Gateway::start()
 };
