@@ -1,6 +1,7 @@
 #include "sandbox/gateway/candidates.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace ew::sandbox {
@@ -15,9 +16,12 @@ Candidates candidates_for(std::span<const core::HostRule> rules, const core::Des
     }
     Candidates candidates;
     for (const FoundAddress& one : found.addresses) {
-        std::string why = std::ranges::find(taken, one.address) != taken.end()
-                              ? std::string(is_a_proxy)
-                              : core::refusal_of(rules, there, one.address, one.is_own);
+        const std::optional<core::Internet> carried = core::carried_ipv4(one.address);
+        const bool is_taken = std::ranges::any_of(taken, [&](const core::Internet& address) {
+            return address == one.address || address == carried;
+        });
+        std::string why = is_taken ? std::string(is_a_proxy)
+                                   : core::refusal_of(rules, there, one.address, one.is_own);
         if (why.empty())
             candidates.addresses.push_back(one.address);
         else if (candidates.refusal.empty())
