@@ -1,5 +1,7 @@
 #include "sandbox/gateway/flow.h"
 
+#include "sandbox/gateway/tcp.h"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -8,14 +10,6 @@
 #include <utility>
 
 namespace ew::sandbox {
-
-namespace {
-
-bool would_wait(int error) {
-    return error == EAGAIN || error == EINTR;
-}
-
-} // namespace
 
 std::optional<os::Pipe> Carrier::take_pipe() {
     if (!idle_.empty()) {

@@ -1,5 +1,7 @@
 #include "sandbox/gateway/proxy_talk.h"
 
+#include "sandbox/gateway/tcp.h"
+
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -9,14 +11,6 @@
 namespace ew::sandbox {
 
 using State = ProxyTalk::State;
-
-namespace {
-
-bool would_wait(int error) {
-    return error == EAGAIN || error == EINTR;
-}
-
-} // namespace
 
 State ProxyTalk::go_on(int socket, std::span<char> block) {
     if (!send_request(socket)) return refuse("closed the connection");

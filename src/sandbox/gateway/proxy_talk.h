@@ -54,7 +54,7 @@ private:
 
     std::string name_; // of the proxy
     std::uint16_t port_;
-    std::string request_; // what is left of it
+    std::string request_; // bytes that have not been sent yet
     std::string answer_;
     TimePoint deadline_;
     std::string refusal_;

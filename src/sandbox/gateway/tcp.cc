@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace ew::sandbox {
@@ -35,6 +36,10 @@ void turn_on(int socket, int level, int option) {
 void reset_on_close(int socket) {
     const linger at_once = {1, 0};
     (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); // then it ends
+}
+
+bool would_wait(int error) {
+    return error == EAGAIN || error == EINTR;
 }
 
 std::uint64_t network_of(int socket) {

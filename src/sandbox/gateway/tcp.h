@@ -29,6 +29,9 @@ void turn_on(int socket, int level, int option);
 // The other side sees a reset, and not an end, when the socket is closed.
 void reset_on_close(int socket);
 
+// Does the error of a call on a non-blocking socket say to try again later?
+bool would_wait(int error);
+
 // A number of the network in which the socket was made, which no other network ever has
 // (SO_NETNS_COOKIE, Linux 5.14). 0: unknown.
 std::uint64_t network_of(int socket);

@@ -1,6 +1,7 @@
 #include "sandbox/supervise/caller.h"
 
 #include "os/io.h"
+#include "os/pidfd.h"
 #include "os/proc.h"
 
 #include <fcntl.h>
@@ -100,14 +101,10 @@ bool table_has(const std::string& path, std::uint16_t port, bool udp) {
     return false;
 }
 
-UniqueFd pidfd_of(pid_t pid, unsigned flags) {
-    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, flags)));
-}
-
 // The thread's own descriptor table may differ from that of its process.
 UniqueFd handle_of(const Caller& caller) {
-    UniqueFd handle = pidfd_of(caller.thread, pidfd_thread);
-    return handle ? std::move(handle) : pidfd_of(caller.process, 0);
+    UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, caller.thread, pidfd_thread)));
+    return handle ? std::move(handle) : os::open_pidfd(caller.process);
 }
 
 } // namespace
@@ -148,7 +145,7 @@ std::optional<Caller> look_at(pid_t thread) {
 // Only the first thread of a process has the process's number, and only it can be opened as a
 // process (pidfd_open(2)).
 std::optional<HeldCaller> hold_caller(pid_t thread) {
-    if (UniqueFd process = pidfd_of(thread, 0))
+    if (UniqueFd process = os::open_pidfd(thread))
         return HeldCaller{{thread, thread}, std::move(process)};
     const std::optional<Caller> caller = look_at(thread);
     if (!caller) return std::nullopt;

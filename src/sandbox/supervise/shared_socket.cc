@@ -22,6 +22,10 @@ int result_of(int connect) {
     return errno == EALREADY ? EINPROGRESS : errno;
 }
 
+bool is_internet(int domain) {
+    return domain == AF_INET || domain == AF_INET6;
+}
+
 int users_of_timer = 0; // InterruptedWaits that live
 
 void set_timer(const itimerval& timer) {
@@ -51,18 +55,15 @@ bool SocketKind::is_unix() const {
 }
 
 bool SocketKind::is_udp() const {
-    const bool is_internet = domain == AF_INET || domain == AF_INET6;
-    return is_internet && (protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE);
+    return is_internet(domain) && (protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE);
 }
 
 bool SocketKind::is_tcp() const {
-    const bool is_internet = domain == AF_INET || domain == AF_INET6;
-    return is_internet && type == SOCK_STREAM && protocol == IPPROTO_TCP;
+    return is_internet(domain) && type == SOCK_STREAM && protocol == IPPROTO_TCP;
 }
 
 bool SocketKind::is_stream() const {
-    const bool is_internet = domain == AF_INET || domain == AF_INET6;
-    return is_tcp() || (is_internet && type == SOCK_STREAM && protocol == IPPROTO_MPTCP);
+    return is_tcp() || (is_internet(domain) && type == SOCK_STREAM && protocol == IPPROTO_MPTCP);
 }
 
 // The signal repeats, since the first one may come before the call begins to wait.
