@@ -26,7 +26,10 @@ bool is_internet(int domain) {
     return domain == AF_INET || domain == AF_INET6;
 }
 
-int users_of_timer = 0; // InterruptedWaits that live
+int& users_of_timer() {
+    static int users = 0; // InterruptedWaits that live
+    return users;
+}
 
 void set_timer(const itimerval& timer) {
     (void)::setitimer(ITIMER_REAL, &timer, nullptr); // cannot fail
@@ -68,7 +71,7 @@ bool SocketKind::is_stream() const {
 
 // The signal repeats, since the first one may come before the call begins to wait.
 InterruptedWaits::InterruptedWaits() {
-    if (users_of_timer++ > 0) return;
+    if (users_of_timer()++ > 0) return;
     static const bool is_handled = (handle_alarm(), true);
     (void)is_handled;
     const auto micros =
@@ -77,7 +80,7 @@ InterruptedWaits::InterruptedWaits() {
 }
 
 InterruptedWaits::~InterruptedWaits() {
-    if (--users_of_timer == 0) set_timer({});
+    if (--users_of_timer() == 0) set_timer({});
 }
 
 SocketKind SharedSocket::kind() const {

@@ -43,6 +43,7 @@ public:
 
     // `most`: directories, each of which takes a watch.
     KeptWalk(WalkOrder order, std::size_t most);
+    ~KeptWalk() = default;
     KeptWalk(const KeptWalk&) = delete;
     KeptWalk& operator=(const KeptWalk&) = delete;
 

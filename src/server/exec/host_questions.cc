@@ -21,7 +21,7 @@ std::string program_of(const os::SpawnRequest& request) {
     for (const auto& [name, value] : request.environment)
         if (name == "PATH") path = value;
     Result<std::string> found = os::resolve_program(request.argv.front(), path, request.directory);
-    return found ? std::move(*found) : request.argv.front();
+    return found ? *found : request.argv.front();
 }
 
 } // namespace

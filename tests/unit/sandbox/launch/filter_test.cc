@@ -546,6 +546,17 @@ TEST_CASE("processes are traced only where there are none but one's own") {
     check(among_strangers, cases("EPERM"));
 }
 
+TEST_CASE("the limits of the first process are read but not set") {
+    check({}, std::vector<Case>{
+                  {"prlimit64", 302, 261, {1, 0, 0x7000}, "EPERM"},
+                  {"prlimit64", 302, 261, {high | 1, 9, 0x7000}, "EPERM"},
+                  {"prlimit64", 302, 261, {1, 9, high}, "EPERM"}, // a pointer all the same
+                  {"prlimit64", 302, 261, {1, RLIMIT_CORE, 0x7000}, "EPERM"},
+                  {"prlimit64", 302, 261, {1, 9, 0, 0x7000}, "allow"},
+                  {"prlimit64", 302, 261, {2, 9, 0x7000}, "allow"},
+              });
+}
+
 TEST_CASE("ids that do not exist inside are not permitted, as to users without privileges") {
     constexpr std::uint64_t none = 0xffff'ffff; // no change
     FilterOptions options;
