@@ -99,7 +99,7 @@ private:
 
     void piece(char c) {
         switch (c) {
-        case '{': has_braces_ = true; return take(c);
+        case '{': brace_ = brace_.value_or(word_.size()); return take(c);
         case '\'': return single_quotes();
         case '"': return double_quotes();
         case '\\': return backslash();
@@ -328,7 +328,8 @@ private:
         else if (!is_command_word || !(is_grammar || is_timing || is_assignment(word_)))
             take_word(is_unknown ? std::string(unknown_program) : std::move(word_));
         word_.clear();
-        in_word_ = is_expanded_ = is_print_ = is_quoted_ = has_braces_ = false;
+        in_word_ = is_expanded_ = is_print_ = is_quoted_ = false;
+        brace_.reset();
     }
 
     // `esac` may also follow `case x in` at once.
@@ -341,9 +342,10 @@ private:
 
     // Quotes around a part of the braces are not looked at: more words do no harm here.
     void take_word(std::string word) {
-        const bool is_list = word.find(',') != std::string::npos;
-        if (!has_braces_ || (!is_list && word.find("..") == std::string::npos))
-            return words_.push_back(std::move(word));
+        const auto has = [&](std::string_view mark) {
+            return brace_ && word.find(mark, *brace_) != std::string::npos;
+        };
+        if (!has(",") && !has("..")) return words_.push_back(std::move(word));
         auto words =
             expand_braces(word, std::vector<bool>(word.size(), true), most_words_of_braces);
         if (words) all_.text_of_braces += words->size() * word.size();
@@ -373,13 +375,13 @@ private:
     Words words_;
     std::string word_;
     bool in_word_ = false;
-    bool has_braces_ = false;  // without quotes
-    bool is_expanded_ = false; // a part of the word is unknown
-    bool is_print_ = false;    // a command prints a part of it
-    bool is_quoted_ = false;   // a part of the word is quoted
-    bool skips_word_ = false;  // the word is the target of a redirection
-    bool is_input_ = false;    // the word is the input of <<<
-    bool was_time_ = false;    // the previous word was `time`
+    std::optional<std::size_t> brace_; // the offset in word_ of the first one without quotes
+    bool is_expanded_ = false;         // a part of the word is unknown
+    bool is_print_ = false;            // a command prints a part of it
+    bool is_quoted_ = false;           // a part of the word is quoted
+    bool skips_word_ = false;          // the word is the target of a redirection
+    bool is_input_ = false;            // the word is the input of <<<
+    bool was_time_ = false;            // the previous word was `time`
     std::vector<HereDocument> waiting_;
     bool is_inside_ = false; // a parenthesis ends the script
     bool is_closed_ = false; // it has come
