@@ -323,7 +323,9 @@ def protocol_page():
         lines += method_lines(method, number)
     lines += ["## Requests of the server", ""]
     for number, method in enumerate(questions, 1):
-        lines += method_lines(method, "approval-%d" % number)
+        # Codex takes no other id than an integer.
+        is_codex = method["name"] == "network/policyRequest"
+        lines += method_lines(method, number if is_codex else "approval-%d" % number)
     lines += ["## Notifications of the server", ""]
     for method in events:
         lines += method_lines(method, 0)

@@ -12,7 +12,7 @@ import base64, json, subprocess, sys
 server, order = sys.argv[1], json.loads(sys.argv[2])
 child = subprocess.Popen([server, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 facts = {"questions": [], "withdrawn": [], "results": [], "output": "", "ends": [], "lists": [],
-         "closed": [], "policy": []}
+         "closed": [], "policy": [], "policy_ids": []}
 later = {}
 
 def send(message):
@@ -44,6 +44,7 @@ def take(message):
         on_question(message)
     elif method == "network/policyRequest":
         facts["policy"].append(params)
+        facts["policy_ids"].append(message["id"])
         send({"id": message["id"], "result": {"decision": order["answers"][params["request"]["host"]]}})
     elif method == "$/cancelRequest":
         facts["withdrawn"].append(params["id"])

@@ -53,11 +53,12 @@ ApprovalAnswer denial(std::string reason) {
 void send_question(Outbox& outbox, const Question& question) {
     ByteBuffer& out = outbox.begin(Lane::priority);
     out.append(std::string_view(R"({"jsonrpc":"2.0","id":)"));
-    json::write_string(out, question.id);
     if (question.is_policy_request) {
+        out.append(std::string_view(question.id));
         out.append(std::string_view(R"(,"method":"network/policyRequest","params":)"));
         json::write_value(out, policy_request(question.request));
     } else {
+        json::write_string(out, question.id);
         out.append(std::string_view(R"(,"method":"approval/request","params":)"));
         json::write_value(out, question.request);
     }
@@ -76,8 +77,8 @@ void withdraw_question(Outbox& outbox, const Question& question) {
 
 std::optional<std::string_view> question_answered(const protocol::Message& answer) {
     const std::string_view id = answer.id.json;
-    if (id.size() < 2 || id.front() != '"') return std::nullopt;
-    return id.substr(1, id.size() - 2);
+    if (id.empty()) return std::nullopt;
+    return id.size() < 2 || id.front() != '"' ? id : id.substr(1, id.size() - 2);
 }
 
 ApprovalAnswer read_answer(const protocol::ApprovalRequest& request,

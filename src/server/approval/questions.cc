@@ -40,7 +40,10 @@ Result<void> Questions::ask(Asker& asker, std::uint64_t call, Question question,
     if (open_.size() >= most_open)
         return refusal(asker, ErrorKind::limit, fmt::format("{} questions are open", most_open),
                        "answer some of them first");
-    question.id = fmt::format("{}-{}", asker.ids(), ++asked_);
+    // Codex refuses a request whose id is no integer.
+    ++asked_;
+    question.id = question.is_policy_request ? fmt::format("{}", asked_)
+                                             : fmt::format("{}-{}", asker.ids(), asked_);
     question.request.approval_id = question.id;
     question.calls = {call};
     Open& open = open_.emplace_back(Open{std::move(question), &asker});

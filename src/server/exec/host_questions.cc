@@ -74,7 +74,8 @@ void HostQuestions::prepare(SandboxOrder& order, bool has_proxy) {
 void HostQuestions::attend(Process& process, const std::string& call_id,
                            const protocol::NetworkProxyRequest* proxy) {
     const bool answers_questions = parts_.session.answers_questions();
-    if (!answers_questions && proxy == nullptr) return;
+    const bool decides = proxy != nullptr && proxy->decision_timeout_ms; // the client, as Codex
+    if (!answers_questions && !decides) return;
     parts_.records.begin_session();
     const os::SpawnRequest& request = process.request;
     HostCommand command;
@@ -84,7 +85,7 @@ void HostQuestions::attend(Process& process, const std::string& call_id,
     command.workdir = request.directory;
     command.extent = extent_at(request.directory, parts_.session);
     command.asks_by_policy_request = !answers_questions;
-    if (proxy != nullptr && proxy->decision_timeout_ms)
+    if (decides)
         command.patience =
             Millis(std::clamp(*proxy->decision_timeout_ms, std::uint64_t{1}, longest_patience));
     attend(process, std::move(command));

@@ -15,7 +15,7 @@ public:
     HostAttendant& operator=(const HostAttendant&) = delete;
 
     // Before the start of a process whose network is by host: adds the rules that count for it.
-    // `has_proxy`: its start has networkProxy, so that its client answers network/policyRequest.
+    // `has_proxy`: its start has networkProxy.
     virtual void prepare(SandboxOrder& order, bool has_proxy) = 0;
 
     // After its launch, and before its program runs: it asks from now on. `call_id`: of the start.

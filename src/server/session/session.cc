@@ -51,8 +51,10 @@ protocol::EnvironmentInfo look_around() {
     info.temp_dir.native = temp.empty() ? "/tmp" : temp;
     if (!temp.empty()) info.temporary_directories.push_back({temp});
     info.platform_os = "linux";
-    info.capabilities = {
-        {"fsWatchMissing", true}, {"sandboxedFileStreaming", true}, {"fileWriteStreaming", true}};
+    info.capabilities = {{"fsWatchMissing", true},
+                         {"sandboxedFileStreaming", true},
+                         {"fileWriteStreaming", true},
+                         {"networkProxyLaunch", true}};
     return info;
 }
 

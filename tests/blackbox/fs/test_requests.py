@@ -69,7 +69,7 @@ def what_the_server_can_do_with_files_is_said_at_the_start(scene):
     initialized = scene.server().initialized
     equal(initialized["capabilities"]["files"], True, "capabilities.files")
     said = initialized["environmentInfo"]["capabilities"]
-    for name in ("fsWatchMissing", "sandboxedFileStreaming", "fileWriteStreaming"):
+    for name in ("fsWatchMissing", "sandboxedFileStreaming", "fileWriteStreaming", "networkProxyLaunch"):
         equal(said.get(name), True, name)
 
 

@@ -62,7 +62,7 @@ public:
     // Answers a question of network/policyRequest.
     bool decides(std::string_view id, std::string_view decision) {
         const std::string text = fmt::format(
-            R"({{"jsonrpc":"2.0","id":"{}","result":{{"decision":{}}}}})", id, decision);
+            R"({{"jsonrpc":"2.0","id":{},"result":{{"decision":{}}}}})", id, decision);
         return questions.on_answer(reader_.read(text));
     }
 
@@ -149,17 +149,17 @@ TEST_CASE("a question can be asked as Codex asks about a connection") {
     REQUIRE(client.questions.ask(calls, 1, question, clock_now()));
     CHECK(
         client.sent() ==
-        R"({"jsonrpc":"2.0","id":"network-1","method":"network/policyRequest","params":)"
+        R"({"jsonrpc":"2.0","id":1,"method":"network/policyRequest","params":)"
         R"({"processId":"p","request":{"protocol":"https_connect","host":"a.example","port":443}}})"
         "\n");
-    CHECK(client.decides("network-1", R"({"type":"allow"})"));
+    CHECK(client.decides("1", R"({"type":"allow"})"));
     for (const std::string_view decision :
          {R"({"type":"deny","reason":"not_allowed"})", R"({"type":"ask","reason":"x"})",
           R"({"type":"perhaps"})", R"("approved")"}) {
         target.port = 8080;
         REQUIRE(client.questions.ask(calls, 2, question, clock_now()));
         CHECK(holds(client.sent(), R"("protocol":"socks5_tcp")"));
-        CHECK(client.decides(fmt::format("network-{}", calls.told.size() / 2 + 1), decision));
+        CHECK(client.decides(fmt::format("{}", calls.told.size() / 2 + 1), decision));
     }
     const std::vector<std::string> told = calls.told;
     REQUIRE(told.size() == 10);
@@ -179,7 +179,7 @@ TEST_CASE("a question that Codex asks is not withdrawn") {
     (void)client.sent();
     client.questions.leave(calls, 1);
     CHECK(client.sent().empty());
-    CHECK_FALSE(client.decides("network-1", R"({"type":"allow"})"));
+    CHECK_FALSE(client.decides("1", R"({"type":"allow"})"));
 }
 
 TEST_CASE("a question is withdrawn when the last call leaves it") {
