@@ -61,8 +61,8 @@ public:
 
     // Answers a question of network/policyRequest.
     bool decides(std::string_view id, std::string_view decision) {
-        const std::string text = fmt::format(
-            R"({{"jsonrpc":"2.0","id":{},"result":{{"decision":{}}}}})", id, decision);
+        const std::string text =
+            fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{"decision":{}}}}})", id, decision);
         return questions.on_answer(reader_.read(text));
     }
 
