@@ -180,7 +180,7 @@ void Admission::note_end(const server::ProgramEnd& end, const sandbox::DenialLog
     if (denials.total() > 0)
         records_.audit(server::denial_row(begin_, denials.total(), server::to_wire(denials)));
     for (const sandbox::HostUse& use : host_uses)
-        records_.audit(server::host_row(begin_, use));
+        records_.audit(server::host_row(begin_.call_id, begin_.argv, begin_.workdir, use));
     audit(server::exit_row(begin_, end));
 }
 

@@ -178,12 +178,13 @@ store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t 
     return row;
 }
 
-store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::HostUse& use) {
+store::AuditRow host_row(const std::string& call_id, const std::vector<std::string>& argv,
+                         const std::string& workdir, const sandbox::HostUse& use) {
     store::AuditRow row;
-    row.call = begin.call_id;
+    row.call = call_id;
     row.event = "network";
-    row.argv = json::strings_to_json(begin.argv);
-    row.directory = begin.workdir;
+    row.argv = json::strings_to_json(argv);
+    row.directory = workdir;
     row.decision = use.there.text();
     row.decided_by = use.rule == "answer"             ? "client"
                      : use.rule.starts_with("grant ") ? "grant"

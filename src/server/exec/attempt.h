@@ -50,7 +50,9 @@ store::AuditRow denial_row(const protocol::ExecBeginEvent& begin, std::uint64_t 
                            const std::vector<protocol::Denial>& denials);
 
 // One row for each host and port that a command has reached by its network by host.
-store::AuditRow host_row(const protocol::ExecBeginEvent& begin, const sandbox::HostUse& use);
+// A host that a command has reached.
+store::AuditRow host_row(const std::string& call_id, const std::vector<std::string>& argv,
+                         const std::string& workdir, const sandbox::HostUse& use);
 
 // How a program ended. `failure`: what its sandbox has left could not be looked at, or the like.
 struct ProgramEnd {

@@ -176,7 +176,7 @@ bool ExecService::cancel(const json::Id& request) {
 }
 
 void ExecService::on_news() {
-    hosts_.withdraw_ended(); // before the end is told
+    hosts_.settle_ended(); // before the end is told
     for (const std::uint64_t serial : processes_.take_news()) {
         Process* const process = processes_.find(serial);
         if (process == nullptr) continue;

@@ -2,6 +2,7 @@
 
 #include "core/text/long_words.h"
 #include "os/programs.h"
+#include "server/exec/attempt.h"
 
 #include <fmt/format.h>
 
@@ -73,14 +74,16 @@ void HostQuestions::prepare(SandboxOrder& order, bool has_proxy) {
 
 void HostQuestions::attend(Process& process, const std::string& call_id,
                            const protocol::NetworkProxyRequest* proxy) {
+    const os::SpawnRequest& request = process.request;
+    started_.push_back(
+        {process.serial, call_id, core::shown_words(request.argv), request.directory});
     const bool answers_questions = parts_.session.answers_questions();
     const bool decides = proxy != nullptr && proxy->decision_timeout_ms; // the client, as Codex
     if (!answers_questions && !decides) return;
     parts_.records.begin_session();
-    const os::SpawnRequest& request = process.request;
     HostCommand command;
     command.call_id = call_id;
-    command.argv = core::shown_words(request.argv);
+    command.argv = started_.back().argv;
     command.program = program_of(request);
     command.workdir = request.directory;
     command.extent = extent_at(request.directory, parts_.session);
@@ -89,6 +92,24 @@ void HostQuestions::attend(Process& process, const std::string& call_id,
         command.patience =
             Millis(std::clamp(*proxy->decision_timeout_ms, std::uint64_t{1}, longest_patience));
     attend(process, std::move(command));
+}
+
+void HostQuestions::settle_ended() {
+    withdraw_ended();
+    audit_ended();
+}
+
+void HostQuestions::audit_ended() {
+    std::erase_if(started_, [this](const Started& started) {
+        const Process* const process = parts_.processes.find(started.process);
+        if (process == nullptr) return true; // it did not start
+        if (!process->exit_is_logged) return false;
+        for (const sandbox::HostUse& use : process->host_uses()) {
+            parts_.records.begin_session();
+            parts_.records.audit(host_row(started.call_id, started.argv, started.workdir, use));
+        }
+        return true;
+    });
 }
 
 void HostQuestions::withdraw_ended() {

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ew::server {
 
@@ -67,8 +68,9 @@ public:
     void attend(Process& process, const std::string& call_id,
                 const protocol::NetworkProxyRequest* proxy) override;
 
-    // Withdraws the questions of processes that have ended.
-    void withdraw_ended();
+    // Withdraws the questions of processes that have ended, and audits which hosts those of
+    // process/start have reached.
+    void settle_ended();
 
     // Implements Asker.
     std::int64_t keep(const Question& question, const protocol::ApprovalAnswer& answer) override;
@@ -82,6 +84,16 @@ private:
         sandbox::HostQuestion question = {};
     };
 
+    // A process of process/start whose network is by host.
+    struct Started {
+        std::uint64_t process = 0;
+        std::string call_id = {};
+        std::vector<std::string> argv = {}; // as shown
+        std::string workdir = {};
+    };
+
+    void withdraw_ended();
+    void audit_ended();
     ProcessHosts* hosts_of(std::uint64_t process) const;
     std::optional<Waiting> take(std::uint64_t number);
     void answer(const Waiting& waiting, const sandbox::HostVerdict& verdict);
@@ -91,6 +103,7 @@ private:
     HostGate gate_;
     std::map<std::uint64_t, Waiting> waiting_; // by a number that is never reused
     std::uint64_t last_ = 0;
+    std::vector<Started> started_; // and not ended
 };
 
 } // namespace ew::server

@@ -103,12 +103,13 @@ void Programs::audit_end(const Process& process) {
             row.detail.insert(0, fmt::format("environment {}, ", *environment));
         records_.audit(std::move(row));
     };
+    const protocol::ExecBeginEvent& begin = process.exec->begin;
     if (const std::vector<protocol::Denial> denials = process.denials(); !denials.empty())
-        audit(denial_row(process.exec->begin, process.denial_count(), denials));
+        audit(denial_row(begin, process.denial_count(), denials));
     for (const sandbox::HostUse& use : process.host_uses())
-        audit(host_row(process.exec->begin, use));
-    audit(exit_row(process.exec->begin, {outcome_of(process).exit_code, process.exit->usage.wall_ms,
-                                         process.exit->failure}));
+        audit(host_row(begin.call_id, begin.argv, begin.workdir, use));
+    audit(exit_row(begin, {outcome_of(process).exit_code, process.exit->usage.wall_ms,
+                           process.exit->failure}));
 }
 
 // exec/end follows the last delta. It is sent when the streams have ended, or have stayed open for

@@ -607,6 +607,9 @@ def a_process_reaches_the_hosts_of_its_request(world):
     done = world.client(start=start)
     check(done.lines()[:2] == ["hello from " + FAR, "ECONNREFUSED"], done.text + done.errors)
     check("other.example:443" in done.text, done.text)
+    rows = world.plain([world.scene.command[0], "audit", "network"]).lines()
+    equal(len(rows), 1, rows)
+    check("good.example:443" in rows[0] and "1 connections" in rows[0], rows)
     start["sandbox"]["policy"]["network"] = "restricted"
     check("allowHosts needs" in world.client(start=start).text, "without the network by host")
     start["sandbox"]["policy"]["network"] = "hosts"
