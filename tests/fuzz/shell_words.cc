@@ -95,6 +95,19 @@ std::size_t words_in(const std::vector<std::vector<std::string>>& commands) {
     return count;
 }
 
+// Loosely, $? is a part that is not known; strictly it is a number.
+bool is_found_as(const ShellCommand& command, const core::Words& loose) {
+    if (command.words.size() != loose.size()) return false;
+    for (std::size_t i = 0; i < loose.size(); ++i) {
+        const auto is_same = [&](char strict_char, char loose_char) {
+            const bool is_status = command.has_glob[i] && strict_char == '0' && loose_char == '*';
+            return strict_char == loose_char || is_status;
+        };
+        if (!std::ranges::equal(command.words[i], loose[i], is_same)) return false;
+    }
+    return true;
+}
+
 // What is taken apart strictly is found loosely too, as far as nothing is computed.
 void require_found_loosely(std::string_view input, const Script& script) {
     const auto loose = core::literal_commands(input).commands;
@@ -105,7 +118,9 @@ void require_found_loosely(std::string_view input, const Script& script) {
     const core::Words unknown = {std::string(core::unknown_program)};
     for (const ShellCommand& command : script.commands)
         require(command.words == unknown ||
-                std::find(loose.begin(), loose.end(), command.words) != loose.end());
+                std::ranges::any_of(loose, [&command](const core::Words& words) {
+                    return is_found_as(command, words);
+                }));
 }
 
 void judge(std::string_view input) {
