@@ -17,8 +17,10 @@ The last line is 'N passed, N failed', counted in rounds; the exit status is 1 o
 import argparse
 import copy
 import json
+import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -155,8 +157,10 @@ class Server:
         place += ["--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run", "--dir", WORK]
         place += ["--setenv", "HOME", WORK, "--chdir", WORK]
         place += ["--unshare-all", "--die-with-parent", "--new-session", "--"]
+        program = shutil.which(command[0]) or sys.exit("no program: " + command[0])
+        program = os.path.abspath(program)  # it starts in another directory
         self.child = subprocess.Popen(
-            place + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*place, program, *command[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.answered, self.problems, self.known = set(), [], set()
         self.results = 0
