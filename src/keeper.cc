@@ -7,6 +7,8 @@
 #include "os/signals.h"
 
 #include <fmt/core.h>
+#include <link.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,8 +17,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace ew {
@@ -34,6 +38,19 @@ void close_descriptors() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
         ::close(fd);
     os::close_all_but({});
+}
+
+// For dl_iterate_phdr(3). Code is never written, so the kernel maps it again from its file when it
+// is needed (MADV_DONTNEED in madvise(2)). Best effort.
+int give_back(dl_phdr_info* object, std::size_t, void*) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    for (const ElfW(Phdr) & part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+        if (part.p_type != PT_LOAD || (part.p_flags & (PF_X | PF_W)) != PF_X) continue;
+        const std::uintptr_t begin = (object->dlpi_addr + part.p_vaddr) / page * page;
+        const std::uintptr_t end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
+        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+    return 0;
 }
 
 // Reaps all ended children. Returns the worker's status if it is among them.
@@ -101,6 +118,7 @@ void kill_what_is_left() {
 void keep(pid_t worker) {
     CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     close_descriptors();
+    (void)::dl_iterate_phdr(give_back, nullptr); // it needs little of what it has started with
     const int status = wait_for(worker);
     kill_what_is_left();
     ::_exit(status);

@@ -214,6 +214,27 @@ def a_terminated_server_ends_its_programs_while_the_client_does_not_read(scene):
     equal(server.exit_status(), 128 + signal.SIGTERM, "exit status")
 
 
+def code_in_memory(pid):
+    """KiB of the program's own code that this process has in memory."""
+    total, counts = 0, False
+    program = os.readlink("/proc/%d/exe" % pid)
+    with open("/proc/%d/smaps" % pid) as smaps:
+        for line in smaps:
+            words = line.split()
+            if not words[0].endswith(":"):
+                counts = words[-1] == program and "x" in words[1]
+            elif counts and words[0] == "Rss:":
+                total += int(words[1])
+    return total
+
+
+@test
+def the_keeper_gives_back_the_code_that_it_has_started_with(scene):
+    server = scene.server()
+    worker = server.worker()
+    eventually(lambda: 0 < code_in_memory(server.pid) < code_in_memory(worker) / 2, "a small keeper")
+
+
 @test
 def the_keeper_holds_no_end_of_the_conversation(scene):
     server = scene.server()
