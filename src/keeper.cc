@@ -48,6 +48,7 @@ int give_back(dl_phdr_info* object, std::size_t, void*) {
         if (part.p_type != PT_LOAD || (part.p_flags & (PF_X | PF_W)) != PF_X) continue;
         const std::uintptr_t begin = (object->dlpi_addr + part.p_vaddr) / page * page;
         const std::uintptr_t end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells numbers
         (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
     }
     return 0;
