@@ -82,6 +82,11 @@ void die_with_parent(const os::Pipe& alive) {
     make_own_namespaces();
     // Other credentials make the kernel forget the death signal (prctl(2)).
     if (!os::dies_with(parent)) leave();
+    // A signal for all processes of the command would end this one, and so the start. The first
+    // process lets signals through again.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
     const long child = ::syscall(SYS_clone, CLONE_PARENT, nullptr, nullptr, nullptr, nullptr);
     if (child < 0) fail_start(Step::namespaces, errno, "");
     if (child > 0) {

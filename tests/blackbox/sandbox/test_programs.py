@@ -887,6 +887,19 @@ def terminate_with_grace_lets_it_clean_up_and_then_insists(site):
 
 
 @sandbox_test
+def a_signal_right_after_the_start_ends_the_command_alone(site):
+    # The processes that made the sandbox may still be there.
+    ends = set()
+    for _ in range(80):
+        name = site.start("trap 'exit 5' TERM; while :; do sleep 0.01; done")
+        site.server.signal(name, "SIGTERM", scope="tree")
+        site.server.terminate(name, graceMs=60000)
+        ended = site.ended(name)
+        ends.add((ended.code, ended.signal))
+    check(ends <= {(5, None), (143, "SIGTERM")}, "codes and signals: %s" % ends)
+
+
+@sandbox_test
 def terminate_ends_the_whole_tree(site):
     server = site.server
     for tty in (False, True):
