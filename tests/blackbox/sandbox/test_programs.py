@@ -1004,7 +1004,7 @@ def a_start_whose_first_process_is_killed_is_answered(site):
         failed = False
         for _ in range(200):
             first, second, request = halt_a_start(site)
-            os.kill(first, signal.SIGKILL)
+            kill_quietly(first)
             reply = site.server.reply(request)
             eventually(lambda second=second: not is_alive(second), "the end of the second process")
             if "error" in reply:
@@ -1070,8 +1070,7 @@ def end_a_start(site, begin):
     """Kills the first process of starts until a start has failed by it. Returns the error."""
     for _ in range(200):
         first, second, request = halt_a_start(site, begin)
-        with contextlib.suppress(ProcessLookupError):  # the start went on
-            os.kill(first, signal.SIGKILL)
+        kill_quietly(first)  # the start may have gone on
         reply = site.server.reply(request)
         eventually(lambda second=second: not is_alive(second), "the end of the second process")
         if "error" in reply:
