@@ -158,6 +158,10 @@ void append_end(Markup& page, const Attempt& attempt) {
         page << " after ";
         page.text(duration_text(*end.wall_ms));
     }
+    if (end.peak_memory) {
+        page << ", peak memory ";
+        page.text(memory_text(*end.peak_memory));
+    }
 }
 
 // What was in force is known at the end only.

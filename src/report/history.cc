@@ -96,6 +96,7 @@ void end(Command& command, const AuditRow& row) {
     end.at = row.at;
     end.code = number_at(row.decision);
     end.wall_ms = number_at(behind(row.detail, " after "));
+    end.peak_memory = number_at(behind(row.detail, "peak memory "));
     end.bounds = behind(row.detail, sandbox_mark);
     if (row.event == "end") end.detail = row.detail;
 }

@@ -36,8 +36,9 @@ struct End {
     UnixMs at = 0;
     std::optional<std::int64_t> code = {}; // a patch has none
     std::optional<std::int64_t> wall_ms = {};
-    std::string bounds = {}; // the sandbox that was in force
-    std::string detail = {}; // of a patch
+    std::optional<std::int64_t> peak_memory = {}; // bytes
+    std::string bounds = {};                      // the sandbox that was in force
+    std::string detail = {};                      // of a patch
 };
 
 // A program that was started, or a patch.

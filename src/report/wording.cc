@@ -50,6 +50,14 @@ std::string duration_text(UnixMs ms) {
     return fmt::format("{} h {} min", ms / hour, ms % hour / minute);
 }
 
+std::string memory_text(std::int64_t bytes) {
+    constexpr std::int64_t mib = 1024 * 1024;
+    const auto count = static_cast<double>(bytes);
+    if (bytes < mib) return fmt::format("{} KiB", bytes / 1024);
+    if (bytes < 1024 * mib) return fmt::format("{:.1f} MiB", count / mib);
+    return fmt::format("{:.1f} GiB", count / (1024 * mib));
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -18,6 +18,9 @@ std::string second_text(UnixMs time); // 2026-01-31 09:30:00, in UTC
 // "85 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
 std::string duration_text(UnixMs ms);
 
+// "640 KiB", "11.3 MiB", "2.0 GiB".
+std::string memory_text(std::int64_t bytes);
+
 // "1 question", "2 questions".
 std::string counted(std::uint64_t count, std::string_view noun);
 

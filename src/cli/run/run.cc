@@ -26,6 +26,7 @@
 #include "version.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -291,14 +292,21 @@ Result<std::unique_ptr<Admission>> open_admission(const Arguments& arguments,
     return Admission::open(std::move(setup), settings, warn);
 }
 
+// Of the largest one that was reaped; getrusage(2) counts KiB.
+std::uint64_t peak_of_children() {
+    rusage usage = {};
+    (void)::getrusage(RUSAGE_CHILDREN, &usage); // cannot fail
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
 int run_confined(const RunOrder& order, Admission& admission) {
     const TimePoint began = clock_now();
     const RunEnd end = run_session(order);
     if (end.failure)
         admission.note_failure(*end.failure);
     else
-        admission.note_end({end.status, millis(clock_now() - began), {}}, end.denials,
-                           end.host_uses);
+        admission.note_end({end.status, millis(clock_now() - began), {}, peak_of_children()},
+                           end.denials, end.host_uses);
     return end.status;
 }
 

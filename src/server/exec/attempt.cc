@@ -199,8 +199,10 @@ store::AuditRow exit_row(const protocol::ExecBeginEvent& begin, const ProgramEnd
     row.call = begin.call_id;
     row.event = "exit";
     row.decision = fmt::format("{}", end.code);
-    row.detail = fmt::format("process {} after {} ms, sandbox: {}", begin.process_id, end.wall_ms,
-                             text_of(begin.sandbox));
+    const std::string peak =
+        end.peak_rss_bytes ? fmt::format(", peak memory {} bytes", *end.peak_rss_bytes) : "";
+    row.detail = fmt::format("process {} after {} ms{}, sandbox: {}", begin.process_id, end.wall_ms,
+                             peak, text_of(begin.sandbox));
     if (end.failure) row.detail += fmt::format(", {}", end.failure->message);
     return row;
 }

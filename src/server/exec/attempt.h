@@ -59,6 +59,7 @@ struct ProgramEnd {
     std::int64_t code = 0;
     std::uint64_t wall_ms = 0;
     std::optional<Error> failure = {};
+    std::optional<std::uint64_t> peak_rss_bytes = {}; // as in Usage
 };
 
 store::AuditRow exit_row(const protocol::ExecBeginEvent& begin, const ProgramEnd& end);

@@ -108,8 +108,10 @@ void Programs::audit_end(const Process& process) {
         audit(denial_row(begin, process.denial_count(), denials));
     for (const sandbox::HostUse& use : process.host_uses())
         audit(host_row(begin.call_id, begin.argv, begin.workdir, use));
-    audit(exit_row(begin, {outcome_of(process).exit_code, process.exit->usage.wall_ms,
-                           process.exit->failure}));
+    ProgramEnd end{outcome_of(process).exit_code, process.exit->usage.wall_ms,
+                   process.exit->failure};
+    if (process.exit->is_usage_known) end.peak_rss_bytes = process.exit->usage.peak_rss_bytes;
+    audit(exit_row(begin, end));
 }
 
 // exec/end follows the last delta. It is sent when the streams have ended, or have stayed open for

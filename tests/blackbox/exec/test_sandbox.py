@@ -717,6 +717,8 @@ def the_audit_tells_how_each_attempt_was_confined(scene):
     exits = [row["detail"] for row in rows if row["event"] == "exit"]
     for details in (starts, exits):
         check(SANDBOXED in details[0] and "none" in details[1], "details %s" % details)
+    for detail in exits:
+        check("peak memory " in detail, detail)
     (denial,) = (row for row in rows if row["event"] == "denial")
     equal((denial["decision"], denial["decidedBy"]), ("1", "sandbox"), "count and who")
 

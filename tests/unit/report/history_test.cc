@@ -41,7 +41,7 @@ AuditRow start(int attempt) {
 
 AuditRow exit(int process, std::string code) {
     return row("exit", std::move(code),
-               "process 100" + std::to_string(process) + " after 75 ms, sandbox: linuxSeccomp");
+               "process 100" + std::to_string(process) + " after 75 ms, peak memory 9437184 bytes, sandbox: linuxSeccomp");
 }
 
 template <class... Rows>
@@ -101,6 +101,7 @@ TEST_CASE("the end is that of its process, with the time that it took") {
     CHECK_FALSE(attempts[0].end);
     REQUIRE(attempts[1].end);
     CHECK(attempts[1].end->wall_ms == 75);
+    CHECK(attempts[1].end->peak_memory == 9437184);
     CHECK(attempts[1].end->bounds == "linuxSeccomp");
 }
 
@@ -141,6 +142,7 @@ TEST_CASE("a command of another environment is known with its name") {
     CHECK(attempt.process == "7");
     REQUIRE(attempt.end);
     CHECK(attempt.end->wall_ms == 3);
+    CHECK_FALSE(attempt.end->peak_memory); // as in older rows
 }
 
 TEST_CASE("the wait for a person is the time between the question and the answer") {

@@ -1,5 +1,6 @@
 #include "report/markup.h"
 #include "report/page.h"
+#include "report/wording.h"
 #include "support/count_of.h"
 #include "support/testing.h"
 
@@ -27,7 +28,7 @@ Command hostile_command() {
     command.directory = "/" + text;
     command.questions.push_back({1, text, text, text, text, Answer{2, text, text}});
     command.attempts.push_back(
-        {3, text, text, text, text, text, text, text, End{4, 1, {}, text, text}});
+        {3, text, text, text, text, text, text, text, End{4, 1, {}, {}, text, text}});
     command.denials.push_back({4, text, text, text, "process 1: 1 refused: open /" + text});
     command.hosts.push_back({4, text, text, text, text});
     command.refusal = Stop{4, text, text, text};
@@ -83,4 +84,10 @@ TEST_CASE("a page has as many commands as it has room for, and says how many are
 
     CHECK(page.size() < std::size_t{20} << 20);
     CHECK(page.find("of the end are left out") != std::string::npos);
+}
+
+TEST_CASE("memory is shown in units that people read") {
+    CHECK(memory_text(640 * 1024) == "640 KiB");
+    CHECK(memory_text(11 * 1024 * 1024 + 300 * 1024) == "11.3 MiB");
+    CHECK(memory_text(2LL * 1024 * 1024 * 1024) == "2.0 GiB");
 }
