@@ -183,11 +183,12 @@ private:
             substitution();
         } else if (peek() == '{') {
             braces(is_in_quotes);
-        } else if (is_name_character(peek()) ||
-                   std::string_view("@*#?$!-").find(peek()) != std::string_view::npos) {
-            do
+        } else if (std::string_view("@*#?$!-0123456789").find(peek()) != std::string_view::npos) {
+            ++at_; // $10 is $1 and a 0
+            expand();
+        } else if (is_name_character(peek())) {
+            while (is_name_character(peek()))
                 ++at_;
-            while (is_name_character(peek()));
             expand();
         } else {
             word_ += '$';

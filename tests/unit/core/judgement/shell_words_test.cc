@@ -355,6 +355,7 @@ TEST_CASE("commands are found wherever they are written out") {
     CHECK(written_out("time -- rm a; time -p -- rm b") == "[rm] [a]; [rm] [b]");
     CHECK_FALSE(literal_commands("r{m..m} a").is_whole);
     CHECK(literal_commands("rm {a..c}").is_whole);
+    CHECK(written_out("rm $?x $10 $ab1.c") == "[rm] [*x] [*0] [*.c]");
     CHECK_FALSE(literal_commands("r{m,n a").is_whole);
     CHECK(literal_commands("a,b..r{m a").commands.front().front() == "a,b..r{m");
     CHECK(written_out("m=(\"don't\")\nrm a; ls \"${1:-don't}\"\nrm b; a=(\")\"); rm c") ==
