@@ -5,7 +5,7 @@
 #include "sandbox/plan/bubblewrap_arguments.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <string_view>
 
@@ -34,7 +34,10 @@ std::string tools_place() {
 }
 
 bool is_in_sandbox() {
-    return ::access(std::string(init_path).c_str(), F_OK) == 0;
+    struct stat devices = {};
+    struct stat init = {};
+    return ::stat("/dev", &devices) == 0 && ::stat(std::string(init_path).c_str(), &init) == 0 &&
+           init.st_dev != devices.st_dev;
 }
 
 } // namespace ew::sandbox

@@ -98,6 +98,8 @@ private:
             enter(path, rule.state == State::denied ? State::unseen : rule.state);
             return;
         }
+        // The sandbox's own /proc must not become the machine's; no entry grants anything there.
+        if (is_at_or_below(path, "/proc")) return;
         switch (rule.state) {
         case State::write: return place_writable(path, rule);
         case State::read: return place_read_only(path, rule);
@@ -240,7 +242,8 @@ private:
     void pin_above(const std::string& path) {
         if (around() != State::write) return;
         for (std::string here = parent_of(path); here != "/"; here = parent_of(here)) {
-            if (mounts_.contains(here)) return;
+            // The sandbox's own /dev must not become the machine's.
+            if (here == "/dev" || mounts_.contains(here)) return;
             mount(here, Kind::writable);
         }
     }

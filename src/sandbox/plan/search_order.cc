@@ -31,6 +31,9 @@ void SearchOrder::add_rules(const PathRules& rules) {
             walk_.closed.push_back(path);
         else if (path != "/")
             add_root({path, rule.kind});
+    // Where all is writable: the sandbox has its own of these, or shows them read-only.
+    for (const char* const place : {"/dev", "/proc", "/sys"})
+        walk_.closed.emplace_back(place);
 }
 
 void SearchOrder::add_root(const ResolvedPath& place) {

@@ -3,12 +3,15 @@
 #include "sandbox/plan/bubblewrap_arguments.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/resolved_path.h"
+#include "sandbox/plan/search_order.h"
 #include "sandbox/walk/walk_order.h"
 #include "support/testing.h"
 #include "unit/sandbox/plan/tree.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,6 +196,27 @@ TEST_CASE("the workspace is writable, and nothing else") {
 
     CHECK(answers == "yes no no no no ");
     CHECK(tree.has("root/made"));
+}
+
+TEST_CASE("the machine's /dev and /proc take no place in a sandbox in which all is writable") {
+    const std::string hidden = fmt::format("/dev/shm/execward-test-{}", ::getpid());
+    REQUIRE(::mkdir(hidden.c_str(), 0700) == 0);
+    Policy policy = workspace({at(hidden, Access::deny), at("/proc/self", Access::write)});
+
+    Result<Plan> plan = make_plan(policy, in("/"));
+
+    REQUIRE(::rmdir(hidden.c_str()) == 0);
+    REQUIRE(plan);
+    for (const Mount& mount : plan->mounts) {
+        CAPTURE(mount.path);
+        CHECK(mount.path != "/dev");
+        CHECK_FALSE(mount.path.starts_with("/proc"));
+    }
+    policy.protects_metadata = true;
+    SearchOrder order(policy);
+    order.add_rules({});
+    for (const char* const place : {"/dev", "/proc", "/sys"})
+        CHECK(std::ranges::find(order.walk().closed, place) != order.walk().closed.end());
 }
 
 TEST_CASE("mounts come depth first, parents before children") {
