@@ -287,6 +287,7 @@ void add_proc(MountTree& tree, const Machine& machine) {
     for (const std::string& path : entries_of_the_machine(std::string(host_path) + "/proc",
                                                           std::string(new_root_path) + "/proc"))
         tree.close(path);
+    tree.close("/proc/1"); // or root could have the kernel end execward-init first (oom_score_adj)
 }
 
 class PlannedMounts {

@@ -197,6 +197,11 @@ for limit in (0, 2, 7, 6, 9, 15):
     assert len(resource.prlimit(1, limit)) == 2 # may be read
 try: os.setpriority(os.PRIO_PROCESS, 1, 19)
 except OSError: pass
+for name in ("oom_score_adj", "oom_adj"):
+    try:
+        with open("/proc/1/" + name, "w") as file: file.write("15")
+        print("limited by", name, flush=True)
+    except OSError: pass
 time.sleep(0.3)
 print("still here", flush=True)
 sys.exit(42)

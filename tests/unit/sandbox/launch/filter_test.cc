@@ -546,6 +546,16 @@ TEST_CASE("processes are traced only where there are none but one's own") {
     check(among_strangers, cases("EPERM"));
 }
 
+TEST_CASE("no lease and no delegation holds up other programs") {
+    check({}, std::vector<Case>{
+                  {"fcntl", 72, 25, {3, 1024, 0}, "EPERM"},        // F_SETLEASE
+                  {"fcntl", 72, 25, {3, 1024 + 16, 0}, "EPERM"},   // F_SETDELEG
+                  {"fcntl", 72, 25, {3, high | 1040, 0}, "EPERM"}, // an int
+                  {"fcntl", 72, 25, {3, 1024 + 1, 0}, "allow"},    // F_GETLEASE
+                  {"fcntl", 72, 25, {3, 1024 + 6, 0}, "allow"},    // F_DUPFD_CLOEXEC
+              });
+}
+
 TEST_CASE("the limits of the first process are read but not set") {
     check({}, std::vector<Case>{
                   {"prlimit64", 302, 261, {1, 0, 0x7000}, "EPERM"},
