@@ -11,16 +11,16 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "core/network/hosts.h"
 #include "core/network/name_table.h"
 #include "sandbox/gateway/crossing.h"
+#include "sandbox/gateway/gateway_events.h"
 #include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
+#include "sandbox/gateway/listeners.h"
 #include "sandbox/gateway/listening.h"
 #include "sandbox/gateway/look_up.h"
 #include "sandbox/gateway/resolver.h"
-#include "sandbox/gateway/socket_pool.h"
 #include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/host_network.h"
 
@@ -45,18 +45,14 @@ struct HostRefusal {
 
 class Gateway {
 public:
-    static constexpr std::size_t most_listeners = 256;
     static constexpr std::size_t most_crossings = 256; // a further connection is reset
     static constexpr std::size_t most_refusals = 64;   // until take_refusals()
     static constexpr Millis longest_turn{5};
     // What commands have sent is passed on for so long after their end.
     static constexpr Millis longest_finish{100};
-    // A listener keeps programs from having that port on all addresses.
-    static constexpr Millis idle_listener{2000};
 
     static constexpr std::size_t most_questions = 8; // open at once
     static constexpr std::size_t most_asked = 64;    // questions of one command
-    static constexpr std::size_t most_callers = 32;  // of one question that are connected at once
 
     // `way`: null if nobody else has a gateway, and no proxies count. `asking` outlives the
     // gateway; null: nobody is asked. Errors: no more descriptors.
@@ -68,7 +64,7 @@ public:
     Gateway& operator=(const Gateway&) = delete;
 
     // Readable (it is an epoll descriptor) when on_ready() has something to do.
-    int fd() const { return epoll_.get(); }
+    int fd() const { return events_.fd(); }
 
     void on_ready(TimePoint now);
     void on_time(TimePoint now);
@@ -117,66 +113,24 @@ public:
     std::vector<HostRefusal> take_refusals() { return std::exchange(refusals_, {}); }
 
 private:
-    enum class Source : std::uint8_t { resolver, sockets, look_up, listener, inside, outside };
-
-    struct Listener {
-        UniqueFd socket = {};
-        std::uint16_t port = 0;
-        core::Destination there = {};
-        Asker asker = {};
-        std::string rule = {}; // which allows it
-        TimePoint until = {};
-        std::uint64_t serial = 0;
-        bool is_answered = false;   // no rule allows it: somebody did
-        std::uint64_t question = 0; // open: nobody is let in
-        TimePoint asked_at = {};
-        std::vector<Place> callers = {}; // that wait for the answer
-    };
-
     struct Held {
         Crossing crossing;
-        Asker asker;
-        std::string rule;
-        bool is_answered = false;
+        Passage passage;
         std::uint32_t inside = 0; // what is watched
         std::uint32_t outside = 0;
         std::size_t attempt = 0; // see Crossing::attempt()
     };
 
-    using Listeners = std::map<Place, Listener>;
     using Crossings = std::map<std::uint64_t, Held>;
 
-    Gateway(HostNetwork network, std::vector<core::HostRule> rules, WayOut* way, HostAsking* asking)
-        : rules_(std::move(rules)),
-          proxies_(way != nullptr ? way->proxies : core::Proxies()),
-          asking_(asking),
-          resolver_(std::move(network.datagrams)),
-          sockets_(std::move(network.network)),
-          look_ups_(way != nullptr ? &way->look_ups : nullptr),
-          end_of_descriptors_(end_of_descriptors()),
-          carrier_(end_of_descriptors_) {}
-
-    static int end_of_descriptors();
-    bool watch(int fd, Source source, std::uint64_t serial, std::uint32_t events);
-    void set_watch(int fd, Source source, std::uint64_t serial, std::uint32_t& from,
-                   std::uint32_t to);
-    void unwatch(int fd);
+    Gateway(HostNetwork network, std::vector<core::HostRule> rules, WayOut* way,
+            HostAsking* asking);
 
     core::Destination destination_of(const core::Internet& address, std::uint16_t port) const;
-    Answer listen(const Place& place, Listener wanted, TimePoint now);
+    Answer listen(const Place& place, Passage passage, std::uint64_t question, TimePoint now);
     Answer ask(const Place& place, HostQuestion question, TimePoint now);
-    static HostVerdict unasked(const HostQuestion& question);
-    static Answer refused(const HostQuestion& question, const HostVerdict& verdict);
-    std::size_t open_questions() const;
-    void shut(const Place& place);
-    bool is_listener(const Place& place) const;
-    Listeners::iterator find_question(std::uint64_t question);
-    void close(Listeners::iterator at);
-    void fill_sockets(TimePoint now);
-    void on_sockets(TimePoint now);
     void accept_at(std::uint64_t serial, TimePoint now);
-    bool accept_one(Listeners::iterator at, TimePoint now);
-    void take_in(UniqueFd socket, const Listener& listener, TimePoint now);
+    void take_in(Listeners::Arrival arrival, TimePoint now);
 
     std::string refusal_by_proxies(const core::Destination& there) const;
     void seek(Held& held, TimePoint now);
@@ -192,12 +146,11 @@ private:
     core::Proxies proxies_;
     HostAsking* asking_;
     std::size_t asked_ = 0;
-    UniqueFd epoll_;
+    GatewayEvents events_;
     core::NameTable names_;
     Resolver resolver_;
-    SocketPool sockets_;
-    LookUps look_ups_;
     Listeners listeners_;
+    LookUps look_ups_;
     Crossings crossings_;
     std::vector<HostRefusal> refusals_;
     HostUses uses_;                // of crossings that have ended
