@@ -3,26 +3,21 @@
 #include "base/clock.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_signals.h"
-#include "cli/run/terminal_relay.h"
+#include "cli/run/run_streams.h"
 #include "sandbox/launch/placeholders.h"
 #include "sandbox/run/confined_run.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace ew::cli {
 
@@ -34,7 +29,6 @@ constexpr Millis grace{2000};
 // nothing has arrived for this long. Only a process that has left the sandbox can still hold it.
 constexpr Millis patience{2000};
 constexpr Millis patience_when_ended{200}; // if a signal asked us to end
-constexpr Millis background_pause{100};    // between two checks of who may read the terminal
 
 int status_of(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -47,28 +41,19 @@ public:
     RunEnd run(const sandbox::LaunchOrder& order);
 
 private:
-    enum Slot {
-        signals,
-        status,
-        supervisor,
-        question,
-        input,
-        output = input + 2,
-        errors = output + 2
-    };
+    enum Slot { signals, status, supervisor, question, streams };
 
-    static constexpr std::size_t slots = errors + 2;
+    static constexpr std::size_t slots = streams + RunStreams::slots;
     using Polled = std::array<pollfd, slots>;
 
-    Result<void> take_stdio();
     Result<void> begin(sandbox::LaunchOrder order);
     void start_over();
     void loop();
     bool is_over(TimePoint now) const;
     std::optional<TimePoint> end_of_patience() const;
-    Polled polled(TimePoint now) const;
+    Polled polled() const;
     int wait_millis(TimePoint now) const;
-    void handle(Polled& polled, TimePoint now);
+    void handle(const Polled& polled, TimePoint now);
 
     void on_signals(TimePoint now);
     void on_ending(int signal, TimePoint now);
@@ -76,53 +61,39 @@ private:
     void end_group();
     void suspend();
     void come_forward();
-    void pass_size();
 
     void on_outcome();
-    void open_flows();
     void relay(const Polled& polled, TimePoint now);
-    bool may_read_input(TimePoint now);
 
     bool is_asking() const { return hosts_ != nullptr && hosts_->fd() >= 0; }
 
     void on_answer(TimePoint now);
-    bool is_left(std::size_t slot) const;
 
     void signal_command(int signal) const;
     void kill_sandbox();
     void release_placeholders();
     RunEnd conclude();
 
-    // Destroyed in reverse order: the terminal's settings are restored before stdio.
-    StdioGuard stdio_;
-    std::unique_ptr<CallerTerminal> terminal_; // nullptr if stdin is not a terminal
+    RunStreams streams_;
     RunSignals signals_;
-    CallerStreams streams_;
     std::optional<sandbox::ConfinedRun> run_;
     std::string journal_; // names the journal of placeholders
-    UniqueFd master_;     // of the command's terminal; empty if the command has pipes
-    Flow input_;
-    Flow output_;
-    Flow errors_;
 
     bool is_quiet_;
-    RunHosts* hosts_;           // null: there is no network by host
-    bool has_terminal_ = false; // the command gets a terminal
+    RunHosts* hosts_; // null: there is no network by host
     bool runs_ = false;
-    bool has_stop_key_ = false;         // among what was read from the caller and not written yet
     bool is_passing_ = false;           // see Launch::Outcome
     std::optional<Error> failure_;      // why the command has not run
     std::optional<int> sandbox_status_; // of the process that we started
     int ended_by_ = 0;                  // the signal that asked us to end
     std::optional<TimePoint> kill_at_;
     std::optional<TimePoint> give_up_at_; // after the command has ended: see `patience`
-    std::optional<TimePoint> input_paused_until_;
 };
 
 // A new try is safe: nothing of the command has run, and another plan keeps no fewer guarantees.
 RunEnd Session::run(const sandbox::LaunchOrder& order) {
     journal_ = order.journal;
-    Result<void> begun = take_stdio();
+    Result<void> begun = streams_.open();
     for (std::size_t tries = 1; begun; ++tries) {
         begun = begin(order);
         if (!begun) break;
@@ -131,39 +102,21 @@ RunEnd Session::run(const sandbox::LaunchOrder& order) {
             return conclude();
         start_over();
     }
-    terminal_.reset();
+    (void)streams_.close(); // nothing was written
     report_error(begun.error());
     return {status_not_run, begun.error()};
 }
 
-Result<void> Session::take_stdio() {
-    has_terminal_ = is_one_terminal(STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
-    if (::isatty(STDIN_FILENO) == 1) terminal_ = TRY(CallerTerminal::of(STDIN_FILENO));
-    streams_ = TRY(stdio_.open());
-    return {};
-}
-
 Result<void> Session::begin(sandbox::LaunchOrder order) {
-    order.request.pipe_stdin = true;
-    if (has_terminal_) {
-        const winsize size = terminal_->size();
-        order.request.terminal = os::WindowSize{size.ws_row, size.ws_col};
-    }
+    streams_.request(order.request);
     run_ = TRY(sandbox::ConfinedRun::begin(std::move(order)));
-    if (!has_terminal_) return {};
-    // The command's terminal gets the settings of the caller's: the same keys erase and interrupt.
-    master_ = UniqueFd(::fcntl(run_->spawned().output.get(), F_DUPFD_CLOEXEC, 3));
-    if (!master_) return os::system_error("dup", errno);
-    if (terminal_->settings()) // otherwise, or if it refuses them, it keeps its own
-        (void)::tcsetattr(master_.get(), TCSANOW, &*terminal_->settings());
-    pass_size();
-    return {};
+    return streams_.prepare(run_->spawned());
 }
 
 void Session::start_over() {
     release_placeholders();
     run_.reset();
-    master_.reset();
+    streams_.start_over();
     failure_.reset();
     is_passing_ = false;
     sandbox_status_.reset();
@@ -174,7 +127,7 @@ void Session::start_over() {
 void Session::loop() {
     TimePoint now = clock_now();
     while (!is_over(now)) {
-        Polled polled = this->polled(now);
+        Polled polled = this->polled();
         const int count = ::poll(polled.data(), polled.size(), wait_millis(now));
         now = clock_now();
         if (count < 0) continue; // EINTR: a signal stopped us
@@ -186,55 +139,36 @@ void Session::loop() {
 bool Session::is_over(TimePoint now) const {
     if (!sandbox_status_) return false;
     if (!runs_ && !failure_) return is_due(give_up_at_, now);
-    return (!output_.is_open() && !errors_.is_open()) || is_due(end_of_patience(), now);
+    return !streams_.has_output() || is_due(end_of_patience(), now);
 }
 
 // Returns nullopt while the reader holds us up: we wait for it, unless a signal asked us to end.
 std::optional<TimePoint> Session::end_of_patience() const {
-    const bool is_held_up = output_.is_held_up() || errors_.is_held_up();
-    return is_held_up && ended_by_ == 0 ? std::nullopt : give_up_at_;
+    return streams_.is_held_up() && ended_by_ == 0 ? std::nullopt : give_up_at_;
 }
 
-Session::Polled Session::polled(TimePoint now) const {
+Session::Polled Session::polled() const {
     Polled polled = {};
     for (pollfd& one : polled)
         one = {-1, POLLIN, 0};
     polled[signals].fd = signals_.get();
     if (!runs_ && !failure_) polled[status].fd = run_->status();
     if (!sandbox_status_) polled[supervisor].fd = run_->supervisor_fd();
-    polled[input] = input_.source();
-    polled[input + 1] = input_.target();
-    if (input_paused_until_ && now < *input_paused_until_) polled[input].fd = -1;
-    polled[output] = output_.source();
-    polled[output + 1] = output_.target();
-    polled[errors] = errors_.source();
-    polled[errors + 1] = errors_.target();
     if (is_asking()) polled[question].fd = hosts_->fd();
-    for (const std::size_t slot : {input, output, errors})
-        if (is_left(slot)) polled[slot].fd = polled[slot + 1].fd = -1;
+    std::ranges::copy(streams_.polled(is_asking()), polled.begin() + streams);
     return polled;
-}
-
-// While a person reads a question on the terminal and answers it, nothing else is read or written
-// there.
-bool Session::is_left(std::size_t slot) const {
-    if (!is_asking()) return false;
-    if (slot == input) return terminal_ != nullptr;
-    if (slot == output) return has_terminal_ || ::isatty(STDOUT_FILENO) == 1;
-    return ::isatty(STDERR_FILENO) == 1;
 }
 
 int Session::wait_millis(TimePoint now) const {
     std::optional<TimePoint> next = earlier(kill_at_, end_of_patience());
     next = earlier(next, run_->next_deadline());
-    if (input_paused_until_ && now < *input_paused_until_)
-        next = earlier(next, input_paused_until_);
+    next = earlier(next, streams_.next_deadline());
     if (!next) return -1;
     const auto left = std::chrono::ceil<Millis>(*next - now).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-void Session::handle(Polled& polled, TimePoint now) {
+void Session::handle(const Polled& polled, TimePoint now) {
     if (polled[signals].revents != 0) on_signals(now);
     if (polled[status].revents != 0) on_outcome();
     if (polled[supervisor].revents != 0) run_->on_supervisor(now);
@@ -244,18 +178,15 @@ void Session::handle(Polled& polled, TimePoint now) {
         kill_sandbox();
         kill_at_.reset();
     }
-    if (is_due(input_paused_until_, now)) {
-        input_paused_until_.reset();
-        come_forward(); // a shell that puts us into the foreground need not send SIGCONT
-    }
-    if (polled[input].revents != 0 && !may_read_input(now)) polled[input].revents = 0;
+    // A shell that puts us into the foreground need not send SIGCONT.
+    if (streams_.on_time(now)) come_forward();
     relay(polled, now);
 }
 
 void Session::on_signals(TimePoint now) {
     for (const int signal : signals_.take()) {
         if (signal == SIGCHLD) reap();
-        if (signal == SIGWINCH) pass_size();
+        if (signal == SIGWINCH) streams_.pass_size();
         if (signal == SIGCONT) come_forward();
         if (signal == SIGTSTP) suspend();
         if (RunSignals::is_ending(signal)) on_ending(signal, now);
@@ -290,7 +221,7 @@ void Session::reap() {
         if (hosts_ != nullptr && !is_passing_) hosts_->close();
         kill_at_.reset();
         give_up_at_ = clock_now() + (ended_by_ != 0 ? patience_when_ended : patience);
-        input_.close();
+        streams_.end_input();
         on_outcome();
     }
 }
@@ -308,29 +239,15 @@ void Session::end_group() {
 
 // Stops the command and us, as the terminal's driver would if the command were in our session.
 void Session::suspend() {
-    if (terminal_) terminal_->restore();
+    streams_.restore_terminal();
     if (runs_) signal_command(SIGSTOP);
     RunSignals::stop_here();
     if (runs_) signal_command(SIGCONT);
     come_forward();
 }
 
-// The shell may have put us into the foreground, and the terminal and its size may have changed. In
-// the background we check again soon, since the terminal must be raw before the first key.
 void Session::come_forward() {
-    if (!has_terminal_ || !runs_ || is_asking()) return;
-    if (!terminal_->is_ours())
-        input_paused_until_ = clock_now() + background_pause;
-    else if (!terminal_->make_raw())
-        return; // the terminal is gone: the next read returns its end
-    pass_size();
-}
-
-// The kernel sends SIGWINCH to the command.
-void Session::pass_size() {
-    if (!has_terminal_ || !master_) return;
-    const winsize size = terminal_->size();
-    (void)::ioctl(master_.get(), TIOCSWINSZ, &size); // the command may have ended
+    if (runs_ && !is_asking()) streams_.come_forward();
 }
 
 void Session::on_outcome() {
@@ -354,35 +271,8 @@ void Session::on_outcome() {
         return;
     }
     come_forward();
-    open_flows();
+    streams_.begin(run_->spawned(), run_->leader(), !sandbox_status_);
     if (ended_by_ != 0) signal_command(ended_by_);
-}
-
-void Session::open_flows() {
-    os::Spawned& spawned = run_->spawned();
-    UniqueFd to_command = has_terminal_ ? UniqueFd(::fcntl(master_.get(), F_DUPFD_CLOEXEC, 3))
-                                        : std::move(spawned.input);
-    if (!sandbox_status_) input_ = Flow(std::move(*streams_.input), std::move(to_command));
-    // Whether the key stops the command is asked before it has the key: woken by its signal, a
-    // command that waits for the signal looks like one that does not.
-    if (has_terminal_)
-        input_.look_first([this](std::string_view keys) {
-            has_stop_key_ = is_stop_key(keys, master_.get(), run_->leader());
-        });
-    output_ = Flow(std::move(spawned.output), std::move(*streams_.output));
-    if (spawned.error) errors_ = Flow(std::move(spawned.error), std::move(*streams_.errors));
-    streams_ = {};
-}
-
-// With a terminal, the command gets the input only while we are in the foreground.
-bool Session::may_read_input(TimePoint now) {
-    if (!terminal_) return true;
-    if (!terminal_->is_ours()) {
-        input_paused_until_ = now + background_pause;
-        return false;
-    }
-    if (has_terminal_) (void)terminal_->make_raw(); // on a failure the next read returns the end
-    return true;
 }
 
 // The command draws its screen anew.
@@ -392,24 +282,15 @@ void Session::on_answer(TimePoint now) {
     run_->answer_host(answer->question, answer->verdict, now);
     if (is_asking()) return;
     come_forward();
-    if (has_terminal_ && !sandbox_status_)
-        signal_foreground(master_.get(), run_->leader(), SIGWINCH);
+    if (!sandbox_status_) streams_.signal_foreground(run_->leader(), SIGWINCH);
 }
 
 void Session::relay(const Polled& polled, TimePoint now) {
-    const bool had_ended = input_.has_source_ended();
-    const auto moves = [&](Flow& flow, std::size_t slot) { // the question may be of this turn
-        return !is_left(slot) && flow.on_ready(polled[slot].revents, polled[slot + 1].revents);
-    };
-    (void)moves(input_, input); // result not needed
-    // The signal comes to the caller's whole job, and to us: see suspend().
-    if (std::exchange(has_stop_key_, false)) (void)::kill(0, SIGTSTP);
-    // In raw mode, the input of a terminal ends only when the terminal is gone.
-    if (has_terminal_ && !had_ended && input_.has_source_ended() && !sandbox_status_)
-        on_ending(SIGHUP, now);
-    const bool has_output = moves(output_, output);
-    const bool has_errors = moves(errors_, errors);
-    if ((has_output || has_errors) && sandbox_status_ && give_up_at_)
+    RunStreams::Polled ready;
+    std::ranges::copy(polled.begin() + streams, polled.end(), ready.begin());
+    const RunStreams::Moved moved = streams_.on_ready(ready, is_asking(), now);
+    if (moved.has_hung_up && !sandbox_status_) on_ending(SIGHUP, now);
+    if (moved.has_output && sandbox_status_ && give_up_at_)
         give_up_at_ = now + (ended_by_ != 0 ? patience_when_ended : patience);
 }
 
@@ -418,7 +299,7 @@ void Session::signal_command(int signal) const {
     const pid_t leader = run_->leader();
     if (sandbox_status_ || leader <= 0) return;
     (void)::kill(-leader, signal); // the group may just have ended
-    if (master_) signal_foreground(master_.get(), leader, signal);
+    streams_.signal_foreground(leader, signal);
 }
 
 // The first process of the sandbox, and everything in it, dies with the process that we started. In
@@ -440,12 +321,7 @@ void Session::release_placeholders() {
 
 RunEnd Session::conclude() {
     const std::optional<int> told = run_->wait_status();
-    const int write_error =
-        output_.write_error() != 0 ? output_.write_error() : errors_.write_error();
-    for (Flow* const flow : {&input_, &output_, &errors_})
-        flow->close();
-    if (!has_terminal_) stdio_.give_back(input_.untaken());
-    terminal_.reset();
+    const int write_error = streams_.close();
     release_placeholders();
     if (failure_) {
         if (ended_by_ != 0) return {128 + ended_by_, failure_};
