@@ -2,18 +2,16 @@
 #include "cli/run/run.h"
 
 #include "cli/run/admission.h"
+#include "cli/run/run_arguments.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_session.h"
 #include "cli/shared/places.h"
 #include "cli/shared/printing.h"
 #include "config/config.h"
 #include "config/paths.h"
-#include "config/settings.h"
 #include "core/network/hosts.h"
 #include "core/network/proxy.h"
 #include "core/text/display.h"
-#include "core/text/patterns.h"
-#include "os/io.h"
 #include "protocol/approval.h"
 #include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/init_place.h"
@@ -32,7 +30,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -141,45 +138,6 @@ Examples:
 constexpr auto actions = std::to_array<Action>(
     {{{}, {.name = "COMMAND", .least = 1, .most = Operands::any, .is_command = true}}});
 
-std::string directory_of(const Arguments& arguments) {
-    return arguments.value("directory").value_or(".");
-}
-
-Error not_there(std::string_view what, const std::string& path) {
-    return {ErrorKind::invalid_params,
-            fmt::format("{} '{}': {}", what, path, std::strerror(errno))};
-}
-
-Result<std::string> path_of(std::string_view what, const std::string& path) {
-    std::optional<std::string> real = os::real_path(path);
-    if (!real) return not_there(what, path);
-    return std::move(*real);
-}
-
-// Keeps symbolic links in the path, so that the policy can judge them: a program in the sandbox may
-// have made them. Fails if the path goes back ("..") behind a link.
-Result<std::string> unresolved(std::string_view what, const std::string& path) {
-    const std::string real = TRY(path_of(what, path));
-    std::error_code error;
-    std::string absolute = std::filesystem::absolute(path, error).lexically_normal().string();
-    if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
-    if (error || os::real_path(absolute) != real)
-        return Error{
-            ErrorKind::invalid_params,
-            fmt::format("{} '{}': it goes back behind a link; name '{}'", what, path, real)};
-    return absolute;
-}
-
-// Keeps the meaning of the path: it may not exist, or may be a pattern.
-Result<std::string> denied_at(const std::string& path) {
-    if (std::optional<std::string> real = os::real_path(path))
-        return core::is_pattern(*real) ? core::pattern_for(*real) : std::move(*real);
-    std::error_code error;
-    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-    if (path.empty() || error) return Error{ErrorKind::invalid_params, "--deny-read needs a path"};
-    return absolute.lexically_normal().string();
-}
-
 bool is_out_of_reach(const std::string& directory) {
     return ::access(directory.c_str(), X_OK) != 0 && errno == EACCES;
 }
@@ -212,35 +170,6 @@ Result<server::SessionSetup> set_up() {
     return setup;
 }
 
-// The settings of the file hold where they make the sandbox stricter; the rest of the sandbox is
-// that of the command line.
-Result<protocol::ConfinementSettings> confinement_of(const Arguments& arguments,
-                                                     const config::Config& config) {
-    protocol::ConfinementSettings confinement;
-    std::vector<protocol::Path>& writable = confinement.writable_roots.emplace();
-    for (const std::string& path : arguments.values("writable"))
-        writable.push_back({TRY(unresolved("--writable", path))});
-    std::vector<std::string>& denied = confinement.deny_read.emplace(config.confinement.deny_read);
-    for (const std::string& path : arguments.values("deny-read"))
-        denied.push_back(TRY(denied_at(path)));
-    std::vector<std::string>& read_only =
-        confinement.read_only.emplace(config.confinement.read_only);
-    for (const std::string& path : arguments.values("read-only"))
-        read_only.push_back(path.starts_with("./") ? path.substr(2) : path);
-    const std::string network = arguments.value("network").value_or("off");
-    confinement.network_access = network == "on" || network.empty();
-    confinement.network_by_host =
-        network == "hosts" || network == "ask" || arguments.has("allow-host");
-    confinement.network_observe = network == "observe";
-    confinement.shared_tmp = arguments.has("shared-tmp");
-    confinement.exclude_slash_tmp = confinement.exclude_tmpdir_env_var =
-        arguments.has("exclude-tmp");
-    confinement.report_writes = arguments.has("report-writes");
-    confinement.enforcement = arguments.has("best-effort") ? protocol::Enforcement::best_effort
-                                                           : protocol::Enforcement::require;
-    return confinement;
-}
-
 Result<sandbox::Machine> this_machine(const std::string& state_directory) {
     const sandbox::TrialPlaces places = {sandbox::init_place(), state_directory};
     if (std::optional<sandbox::Machine> known = sandbox::remembered_trial(places))
@@ -266,23 +195,20 @@ void tell_if_elsewhere(const std::string& given, const std::string& directory) {
                                     core::shell_quoted({given}), core::shell_quoted({directory}))});
 }
 
-Result<std::unique_ptr<Admission>> open_admission(const Arguments& arguments,
-                                                  core::SandboxMode mode) {
+Result<std::unique_ptr<Admission>> open_admission(const RunArguments& arguments) {
     server::SessionSetup setup = TRY(set_up());
-    const std::string given = directory_of(arguments);
-    const std::string directory = TRY(path_of("--directory", given));
-    const bool is_quiet = arguments.has("quiet");
+    const std::string directory = TRY(arguments.directory());
+    const bool is_quiet = arguments.is_quiet();
     protocol::Settings settings;
-    settings.approval_policy =
-        config::value_named<core::ApprovalPolicy>(arguments.value("approval-policy").value_or(""));
-    settings.sandbox = mode;
-    settings.confinement = TRY(confinement_of(arguments, setup.config));
+    settings.approval_policy = arguments.approval_policy();
+    settings.sandbox = arguments.mode();
+    settings.confinement = TRY(arguments.confinement(setup.config));
     settings.workspace_roots = {{directory}};
     const server::Warn warn = [is_quiet](const Error& error) {
         if (!is_quiet) report_warning(error);
     };
-    if (mode != core::SandboxMode::danger_full_access && !is_quiet)
-        tell_if_elsewhere(given, directory);
+    if (arguments.is_confined() && !is_quiet)
+        tell_if_elsewhere(arguments.given_directory(), directory);
     std::string& database = setup.config.database;
     if (database.empty() && state_place(setup.paths).empty()) {
         database = ":memory:";
@@ -333,32 +259,25 @@ Error execute(os::SpawnRequest request) {
     return error;
 }
 
-Result<std::vector<core::HostRule>> allowed_hosts(const Arguments& arguments) {
-    std::vector<core::HostRule> rules;
-    for (const std::string& text : arguments.values("allow-host"))
-        rules.push_back(TRY(core::allowed_host(text)));
-    return rules;
-}
-
 void warn_of(const core::Proxies& proxies) {
     for (const std::string& trouble : proxies.troubles())
         report_warning({ErrorKind::config_invalid, trouble,
                         "confinement.network_proxy in the settings names another one, or off"});
 }
 
-Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
+Result<int> run_judged(const RunArguments& arguments) {
     const std::string state_directory = state_place(config::Paths::from_environment());
-    const std::unique_ptr<Admission> admission = TRY(open_admission(arguments, mode));
+    const std::unique_ptr<Admission> admission = TRY(open_admission(arguments));
     RunOrder order;
-    order.is_quiet = arguments.has("quiet");
+    order.is_quiet = arguments.is_quiet();
     sandbox::LaunchOrder& launch = order.launch;
-    const bool is_confined = mode != core::SandboxMode::danger_full_access;
+    const bool is_confined = arguments.is_confined();
     if (is_confined && !state_directory.empty()) {
         launch.journal = state_directory + "/placeholders";
         sandbox::sweep(launch.journal);
     }
     if (is_confined) launch.machine = TRY(this_machine(state_directory));
-    TRY(admission->admit(arguments.operands(), is_confined ? &launch.machine : nullptr));
+    TRY(admission->admit(arguments.command(), is_confined ? &launch.machine : nullptr));
     if (const std::vector<std::string> withheld = admission->withheld();
         !withheld.empty() && !order.is_quiet)
         report_withheld(withheld);
@@ -366,13 +285,13 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
     if (std::optional<server::SandboxOrder> sandbox = admission->confinement()) {
         launch.policy = std::move(sandbox->policy);
         // No question follows, under any approval policy.
-        launch.policy.reports_writes = arguments.has("report-writes");
+        launch.policy.reports_writes = arguments.reports_writes();
         launch.context = std::move(sandbox->context);
         launch.context.known.clear(); // all of them are of this run
-        for (core::HostRule& rule : TRY(allowed_hosts(arguments)))
+        for (core::HostRule& rule : TRY(arguments.allowed_hosts()))
             launch.context.hosts.push_back(std::move(rule));
         launch.context.looks_afterwards = true;
-        const bool asks = arguments.value("network").value_or("") == "ask";
+        const bool asks = arguments.asks_about_hosts();
         const std::unique_ptr<RunHosts> hosts = admission->hosts(asks);
         sandbox::WayOut way_out;
         way_out.proxies = admission->proxies();
@@ -390,24 +309,21 @@ Result<int> run_judged(const Arguments& arguments, core::SandboxMode mode) {
     return error;
 }
 
-Result<int> run_in(core::SandboxMode mode, const Arguments& arguments) {
-    const bool is_confined = mode != core::SandboxMode::danger_full_access;
+Result<int> run_as_asked(const RunArguments& arguments) {
     const bool has_rules = !is_in_a_sandbox_without_rules();
-    const bool must_confine = is_confined && !(has_rules && arguments.has("best-effort"));
+    const bool must_confine = arguments.is_confined() && !(has_rules && arguments.is_best_effort());
     if (sandbox::is_in_sandbox() && must_confine) return already_confined();
-    if (has_rules) return run_judged(arguments, mode);
+    if (has_rules) return run_judged(arguments);
     os::SpawnRequest request;
-    request.argv = arguments.operands();
+    request.argv = arguments.command();
     request.arg0 = request.argv.front();
     request.environment = server::own_environment();
-    request.directory = directory_of(arguments);
+    request.directory = arguments.given_directory();
     return execute(std::move(request));
 }
 
 int run(const Arguments& arguments) {
-    const auto mode =
-        config::value_named<core::SandboxMode>(arguments.value("sandbox").value_or(""));
-    Result<int> status = run_in(mode.value_or(core::SandboxMode::workspace_write), arguments);
+    Result<int> status = run_as_asked(RunArguments(arguments));
     if (status) return *status;
     report_error(status.error());
     return status_of_failure(status.error());
