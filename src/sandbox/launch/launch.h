@@ -12,7 +12,9 @@
 #include "sandbox/launch/host_network.h"
 #include "sandbox/launch/namespaces.h"
 #include "sandbox/launch/placeholders.h"
+#include "sandbox/launch/start_outcome.h"
 #include "sandbox/launch/start_process.h"
+#include "sandbox/launch/start_reports.h"
 #include "sandbox/launch/start_watch.h"
 #include "sandbox/policy/machine.h"
 #include "sandbox/policy/policy.h"
@@ -62,14 +64,7 @@ public:
     // descriptors.
     os::Spawned& spawned() { return descriptors_.ours; }
 
-    struct Outcome {
-        std::optional<Error> failure = {}; // nullopt: the program runs
-        // The findings about the machine say that this launch should have succeeded.
-        bool contradicts_machine = false;
-        // A file was moved or removed between the plan and its mounts: another launch, with another
-        // plan, may succeed.
-        bool is_passing = false;
-    };
+    using Outcome = StartOutcome;
 
     // Launches of one program whose failures are passing.
     static constexpr std::size_t most_tries = 5;
@@ -125,22 +120,20 @@ public:
     std::optional<HeldLook> take_look() { return std::move(look_); }
 
 private:
-    struct Packet;
-
     Launch() = default;
 
     Result<void> open(const os::SpawnRequest& request);
     Result<void> make_child(LaunchOrder& order, pid_t server);
     void look_after();
-    bool take_packet();
-    void take(Packet& packet);
-    void keep_placeholder(Packet& packet);
-    void keep_root(Packet& packet);
+    bool take_report();
+    void take(StartReport& report);
+    void keep_placeholder(StartReport& report);
+    void keep_root(StartReport& report);
     void read_end();
     Outcome conclude();
 
     os::SpawnRequest request_; // for messages
-    UniqueFd status_;
+    StartReports reports_;
     StartWatch watch_;
     UniqueFd end_;
     std::string end_text_;  // what was read from it
@@ -155,9 +148,7 @@ private:
     Namespaces namespaces_;
     HostNetwork host_network_;
     bool is_applied_ = false;
-    std::optional<Error> failure_; // as reported by the child
-    bool contradicts_machine_ = false;
-    bool is_passing_ = false;
+    Outcome reported_; // so far, by the child
     std::optional<Outcome> outcome_;
     pid_t leader_ = 0;
     GuaranteeSet missing_;
