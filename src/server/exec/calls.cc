@@ -1,17 +1,14 @@
 #include "server/exec/calls.h"
 
 #include "base/check.h"
-#include "core/text/long_words.h"
 #include "server/connection/notify.h"
 #include "server/exec/approval_question.h"
 #include "server/exec/exec_results.h"
 #include "server/exec/expected_confinement.h"
-#include "server/exec/plans.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -21,51 +18,8 @@ namespace exec_call = core::exec_call;
 namespace effect = core::exec_call::effect;
 namespace event = core::exec_call::event;
 using core::exec_call::Bounds;
-using core::exec_call::Refusals;
 
 namespace {
-
-std::string home_directory() {
-    const char* const home = std::getenv("HOME");
-    return home == nullptr ? std::string() : home;
-}
-
-// `hindrance` says why the program cannot run. Such a call asks no question.
-exec_call::Verdict verdict_on(const Gate::Ruling& ruling, const ExecPlan& plan,
-                              const Session& session, std::optional<Error> hindrance) {
-    const config::Config& config = session.settings().config;
-    const bool can_ask = session.answers_questions();
-    exec_call::Verdict verdict;
-    if (plan.policy && can_ask)
-        verdict.retry = exec_call::retry_rule(config.approval_policy, config.granular);
-    if (plan.extra.permissions == core::SandboxPermissions::require_escalated)
-        verdict.bounds = Bounds::none;
-    const std::string& reason = ruling.judgement.reason;
-    if (hindrance && ruling.decision != core::Decision::forbidden) {
-        verdict.refusal = std::move(*hindrance);
-        return verdict;
-    }
-    switch (ruling.decision) {
-    case core::Decision::allow: verdict.kind = exec_call::Verdict::Kind::run; break;
-    case core::Decision::forbidden:
-        verdict.refusal = {ErrorKind::denied, fmt::format("the command was not run: {}", reason),
-                           ruling.way_out.empty() ? "policy/explain tells what decided"
-                                                  : ruling.way_out};
-        break;
-    case core::Decision::prompt:
-        if (can_ask) {
-            verdict.kind = exec_call::Verdict::Kind::ask;
-            break;
-        }
-        verdict.refusal = {
-            ErrorKind::denied,
-            fmt::format("the command was not run: it needs a person's approval ({}), and the "
-                        "client cannot ask: it did not declare capabilities.approvals",
-                        reason),
-            "allow it by a rule or a stored approval, or use a client that answers questions"};
-    }
-    return verdict;
-}
 
 // Counts the time since the question, if there was one, as approval time.
 void add_approval_time(Call& call, TimePoint now) {
@@ -111,22 +65,6 @@ void Calls::work() {
     is_working_ = false;
 }
 
-exec_call::Verdict Calls::judge(Call& call) {
-    const ExecPlan& plan = call.plan;
-    if (plan.policy && !plan.remote) parts_.host.need(now_);
-    const bool is_by_host = plan.policy && (plan.policy->network == sandbox::Network::hosts ||
-                                            !plan.extra.additions.hosts.empty());
-    if (is_by_host) call.plan.context.hosts = parts_.gate.host_rules();
-    const protocol::Confinement confinement = expected_confinement(parts_.host.machine(), plan, {});
-    const bool is_confined = confinement.type != protocol::SandboxType::none;
-    call.ruling = parts_.gate.rule_on(plan, call.params, is_confined);
-    const bool is_confined_there = confined_start(plan, plan.extra).has_value();
-    return verdict_on(call.ruling, plan, parts_.session,
-                      plan.remote
-                          ? parts_.remote.hindrance(plan.remote->environment, is_confined_there)
-                          : hindrance(parts_.host.machine(), plan));
-}
-
 void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan,
                   const WaitTerms& terms) {
     const std::string call_id = params.call_id.value_or(reply.call_id());
@@ -135,7 +73,7 @@ void Calls::begin(Reply reply, protocol::ExecCommandParams params, ExecPlan plan
                                                 std::move(reply),
                                                 terms,
                                                 exec_call::state::Answered{}});
-    take({serial, at.first->second}, exec_call::begin(judge(at.first->second)));
+    take({serial, at.first->second}, exec_call::begin(judge_.judge(at.first->second)));
     work();
 }
 
@@ -158,7 +96,7 @@ void Calls::on_wait_over(Process& process) {
     const auto at = calls_.find(serial);
     if (at == calls_.end()) return;
     if (!programs_.is_over(process)) return deliver(serial, event::WaitOver{});
-    deliver(serial, judge_end(at->second, process));
+    deliver(serial, judge_.judge_end(at->second, process));
 }
 
 // A start that was called off has an audit row, so its failure gets one, too.
@@ -172,42 +110,6 @@ void Calls::on_failed_start(const ProcessService::FailedStart& failed) {
         called_off_.erase(at);
     }
     deliver(failed.call, event::StartFailed{failed.error});
-}
-
-// A second attempt needs denials, and a program that failed by itself. Its output proves nothing,
-// and a client that ended the program wants no second attempt.
-event::Ended Calls::judge_end(Call& call, const Process& process) {
-    std::vector<protocol::Denial> denials = process.denials();
-    // What a person has refused is not asked about again.
-    std::erase_if(denials, [](const auto& denial) {
-        return denial.rule && denial.rule->find(host_refusal) != std::string::npos;
-    });
-    // The program ended before anything was moved aside: that is not why it failed.
-    std::erase_if(denials, [](const auto& denial) { return denial.kind == "setAside"; });
-    if (denials.empty() || !has_failed_by_itself(process)) return {};
-    event::Ended ended;
-    const bool has_network = std::any_of(denials.begin(), denials.end(), [](const auto& denial) {
-        return denial.kind == "network";
-    });
-    ended.refusals = has_network ? Refusals::network : Refusals::some;
-    if (!may_run_again(call.state, ended.refusals)) return ended;
-    call.denied_by = parts_.gate.take_denial(
-        approval_key(call.plan, call.params, extra_again(call, Bounds::none)), call.plan);
-    if (!call.denied_by.empty()) {
-        ended.refusals = Refusals::none;
-        return ended;
-    }
-    // The paths of a remote environment cannot be examined from here.
-    if (!call.plan.remote) call.widening = widening_for(denials, home_directory());
-    for (const Bounds bounds : {Bounds::widened, Bounds::none}) {
-        if (bounds == Bounds::widened && !call.widening) continue;
-        call.allowed_by = parts_.gate.take_approval(
-            approval_key(call.plan, call.params, extra_again(call, bounds)), call.plan);
-        if (call.allowed_by.empty()) continue;
-        ended.allowed = bounds;
-        break;
-    }
-    return ended;
 }
 
 Process* Calls::process_of(const json::Id& request) {
@@ -279,37 +181,12 @@ void Calls::approve(const Question& question, const protocol::ApprovalAnswer& an
     work();
 }
 
-// Replaces the command of a call and judges it as if the client had sent it.
-exec_call::Verdict Calls::judge_anew(Call& call, const protocol::ApprovalAnswer& answer) {
-    protocol::ExecCommandParams params = call.params;
-    params.command = answer.command;
-    params.argv = answer.argv;
-    params.prefix_rule.reset(); // it was proposed for the other command
-    const std::vector<std::string> from =
-        call.edited ? call.edited->from : core::shown_words(call.plan.argv);
-    ++call.edits;
-    Result<ExecPlan> plan = call.plan.remote ? plan_there(params, call.plan.remote->environment,
-                                                          parts_.session, parts_.remote)
-                                             : plan_here(params, parts_.session, parts_.gate);
-    if (!plan) {
-        call.edited = {
-            from, core::shown_words(answer.argv ? *answer.argv : std::vector{*answer.command})};
-        exec_call::Verdict verdict;
-        verdict.refusal = plan.error();
-        return verdict;
-    }
-    call.edited = {from, core::shown_words(plan->argv)};
-    call.params = std::move(params);
-    call.plan = std::move(*plan);
-    return judge(call);
-}
-
 void Calls::edit(const Question& question, const protocol::ApprovalAnswer& answer) {
     for (const std::uint64_t serial : question.calls) {
         const auto at = calls_.find(serial);
         CHECK(at != calls_.end()); // a call leaves its question before it ends
         add_approval_time(at->second, now_);
-        events_.emplace_back(serial, event::Edited{judge_anew(at->second, answer)});
+        events_.emplace_back(serial, event::Edited{judge_.judge_edited(at->second, answer)});
     }
     work();
 }

@@ -15,6 +15,7 @@
 #include "server/environment/remote_backend.h"
 #include "server/exec/attempt.h"
 #include "server/exec/call.h"
+#include "server/exec/call_judge.h"
 #include "server/exec/host_questions.h"
 #include "server/exec/programs.h"
 #include "server/process/process_service.h"
@@ -51,6 +52,7 @@ public:
     Calls(const Parts& parts, Programs& programs)
         : Asker("approval", "the command was not run"),
           parts_(parts),
+          judge_({parts.session, parts.gate, parts.host, parts.remote, parts.now}),
           programs_(programs),
           now_(parts.now) {}
 
@@ -94,8 +96,6 @@ private:
         Call& call;
     };
 
-    core::exec_call::Verdict judge(Call& call);
-    core::exec_call::Verdict judge_anew(Call& call, const protocol::ApprovalAnswer& answer);
     void deliver(std::uint64_t serial, Event event);
     void work();
     void take(Turn turn, const core::exec_call::Step& step);
@@ -113,10 +113,10 @@ private:
 
     void ask(Turn turn, Question question);
     Result<Process*> launch(Turn turn, const Attempt& attempt);
-    core::exec_call::event::Ended judge_end(Call& call, const Process& process);
     void audit(const Call& call, std::string_view event, std::string detail);
 
     Parts parts_;
+    CallJudge judge_;
     Programs& programs_;
     const TimePoint& now_;
     std::map<std::uint64_t, Call> calls_;             // by serial number
