@@ -12,15 +12,14 @@ question was sent, its answer has come, and the server has closed the connection
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 
-FAR = "203.0.113.5"  # TEST-NET-3
-PORT = 7000
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import far_network
 
 # Greets with a byte. What then comes says what it does: sends that many bytes, or takes them.
 SERVER = r"""
@@ -97,27 +96,21 @@ print(json.dumps({
 
 
 def measure(program, rounds, megabytes, root):
-    for words in (["link", "set", "lo", "up"], ["route", "add", "local", FAR, "dev", "lo"]):
-        subprocess.run(["ip", *words], check=True)
-    environment = {**os.environ, "XDG_STATE_HOME": root + "/state", "XDG_CONFIG_HOME": root + "/c"}
-    server = subprocess.Popen([sys.executable, "-c", SERVER, FAR, str(PORT)], stdout=subprocess.PIPE)
-    server.stdout.readline()
-    client = [sys.executable, "-c", CLIENT, FAR, str(PORT), str(megabytes << 20), "200"]
+    client = far_network.client(CLIENT, megabytes << 20, 200)
     kinds = {
         "without a sandbox": client,
         "network by host": [
-            program, "run", "--directory=" + root, "--allow-host=%s:%d" % (FAR, PORT), "--", *client
+            program, "run", "--directory=" + root, far_network.ALLOW, "--", *client
         ],
     }
     times = {name: [] for name in kinds}
-    for _ in range(rounds):
-        for name, words in kinds.items():
+    with far_network.server(SERVER):
+        for name, words in list(kinds.items()) * rounds:
+            environment = far_network.environment(root)
             done = subprocess.run(words, env=environment, cwd=root, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit("bench/network: %s: %s" % (name, done.stderr))
             times[name].append(json.loads(done.stdout))
-    server.kill()
-    server.wait()
     return times
 
 
@@ -141,10 +134,7 @@ def main():
     parser.add_argument("--megabytes", type=int, default=1024)
     parser.add_argument("build", type=pathlib.Path)
     options = parser.parse_args()
-    if "EXECWARD_BENCH_NETWORK" not in os.environ:
-        user = [] if os.geteuid() == 0 else ["--map-root-user"]
-        os.environ["EXECWARD_BENCH_NETWORK"] = "own"
-        os.execvp("unshare", ["unshare", "--net", *user, "--", sys.executable, *sys.argv])
+    far_network.enter()
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as root:
         times = measure(str(options.build.resolve() / "execward"), options.rounds, options.megabytes, root)
     show(times, options.megabytes)

@@ -8,13 +8,13 @@ N megabytes over each of several connections at once, reads at an uneven pace, a
 """
 
 import argparse
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-FAR, PORT = "203.0.113.5", 7000  # TEST-NET-3
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import far_network
 
 SERVER = r"""
 import socket, sys, threading
@@ -72,18 +72,10 @@ sys.exit(bool(wrong))
 
 
 def soak(program, megabytes, connections, root):
-    for words in (["link", "set", "lo", "up"], ["route", "add", "local", FAR, "dev", "lo"]):
-        subprocess.run(["ip", *words], check=True)
-    environment = {**os.environ, "XDG_STATE_HOME": root + "/state", "XDG_CONFIG_HOME": root + "/c"}
-    server = subprocess.Popen([sys.executable, "-c", SERVER, FAR, str(PORT)], stdout=subprocess.PIPE)
-    server.stdout.readline()
-    size = (megabytes << 20) // connections
-    words = [sys.executable, "-c", CLIENT, FAR, str(PORT), str(size), str(connections)]
-    allow = "--allow-host=%s:%d" % (FAR, PORT)
-    done = subprocess.run([program, "run", "--directory=" + root, allow, "--", *words], env=environment)
-    server.kill()
-    server.wait()
-    return done.returncode
+    client = far_network.client(CLIENT, (megabytes << 20) // connections, connections)
+    words = [program, "run", "--directory=" + root, far_network.ALLOW, "--", *client]
+    with far_network.server(SERVER):
+        return subprocess.run(words, env=far_network.environment(root)).returncode
 
 
 def main():
@@ -92,10 +84,7 @@ def main():
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("build", type=pathlib.Path)
     options = parser.parse_args()
-    if "EXECWARD_SOAK_NETWORK" not in os.environ:
-        user = [] if os.geteuid() == 0 else ["--map-root-user"]
-        os.environ["EXECWARD_SOAK_NETWORK"] = "own"
-        os.execvp("unshare", ["unshare", "--net", *user, "--", sys.executable, *sys.argv])
+    far_network.enter()
     program = str(options.build.resolve() / "execward")
     with tempfile.TemporaryDirectory(prefix="soak-", dir="/var/tmp") as root:
         sys.exit(soak(program, options.megabytes, options.connections, root))
