@@ -11,6 +11,7 @@ import argparse
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -54,6 +55,17 @@ class Scene:
         server = Server(self.command, self.directory, self.mark, flags, **options)
         self.servers.append(server)
         return server
+
+    def once(self, *arguments, **options):
+        """Runs execward with these arguments to its end. Returns output and status."""
+        return subprocess.run(
+            [self.command[0], *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            **options,
+        )
 
     def path(self, *names):
         return os.path.join(self.directory, *names)

@@ -1,11 +1,29 @@
 """What the terminals of processes show."""
 
 from support.client import eventually
+from support.runner import test
 
 
 def is_there(server):
     """Returns whether the server was built with screens."""
     return server.initialized["capabilities"].get("screen", False)
+
+
+def tests_with_screens(server_of):
+    """Returns a mark for tests that get such a server, and have nothing to do if this build has no
+    screens.
+    """
+
+    def mark(function):
+        def run(scene):
+            server = server_of(scene)
+            if is_there(server):
+                function(server)
+
+        run.__name__ = function.__name__
+        return test(run)
+
+    return mark
 
 
 def screen(server, process_id, method="process/screen", **params):

@@ -1,12 +1,11 @@
 """execward cast: a recorded session as a file for a player."""
 
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.casts import Cast
-from support.client import PATIENCE, check, equal
+from support.client import check, equal
 from support.exec import exec_server
 from support.runner import main, test
 
@@ -14,13 +13,7 @@ PASSWORD = "never shown 7"
 
 
 def run(scene, *arguments):
-    return subprocess.run(
-        [scene.command[0], "cast", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    return scene.once("cast", *arguments)
 
 
 def recorded(scene, *flags):

@@ -22,12 +22,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def completions(scene, *arguments):
-    return subprocess.run(
-        [scene.command[0], "completions", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=within(30),
-    )
+    return scene.once("completions", *arguments)
 
 
 def completed(scene, *words):

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import REPOSITORY, check, equal, within
+from support.client import REPOSITORY, check, equal
 from support.runner import main, test
 
 VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "EXECWARD_CONFIG")
@@ -18,13 +17,7 @@ def config(scene, *arguments, **variables):
     """Runs execward config with a home directory of the test."""
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     environment.update({"HOME": scene.path("home")}, **variables)
-    return subprocess.run(
-        [scene.command[0], "config", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=within(30),
-    )
+    return scene.once("config", *arguments, env=environment)
 
 
 def shown(scene, *arguments, **variables):

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PATIENCE, check, equal, eventually
+from support.client import check, equal, eventually
 from support.runner import main, test
 
 
@@ -134,14 +133,7 @@ def a_server_without_standard_descriptors_to_spare_keeps_its_protocol_clean(scen
 
 
 def once(scene, *arguments):
-    return subprocess.run(
-        [scene.command[0], *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        cwd=scene.directory,
-    )
+    return scene.once(*arguments, cwd=scene.directory)
 
 
 @test

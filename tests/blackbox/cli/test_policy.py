@@ -3,11 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PATH, PATIENCE, check, equal
+from support.client import PATH, check, equal
 from support.runner import main, test
 
 BAN = """\
@@ -38,15 +37,8 @@ def environment(scene, **more):
 def run(scene, *arguments, cwd=None, env=None):
     """Returns output and status of the program, in a home of the test."""
     os.makedirs(scene.path("home"), exist_ok=True)
-    return subprocess.run(
-        [scene.command[0], *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        cwd=cwd or scene.path("home"),
-        env=environment(scene, **(env or {})),
-    )
+    where = cwd or scene.path("home")
+    return scene.once(*arguments, cwd=where, env=environment(scene, **(env or {})))
 
 
 def explained(scene, *arguments, **options):

@@ -1,23 +1,16 @@
 """execward screen: the last screen of a recorded session."""
 
 import os
-import subprocess
 import sys
 import xml.dom.minidom
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from support.client import PATIENCE, check, equal
+from support.client import check, equal
 from support.runner import main, test
 
 
 def run(scene, *arguments):
-    return subprocess.run(
-        [scene.command[0], "screen", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    return scene.once("screen", *arguments)
 
 
 def recorded(scene, **scripts):

@@ -6,22 +6,12 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import check, equal
 from support.exec import exec_server
-from support.runner import main, test
-from support.screens import is_there, screen, text, wait_screen
+from support.runner import main
+from support.screens import screen, tests_with_screens, text, wait_screen
 
 QUERY = "stty raw -echo; printf '\\033[4;2H\\033[6n'; printf go; exec cat -v"
 
-
-def with_screens(function):
-    """A test that has nothing to do if this build has no screens."""
-
-    def run(scene):
-        server = exec_server(scene)
-        if is_there(server):
-            function(server)
-
-    run.__name__ = function.__name__
-    return test(run)
+with_screens = tests_with_screens(exec_server)
 
 
 @with_screens

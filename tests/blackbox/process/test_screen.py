@@ -7,28 +7,18 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from support.client import PYTHON, check, equal, eventually, within
-from support.runner import main, test
-from support.screens import is_there, screen, text, wait_screen
+from support.runner import Scene, main, test
+from support.screens import is_there, screen, tests_with_screens, text, wait_screen
 
 KEPT = 1 << 20  # bytes of output
 GO_ON = "read line; "  # waits for the client
+
+with_screens = tests_with_screens(Scene.server)
 
 
 def printing(*texts):
     """A script that prints these texts and waits for a line of input after each."""
     return "stty -echo -opost; " + "".join("printf '%s'; %s" % (one, GO_ON) for one in texts)
-
-
-def with_screens(function):
-    """A test that has nothing to do if this build has no screens."""
-
-    def run(scene):
-        server = scene.server()
-        if is_there(server):
-            function(server)
-
-    run.__name__ = function.__name__
-    return test(run)
 
 
 @test
