@@ -12,6 +12,7 @@
 #include "core/judgement/judgement.h"
 #include "core/text/display.h"
 #include "json/writer.h"
+#include "protocol/stored_approvals.h"
 #include "server/approval/approval_book.h"
 
 #include <fmt/format.h>

@@ -6,6 +6,9 @@
 #include "mcp/screen_result.h"
 #include "mcp/server_error.h"
 #include "mcp/wording.h"
+#include "protocol/exec_list.h"
+#include "protocol/policy.h"
+#include "protocol/process_output.h"
 
 #include <fmt/format.h>
 

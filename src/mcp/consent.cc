@@ -3,6 +3,7 @@
 #include "core/text/display.h"
 #include "core/text/long_words.h"
 #include "mcp/answers.h"
+#include "protocol/stored_approvals.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include "mcp/messages.h"
 #include "mcp/server_error.h"
 #include "mcp/wording.h"
+#include "protocol/exec_events.h"
 #include "protocol/methods.h"
 #include "protocol/session.h"
 

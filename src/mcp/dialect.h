@@ -11,6 +11,7 @@
 #include "mcp/roots.h"
 #include "mcp/wires.h"
 #include "protocol/envelope.h"
+#include "protocol/settings.h"
 
 #include <cstdint>
 #include <optional>

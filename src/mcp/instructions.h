@@ -2,7 +2,7 @@
 // person is asked.
 #pragma once
 
-#include "protocol/approval.h"
+#include "protocol/settings.h"
 
 #include <string>
 

@@ -2,10 +2,12 @@
 
 #include "mcp/arguments.h"
 #include "mcp/messages.h"
-#include "protocol/approval.h"
 #include "protocol/exec.h"
 #include "protocol/patch.h"
+#include "protocol/permissions.h"
+#include "protocol/policy.h"
 #include "protocol/process.h"
+#include "protocol/process_output.h"
 #include "protocol/screen.h"
 
 #include <fmt/format.h>

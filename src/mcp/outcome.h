@@ -2,9 +2,10 @@
 #pragma once
 
 #include "mcp/answers.h"
-#include "protocol/approval.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "protocol/patch.h"
+#include "protocol/policy.h"
 #include "protocol/until.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mcp/outcome.h"
-#include "protocol/process.h"
+#include "protocol/process_output.h"
 
 #include <cstdint>
 

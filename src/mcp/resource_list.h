@@ -1,7 +1,7 @@
 // The resources of processes: their names, and what lists say about them.
 #pragma once
 
-#include "protocol/exec.h"
+#include "protocol/exec_list.h"
 
 #include <array>
 #include <cstdint>

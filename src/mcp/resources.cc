@@ -8,8 +8,8 @@
 #include "mcp/screen_result.h"
 #include "mcp/server_error.h"
 #include "protocol/cast.h"
-#include "protocol/exec.h"
-#include "protocol/process.h"
+#include "protocol/exec_list.h"
+#include "protocol/process_output.h"
 #include "protocol/screen.h"
 
 #include <fmt/format.h>

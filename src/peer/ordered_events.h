@@ -3,6 +3,7 @@
 #pragma once
 
 #include "peer/peer_messages.h"
+#include "protocol/process_output.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "json/types.h"
-#include "protocol/process.h"
+#include "protocol/process_output.h"
 #include "protocol/sandbox.h"
 
 #include <cstdint>

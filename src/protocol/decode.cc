@@ -6,13 +6,19 @@
 #include "protocol/approval.h"
 #include "protocol/cast.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "protocol/files.h"
 #include "protocol/network_policy.h"
 #include "protocol/patch.h"
+#include "protocol/policy.h"
 #include "protocol/process.h"
+#include "protocol/process_output.h"
+#include "protocol/process_start.h"
 #include "protocol/sandbox.h"
 #include "protocol/screen.h"
 #include "protocol/session.h"
+#include "protocol/settings.h"
+#include "protocol/stored_approvals.h"
 
 #include <algorithm>
 #include <array>

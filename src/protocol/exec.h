@@ -1,10 +1,11 @@
-// The messages of exec/*: commands for agents, as text.
+// The messages of exec/command, exec/writeStdin and exec/wait: commands for agents, as text.
 #pragma once
 
-#include "core/judgement/policy_types.h"
 #include "json/types.h"
 #include "protocol/input_state.h"
-#include "protocol/process.h"
+#include "protocol/permissions.h"
+#include "protocol/process_output.h"
+#include "protocol/process_start.h"
 #include "protocol/sandbox.h"
 #include "protocol/until.h"
 
@@ -17,49 +18,8 @@
 
 namespace ew::protocol {
 
-using core::SandboxPermissions;
-
 // The maximum number of tokens in an answer. A process keeps that much of its output.
 constexpr std::uint64_t most_output_tokens = 262144;
-
-// The length of the longest justification; a person is shown all of it.
-constexpr std::uint64_t longest_justification = 64 << 10; // bytes
-
-struct NetworkPermission {
-    static constexpr bool refuses_others = true;
-    bool enabled = false;
-    std::vector<std::string> hosts = {}; // HOST or HOST:PORT
-};
-
-template <class Visitor>
-void fields(Visitor& visit, NetworkPermission& permission) {
-    visit.optional("enabled", permission.enabled);
-    visit.optional("hosts", permission.hosts);
-}
-
-struct FileSystemPermission {
-    static constexpr bool refuses_others = true;
-    std::vector<std::string> read = {}; // relative paths start from the directory of the call
-    std::vector<std::string> write = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, FileSystemPermission& permission) {
-    visit.optional("read", permission.read);
-    visit.optional("write", permission.write);
-}
-
-struct AdditionalPermissions {
-    static constexpr bool refuses_others = true;
-    std::optional<NetworkPermission> network = {};
-    std::optional<FileSystemPermission> file_system = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, AdditionalPermissions& permissions) {
-    visit.optional("network", permissions.network);
-    visit.optional("fileSystem", permissions.file_system);
-}
 
 enum class OnCancel : std::uint8_t { keep, terminate };
 
@@ -277,267 +237,9 @@ void fields(Visitor& visit, ExecResult& result) {
     visit.optional("text", result.text);
 }
 
-enum class ExecProcessState : std::uint8_t { running, exited };
-
-struct ExecProcessInfo {
-    std::string process_id = {};
-    std::string call_id = {};
-    std::optional<std::string> environment = {}; // as in ExecResult
-    std::vector<std::string> argv = {};
-    std::string workdir = {};
-    bool tty = false;
-    ExecProcessState state = ExecProcessState::running;
-    std::optional<std::int64_t> exit_code = {};
-    std::optional<std::string> signal = {};
-    std::uint64_t started_at_ms = 0;
-    std::uint64_t unread_bytes = 0;             // bytes of output not yet sent in an answer
-    std::optional<InputState> input_state = {}; // as in ExecResult
-    std::vector<std::int64_t> descendants = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecProcessInfo& info) {
-    visit.required("processId", info.process_id);
-    visit.required("callId", info.call_id);
-    visit.optional("environment", info.environment);
-    visit.required("argv", info.argv);
-    visit.required("workdir", info.workdir);
-    visit.required("tty", info.tty);
-    visit.required("state", info.state);
-    visit.optional("exitCode", info.exit_code);
-    visit.optional("signal", info.signal);
-    visit.required("startedAtMs", info.started_at_ms);
-    visit.required("unreadBytes", info.unread_bytes);
-    visit.optional("inputState", info.input_state);
-    visit.required("descendants", info.descendants);
-}
-
-enum class ExecCallState : std::uint8_t { asking, starting, running, asking_to_retry };
-
-// A call of exec/command without an answer so far.
-struct ExecCallInfo {
-    std::string call_id = {};
-    std::optional<std::string> environment = {};
-    ExecCallState state = ExecCallState::asking;
-    std::vector<std::string> argv = {};
-    std::optional<std::string> process_id = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecCallInfo& info) {
-    visit.required("callId", info.call_id);
-    visit.optional("environment", info.environment);
-    visit.required("state", info.state);
-    visit.required("argv", info.argv);
-    visit.optional("processId", info.process_id);
-}
-
-struct ExecListParams {
-    static constexpr bool refuses_others = true;
-    std::optional<std::string> environment = {}; // absent: all environments
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecListParams& params) {
-    visit.optional("environment", params.environment);
-}
-
-struct ExecListResult {
-    std::vector<ExecProcessInfo> processes = {};
-    std::vector<ExecCallInfo> calls = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecListResult& result) {
-    visit.required("processes", result.processes);
-    visit.required("calls", result.calls);
-}
-
-struct ExecTerminateAllParams {
-    static constexpr bool refuses_others = true;
-    std::optional<std::string> environment = {}; // absent: all environments
-    std::optional<std::uint64_t> grace_ms = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecTerminateAllParams& params) {
-    visit.optional("environment", params.environment);
-    visit.optional("graceMs", params.grace_ms);
-}
-
-struct ExecTerminateAllResult {
-    std::vector<std::string> terminated = {}; // ids of the processes that were running
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecTerminateAllResult& result) {
-    visit.required("terminated", result.terminated);
-}
-
-enum class ExecMode : std::uint8_t {
-    shell,             // a script, with pipes
-    interactive_shell, // a script, in a terminal
-    direct,            // an argv
-};
-
-struct ExecBeginEvent {
-    std::string call_id = {};
-    std::string process_id = {};
-    std::optional<std::string> environment = {}; // as in ExecResult
-    ExecMode mode = ExecMode::shell;
-    std::vector<std::string> argv = {};
-    std::string program = {};
-    std::string workdir = {};
-    std::vector<std::vector<std::string>> commands = {}; // the commands found in the script
-    std::string decided_by = {};
-    std::optional<std::string> rule = {};
-    Confinement sandbox = {};
-    std::vector<std::string> dropped_env = {}; // names of variables
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecBeginEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("processId", event.process_id);
-    visit.optional("environment", event.environment);
-    visit.required("mode", event.mode);
-    visit.required("argv", event.argv);
-    visit.required("program", event.program);
-    visit.required("workdir", event.workdir);
-    visit.required("commands", event.commands);
-    visit.required("decidedBy", event.decided_by);
-    visit.optional("rule", event.rule);
-    visit.required("sandbox", event.sandbox);
-    visit.required("droppedEnv", event.dropped_env);
-}
-
-struct ExecAttemptEvent {
-    std::string call_id = {};
-    std::uint64_t n = 1;
-    SandboxType confinement = SandboxType::none;
-    std::string reason = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecAttemptEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("n", event.n);
-    visit.required("confinement", event.confinement);
-    visit.required("reason", event.reason);
-}
-
-struct ExecOutputDeltaEvent {
-    std::string call_id = {};
-    std::string process_id = {};
-    std::uint64_t seq = 0;
-    StreamName stream = StreamName::out;
-    std::string delta = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecOutputDeltaEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("processId", event.process_id);
-    visit.required("seq", event.seq);
-    visit.required("stream", event.stream);
-    visit.required("delta", event.delta);
-}
-
-struct ExecInteractionEvent {
-    std::string call_id = {};
-    std::string process_id = {};
-    std::string stdin_text = {}; // stars if the terminal did not show it
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecInteractionEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("processId", event.process_id);
-    visit.required("stdin", event.stdin_text);
-}
-
-struct ExecInputStateEvent {
-    std::string call_id = {};
-    std::string process_id = {};
-    InputState input_state = {};
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecInputStateEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("processId", event.process_id);
-    visit.required("inputState", event.input_state);
-}
-
-enum class ExecStatus : std::uint8_t {
-    completed, // exit code 0
-    failed,    // any other end
-};
-
-struct ExecEndEvent {
-    std::string call_id = {};
-    std::string process_id = {};
-    std::optional<std::string> environment = {}; // as in ExecResult
-    std::vector<std::string> argv = {};
-    std::string workdir = {};
-    ExecMode mode = ExecMode::shell;
-    std::vector<std::vector<std::string>> commands = {};
-    ExecStatus status = ExecStatus::completed;
-    std::int64_t exit_code = 0;
-    std::optional<std::string> signal = {};
-    bool timed_out = false;
-    std::uint64_t duration_ms = 0;
-    std::string stdout_text = {};
-    std::string stderr_text = {};
-    std::string aggregated_output = {};
-    std::string formatted_output = {}; // limited to the tokens of the call that started it
-    std::uint64_t omitted_bytes = 0;   // bytes missing from the aggregated output
-    Confinement sandbox = {};
-    std::vector<Denial> denials = {};
-    std::optional<std::uint64_t> denial_count = {}; // of all denials; absent without a sandbox
-    std::optional<std::string> sandbox_hint = {};
-    std::optional<std::vector<std::string>> limit_hits = {};
-    Usage usage = {};
-    std::optional<ExecFailure> failure = {}; // it can no longer be reached, so its end is unknown
-};
-
-template <class Visitor>
-void fields(Visitor& visit, ExecEndEvent& event) {
-    visit.required("callId", event.call_id);
-    visit.required("processId", event.process_id);
-    visit.optional("environment", event.environment);
-    visit.required("argv", event.argv);
-    visit.required("workdir", event.workdir);
-    visit.required("mode", event.mode);
-    visit.required("commands", event.commands);
-    visit.required("status", event.status);
-    visit.required("exitCode", event.exit_code);
-    visit.optional("signal", event.signal);
-    visit.required("timedOut", event.timed_out);
-    visit.required("durationMs", event.duration_ms);
-    visit.required("stdout", event.stdout_text);
-    visit.required("stderr", event.stderr_text);
-    visit.required("aggregatedOutput", event.aggregated_output);
-    visit.required("formattedOutput", event.formatted_output);
-    visit.required("omittedBytes", event.omitted_bytes);
-    visit.required("sandbox", event.sandbox);
-    visit.required("denials", event.denials);
-    visit.optional("denialCount", event.denial_count);
-    visit.optional("sandboxHint", event.sandbox_hint);
-    visit.optional("limitHits", event.limit_hits);
-    visit.required("usage", event.usage);
-    visit.optional("failure", event.failure);
-}
-
 } // namespace ew::protocol
 
 namespace ew::json {
-
-template <>
-struct Names<core::SandboxPermissions> {
-    static constexpr std::array<std::string_view, 3> list = {"useDefault", "requireEscalated",
-                                                             "withAdditionalPermissions"};
-};
 
 template <>
 struct Names<protocol::OnCancel> {
@@ -553,27 +255,6 @@ template <>
 struct Names<protocol::ExecState> {
     static constexpr std::array<std::string_view, 4> list = {"completed", "running", "failed",
                                                              "inputNeeded"};
-};
-
-template <>
-struct Names<protocol::ExecProcessState> {
-    static constexpr std::array<std::string_view, 2> list = {"running", "exited"};
-};
-
-template <>
-struct Names<protocol::ExecCallState> {
-    static constexpr std::array<std::string_view, 4> list = {"asking", "starting", "running",
-                                                             "askingToRetry"};
-};
-
-template <>
-struct Names<protocol::ExecMode> {
-    static constexpr std::array<std::string_view, 3> list = {"shell", "interactiveShell", "direct"};
-};
-
-template <>
-struct Names<protocol::ExecStatus> {
-    static constexpr std::array<std::string_view, 2> list = {"completed", "failed"};
 };
 
 } // namespace ew::json

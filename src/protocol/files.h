@@ -3,7 +3,7 @@
 #pragma once
 
 #include "json/types.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "protocol/sandbox.h"
 
 #include <cstdint>

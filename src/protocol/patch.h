@@ -2,8 +2,10 @@
 #pragma once
 
 #include "json/types.h"
-#include "protocol/exec.h"
 #include "protocol/patched_file.h"
+#include "protocol/permissions.h"
+#include "protocol/policy.h"
+#include "protocol/process_start.h"
 #include "protocol/sandbox.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "json/types.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "json/types.h"
-#include "protocol/approval.h"
+#include "protocol/settings.h"
 
 #include <array>
 #include <cstdint>

@@ -7,6 +7,8 @@
 #include "protocol/envelope.h"
 #include "protocol/methods.h"
 #include "protocol/process.h"
+#include "protocol/process_output.h"
+#include "protocol/process_start.h"
 #include "protocol/session.h"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "core/text/display.h"
 #include "json/types.h"
 #include "os/shells.h"
-#include "protocol/exec.h"
 #include "server/approval/asking.h"
 #include "server/confine/process_sandbox.h"
 #include "server/exec/approval_question.h"

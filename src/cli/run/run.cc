@@ -12,7 +12,7 @@
 #include "core/network/hosts.h"
 #include "core/network/proxy.h"
 #include "core/text/display.h"
-#include "protocol/approval.h"
+#include "protocol/settings.h"
 #include "sandbox/gateway/way_out.h"
 #include "sandbox/launch/init_place.h"
 #include "sandbox/launch/placeholders.h"

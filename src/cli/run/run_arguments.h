@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "core/judgement/policy_types.h"
 #include "core/network/hosts.h"
-#include "protocol/approval.h"
+#include "protocol/settings.h"
 
 #include <optional>
 #include <string>

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "config/rule_files.h"
 #include "protocol/approval.h"
+#include "protocol/stored_approvals.h"
 #include "store/store.h"
 
 #include <cstdint>

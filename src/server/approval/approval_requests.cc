@@ -3,6 +3,7 @@
 #include "core/judgement/further_words.h"
 #include "core/text/display.h"
 #include "json/strings.h"
+#include "protocol/settings.h"
 #include "server/approval/approval_grant.h"
 #include "server/approval/explanation.h"
 

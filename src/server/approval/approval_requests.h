@@ -1,7 +1,8 @@
 // The requests about approvals and rules: approvals/*, policy/explain.
 #pragma once
 
-#include "protocol/approval.h"
+#include "protocol/policy.h"
+#include "protocol/stored_approvals.h"
 #include "server/approval/gate.h"
 #include "server/approval/records.h"
 #include "server/connection/reply.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/judgement/judgement.h"
-#include "protocol/approval.h"
+#include "protocol/policy.h"
 
 namespace ew::server {
 

@@ -1,6 +1,7 @@
 #include "server/approval/gate.h"
 
 #include "os/programs.h"
+#include "protocol/exec_events.h"
 #include "server/approval/choices.h"
 
 #include <fmt/format.h>

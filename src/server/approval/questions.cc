@@ -1,6 +1,7 @@
 #include "server/approval/questions.h"
 
 #include "core/text/display.h"
+#include "protocol/stored_approvals.h"
 #include "server/approval/asking.h"
 
 #include <fmt/format.h>

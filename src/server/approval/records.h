@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "config/rule_files.h"
 #include "protocol/approval.h"
+#include "protocol/stored_approvals.h"
 #include "server/approval/approval_book.h"
 #include "server/approval/questions.h"
 #include "server/approval/warning.h"

@@ -7,6 +7,7 @@
 #include "os/poller.h"
 #include "protocol/envelope.h"
 #include "protocol/framing.h"
+#include "protocol/settings.h"
 #include "server/connection/outbox.h"
 
 #include <functional>

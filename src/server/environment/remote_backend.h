@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "protocol/process_start.h"
 #include "server/environment/environments.h"
 #include "server/environment/remote_receiver.h"
 #include "server/process/backend.h"

@@ -1,6 +1,7 @@
 #include "server/environment/remote_handle.h"
 
 #include "protocol/process.h"
+#include "protocol/process_output.h"
 
 #include <fmt/format.h>
 

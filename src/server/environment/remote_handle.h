@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "protocol/process_start.h"
 #include "server/connection/reply.h"
 #include "server/environment/remote_connection.h"
 

@@ -4,6 +4,7 @@
 #include "core/output/utf8.h"
 #include "core/text/paths.h"
 #include "peer/peer.h"
+#include "protocol/process_start.h"
 #include "server/request/sandbox_request.h"
 #include "server/request/start_request.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "server/connection/reply.h"
 #include "server/environment/remote_handle.h"
 #include "server/environment/remote_output.h"

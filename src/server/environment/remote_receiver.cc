@@ -5,6 +5,7 @@
 #include "core/text/display.h"
 #include "peer/peer_messages.h"
 #include "protocol/envelope.h"
+#include "protocol/process_output.h"
 #include "server/environment/remote_process.h"
 #include "server/environment/remote_reports.h"
 #include "server/process/process_service.h"

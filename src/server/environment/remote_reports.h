@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "core/output/output_log.h"
-#include "protocol/process.h"
+#include "protocol/process_output.h"
 #include "protocol/sandbox.h"
 #include "server/process/process.h"
 

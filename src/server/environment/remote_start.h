@@ -2,7 +2,7 @@
 // SpawnRequest are laid over the inherited ones.
 #pragma once
 
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "protocol/sandbox.h"
 
 #include <optional>

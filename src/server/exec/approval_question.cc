@@ -4,6 +4,7 @@
 #include "core/text/display.h"
 #include "core/text/long_words.h"
 #include "json/strings.h"
+#include "protocol/exec_events.h"
 #include "server/approval/choices.h"
 #include "server/exec/attempt.h"
 #include "server/exec/exec_results.h"

@@ -3,6 +3,7 @@
 #include "core/network/proxy.h"
 #include "core/text/long_words.h"
 #include "json/strings.h"
+#include "protocol/policy.h"
 #include "server/environment/remote_plan.h"
 #include "server/environment/remote_process.h"
 #include "server/exec/exec_results.h"

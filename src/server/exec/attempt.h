@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/exec_call.h"
-#include "protocol/exec.h"
+#include "protocol/exec_events.h"
 #include "sandbox/gateway/host_use.h"
 #include "server/approval/host_gate.h"
 #include "server/exec/call.h"

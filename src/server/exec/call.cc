@@ -3,6 +3,7 @@
 #include "core/text/display.h"
 #include "core/text/long_words.h"
 #include "json/strings.h"
+#include "protocol/policy.h"
 
 #include <fmt/format.h>
 

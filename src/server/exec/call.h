@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "core/exec_call.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "server/approval/gate.h"
 #include "server/connection/reply.h"
 #include "server/exec/wait_terms.h"

@@ -7,6 +7,7 @@
 #include "core/exec_call.h"
 #include "json/types.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "server/approval/gate.h"
 #include "server/approval/questions.h"
 #include "server/approval/records.h"

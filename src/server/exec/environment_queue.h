@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "json/types.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "server/connection/reply.h"
 #include "server/environment/remote_backend.h"
 #include "server/session/environment_choice.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "core/output/output_view.h"
-#include "protocol/exec.h"
+#include "protocol/exec_events.h"
 #include "server/exec/input_schedule.h"
 #include "server/exec/waits.h"
 #include "server/process/consumer.h"

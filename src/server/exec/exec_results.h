@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "protocol/exec_events.h"
 #include "server/exec/exec_process.h"
 #include "server/process/process.h"
 

@@ -1,5 +1,6 @@
 #include "server/exec/exec_service.h"
 
+#include "protocol/process_start.h"
 #include "server/exec/exec_results.h"
 #include "server/exec/plans.h"
 #include "server/request/start_request.h"

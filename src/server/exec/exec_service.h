@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "server/connection/reply.h"
 #include "server/environment/remote_backend.h"
 #include "server/exec/calls.h"

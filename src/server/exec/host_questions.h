@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "protocol/process_start.h"
 #include "sandbox/gateway/host_asking.h"
 #include "server/approval/host_gate.h"
 #include "server/approval/questions.h"

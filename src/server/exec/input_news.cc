@@ -1,5 +1,6 @@
 #include "server/exec/input_news.h"
 
+#include "protocol/exec_events.h"
 #include "server/connection/notify.h"
 #include "server/exec/exec_process.h"
 

@@ -2,6 +2,7 @@
 
 #include "core/output/utf8.h"
 #include "json/writer.h"
+#include "protocol/exec_events.h"
 #include "server/connection/notify.h"
 #include "server/exec/attempt.h"
 #include "server/exec/exec_results.h"

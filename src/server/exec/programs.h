@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "protocol/exec.h"
+#include "protocol/exec_list.h"
 #include "server/approval/records.h"
 #include "server/connection/outbox.h"
 #include "server/exec/exec_process.h"

@@ -2,6 +2,7 @@
 
 #include "json/writer.h"
 #include "protocol/files.h"
+#include "protocol/process.h"
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,7 @@
 #include "server/fs/file_service.h"
 
 #include "core/output/utf8.h"
+#include "protocol/process.h"
 
 #include <fmt/format.h>
 

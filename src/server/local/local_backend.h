@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "os/cookie.h"
 #include "os/poller.h"
+#include "protocol/process_start.h"
 #include "server/local/input_writer.h"
 #include "server/local/local_starts.h"
 #include "server/local/process_trees.h"

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "os/pty.h"
 #include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"
 #include "server/connection/reply.h"

@@ -1,6 +1,7 @@
 // Asks a person about the hosts of processes that process/start has started.
 #pragma once
 
+#include "protocol/process_start.h"
 #include "server/process/process.h"
 #include "server/request/sandbox_request.h"
 

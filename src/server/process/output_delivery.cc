@@ -4,6 +4,7 @@
 #include "json/base64.h"
 #include "json/writer.h"
 #include "os/signals.h"
+#include "protocol/process_output.h"
 #include "server/process/consumer.h"
 #include "server/process/sandbox_report.h"
 

@@ -11,6 +11,7 @@
 #include "os/spawn.h"
 #include "protocol/cast.h"
 #include "protocol/process.h"
+#include "protocol/process_output.h"
 #include "protocol/screen.h"
 #include "sandbox/gateway/host_asking.h"
 #include "sandbox/gateway/host_use.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "protocol/process.h"
+#include "protocol/process_output.h"
+#include "protocol/process_start.h"
 #include "server/connection/reply.h"
 #include "server/process/host_attendant.h"
 #include "server/process/process_service.h"

@@ -4,6 +4,7 @@
 #include "core/output/denial_hint.h"
 #include "json/writer.h"
 #include "os/pty.h"
+#include "protocol/process_start.h"
 #include "server/connection/notify.h"
 #include "server/process/consumer.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "protocol/process.h"
+#include "protocol/process_output.h"
 #include "server/connection/reply.h"
 #include "server/process/program_look.h"
 #include "server/process/until_watch.h"

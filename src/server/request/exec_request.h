@@ -7,6 +7,8 @@
 #include "os/shells.h"
 #include "os/spawn.h"
 #include "protocol/exec.h"
+#include "protocol/exec_events.h"
+#include "protocol/process_start.h"
 #include "server/request/extra_permissions.h"
 #include "server/request/sandbox_request.h"
 #include "server/session/session_settings.h"

@@ -6,6 +6,7 @@
 #include "core/judgement/policy_types.h"
 #include "core/network/hosts.h"
 #include "protocol/approval.h"
+#include "protocol/permissions.h"
 #include "sandbox/policy/policy.h"
 
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "core/network/hosts.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 
 #include <string>
 #include <string_view>

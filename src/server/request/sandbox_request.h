@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "config/paths.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "sandbox/policy/policy.h"
 #include "server/session/session_settings.h"
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "core/environment.h"
 #include "os/spawn.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "config/paths.h"
 #include "protocol/session.h"
+#include "protocol/settings.h"
 #include "server/session/session_settings.h"
 
 #include <sys/types.h>

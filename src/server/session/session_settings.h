@@ -3,7 +3,8 @@
 
 #include "config/config.h"
 #include "os/known_directory.h"
-#include "protocol/approval.h"
+#include "protocol/process_start.h"
+#include "protocol/settings.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "base/byte_buffer.h"
 #include "mcp/dialect.h"
+#include "protocol/settings.h"
 #include "support/testing.h"
 
 #include <fmt/format.h>

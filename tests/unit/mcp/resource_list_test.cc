@@ -1,5 +1,6 @@
 #include "core/screen/screen.h"
 #include "mcp/resource_list.h"
+#include "protocol/exec_list.h"
 #include "support/testing.h"
 
 #include <string>

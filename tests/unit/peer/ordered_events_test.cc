@@ -1,4 +1,5 @@
 #include "peer/ordered_events.h"
+#include "protocol/process_output.h"
 #include "support/testing.h"
 
 #include <algorithm>

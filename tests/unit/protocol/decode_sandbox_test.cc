@@ -1,6 +1,6 @@
 // The two forms in which process/start is told how to confine.
 #include "protocol/decode.h"
-#include "protocol/process.h"
+#include "protocol/process_start.h"
 #include "support/parsed.h"
 #include "support/testing.h"
 

@@ -2,6 +2,7 @@
 #include "os/poller.h"
 #include "peer/peer.h"
 #include "protocol/envelope.h"
+#include "protocol/process.h"
 #include "server/environment/connection_listener.h"
 #include "server/environment/remote_connection.h"
 #include "server/session/session.h"

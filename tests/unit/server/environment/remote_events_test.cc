@@ -1,3 +1,4 @@
+#include "protocol/process_output.h"
 #include "server/environment/remote_events.h"
 #include "support/testing.h"
 

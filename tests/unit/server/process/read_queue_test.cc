@@ -1,3 +1,4 @@
+#include "protocol/process_output.h"
 #include "server/local/local_backend.h"
 #include "server/process/process_table.h"
 #include "support/outbox_pipe.h"

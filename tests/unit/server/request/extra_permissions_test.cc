@@ -1,4 +1,5 @@
 // What a call may reach beyond its session's policy, and what would let through what was refused.
+#include "protocol/permissions.h"
 #include "server/request/extra_permissions.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"

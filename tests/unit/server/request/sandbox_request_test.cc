@@ -1,4 +1,5 @@
 #include "protocol/decode.h"
+#include "protocol/process_start.h"
 #include "server/request/sandbox_request.h"
 #include "support/parsed.h"
 #include "support/testing.h"

@@ -1,3 +1,4 @@
+#include "protocol/settings.h"
 #include "server/session/session_settings.h"
 #include "support/testing.h"
 
