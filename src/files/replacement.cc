@@ -24,7 +24,7 @@ constexpr int most_tries = 100;
 
 std::string random_name() {
     std::array<unsigned char, 8> bytes = {};
-    (void)::getrandom(bytes.data(), bytes.size(), 0); // a name in use is tried again
+    (void)!::getrandom(bytes.data(), bytes.size(), 0); // a name in use is tried again
     std::string name = ".execward-";
     for (const unsigned char byte : bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
@@ -197,7 +197,7 @@ bool has_room(int file, off_t size) {
     } while (result != 0 && errno == EINTR);
     const int why = errno;
     if (result == 0 || (why != ENOSPC && why != EDQUOT && why != EFBIG)) return true;
-    (void)::ftruncate(file, was.st_size); // frees the allocated space
+    (void)!::ftruncate(file, was.st_size); // frees the allocated space, if it can
     errno = why;
     return false;
 }

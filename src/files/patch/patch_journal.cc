@@ -50,7 +50,7 @@ bool take_step(Taker& taker, Step& step) {
 
 std::string new_token() {
     std::array<unsigned char, 16> bytes = {};
-    (void)::getrandom(bytes.data(), bytes.size(), 0); // a name in use is an error later
+    (void)!::getrandom(bytes.data(), bytes.size(), 0); // a name in use is an error later
     std::string token;
     for (const unsigned char byte : bytes) {
         token += digits[byte >> 4];
