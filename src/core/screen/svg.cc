@@ -58,11 +58,12 @@ public:
         const std::size_t width = grid_.size().cols * cell_width;
         const std::size_t height = grid_.size().rows * cell_height;
         add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-            "viewBox=\"0 0 {0} {1}\">\n<title>",
+            "viewBox=\"0 0 {0} {1}\">\n",
             width, height);
-        append_as_content(out_, title);
-        add("</title>\n<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", width, height,
-            usual_background);
+        std::string shown;
+        append_as_content(shown, title);
+        if (!shown.empty()) add("<title>{}</title>\n", shown);
+        add("<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", width, height, usual_background);
         add("<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"{}\" "
             "direction=\"ltr\" unicode-bidi=\"bidi-override\">\n",
             font_size);

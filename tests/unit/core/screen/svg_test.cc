@@ -47,6 +47,13 @@ TEST_CASE("text of others is escaped in a picture") {
     CHECK(svg.find("<script") == std::string::npos);
 }
 
+TEST_CASE("a picture without a title has no empty one") {
+    const Grid grid({1, 2}, 1);
+
+    CHECK(core::svg_of(grid, {}, "").find("title") == std::string::npos);
+    CHECK(core::svg_of(grid, {}, "a").find("<title>a</title>") != std::string::npos);
+}
+
 TEST_CASE("a wide character is placed by its column") {
     Grid grid({1, 6}, 1);
     grid.put(0, 0, cell_of('a'));
