@@ -337,7 +337,7 @@ void launch_child(const LaunchOrder& order, const ChildDescriptors& descriptors,
     reset_signals();
     if (::setsid() < 0) refuse(os::system_error("setsid", errno));
     hold_on_to_the_server();
-    (void)::chdir("/"); // the sandbox must not keep the server's directory
+    (void)!::chdir("/"); // the sandbox must not keep the server's directory
     take_mark(launch.request.limits);
     check_directory(launch.request);
 

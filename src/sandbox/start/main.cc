@@ -29,7 +29,7 @@ namespace {
 int start(const char* orders) {
     constexpr int not_run = 125;
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)::chdir("/");
+    (void)!::chdir("/");
     const std::unique_ptr<StartOrder> order = receive_start(::atoi(orders));
     if (order == nullptr) return not_run;
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); // its own /proc/self is needed from here on

@@ -65,7 +65,7 @@ std::optional<Identity> identity_of(const Caller& caller) {
 std::vector<gid_t> own_groups() {
     const int count = ::getgroups(0, nullptr);
     std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
-    if (count > 0) (void)::getgroups(count, groups.data()); // as many as the first call returned
+    if (count > 0) (void)!::getgroups(count, groups.data()); // as many as the first call returned
     return groups;
 }
 

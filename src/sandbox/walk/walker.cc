@@ -226,7 +226,7 @@ void Walker::settle(Kept& kept, State state) {
 int run_walker(int socket) {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); // no other process may read or trace it
     (void)os::set_file_capabilities(false);     // as for the plan of a start
-    (void)::chdir("/");                         // must not keep the server's directory
+    (void)!::chdir("/");                        // must not keep the server's directory
     Walker walker(socket);
     while (walker.turn()) {}
     return 0;
