@@ -80,6 +80,7 @@ MAP = {
     "json": "base",
     "os": "base",
     "base": "",
+    "older_c_library": "",
     "pch": "",
 }
 

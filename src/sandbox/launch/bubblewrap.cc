@@ -1,6 +1,7 @@
 #include "sandbox/launch/bubblewrap.h"
 
 #include "base/unique_fd.h"
+#include "core/sha256.h"
 #include "os/io.h"
 
 #include <fcntl.h>
@@ -100,6 +101,19 @@ private:
     std::size_t size_ = 0;
 };
 
+// The kernel adds this to the path of a program that is no longer there (proc(5)).
+constexpr std::string_view deleted = " (deleted)";
+
+Result<void> check_own_program() {
+    const std::string self = os::link_target("/proc/self/exe").value_or("");
+    if (self.ends_with(deleted))
+        return distrusted(fmt::format("{} was replaced while it ran",
+                                      self.substr(0, self.size() - deleted.size())),
+                          "start execward again");
+    TRY(trusted_program(self, ::geteuid()));
+    return {};
+}
+
 } // namespace
 
 Result<TrustedProgram> trusted_program(const std::string& path, uid_t owner) {
@@ -140,9 +154,26 @@ Result<TrustedProgram> find_init(const std::string& path) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0 && errno == ENOENT)
         return distrusted(fmt::format("{} is missing", path), "reinstall execward");
+    if (is_relocatable()) TRY(check_own_program());
     Result<TrustedProgram> found = trusted_program(path, ::geteuid());
     if (!found && found.error().hint.empty()) found.error().hint = "reinstall execward";
     return found;
+}
+
+Result<void> check_build(const TrustedProgram& init, std::string_view digest) {
+    static FileIdentity known;
+    if (digest.empty() || init.identity == known) return {};
+    if (core::sha256(Mapping(init.path).text()) != digest)
+        return distrusted(fmt::format("{} is not of the same build as execward", init.path),
+                          "unpack or install both from one archive, and start execward again");
+    known = init.identity;
+    return {};
+}
+
+Result<TrustedProgram> find_own_init(const std::string& path) {
+    TrustedProgram init = TRY(find_init(path));
+    TRY(check_build(init, init_digest));
+    return init;
 }
 
 bool takes_size(const std::string& bubblewrap) {

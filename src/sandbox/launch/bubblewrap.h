@@ -49,7 +49,22 @@ find_bubblewrap(std::span<const std::string_view> places = bubblewrap_places);
 // option.
 bool takes_size(const std::string& bubblewrap);
 
-// `path` is where this build installs it.
+// `path` is init_place(). A relocatable build also checks the running program: who can replace that
+// one, or the directory of both, can replace the other. Errors: see trusted_program().
 Result<TrustedProgram> find_init(const std::string& path);
+
+// The SHA-256 (hexadecimal) of the execward-init of a relocatable build, else empty. Generated.
+extern const std::string_view init_digest;
+
+inline bool is_relocatable() {
+    return !init_digest.empty();
+}
+
+// Is this the execward-init that was built with this program? Reads the whole file, so the result
+// is kept for the last file that was. An empty digest fits every file. Errors: sandbox_unavailable.
+Result<void> check_build(const TrustedProgram& init, std::string_view digest);
+
+// find_init() and, in a relocatable build, check_build().
+Result<TrustedProgram> find_own_init(const std::string& path);
 
 } // namespace ew::sandbox

@@ -66,7 +66,7 @@ void lose_everything(Machine& machine) {
 
 // Finds the programs that a sandbox needs. Returns false if no sandbox can be made.
 bool find_programs(Machine& machine, const TrialPlaces& places) {
-    Result<TrustedProgram> init = find_init(places.init);
+    Result<TrustedProgram> init = find_own_init(places.init);
     if (init)
         machine.init = init->path;
     else

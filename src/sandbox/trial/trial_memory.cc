@@ -160,7 +160,7 @@ std::optional<Key> key_of(const TrialPlaces& places) {
     const std::string boot = os::read_proc_file("/proc/sys/kernel/random/boot_id");
     if (!bubblewrap || !init || boot.empty() || places.state_directory.empty()) return std::nullopt;
     std::string text;
-    add_line(text, "execward", program_version);
+    add_line(text, "execward", fmt::format("{} {}", program_version, init_digest));
     add_line(text, "boot", boot);
     add_line(text, "uid", std::to_string(::geteuid()));
     add_line(text, "bubblewrap", identity_text(*bubblewrap));

@@ -22,7 +22,8 @@ constexpr Millis ending_time{10'000};
 
 Result<std::unique_ptr<FileProcess>> FileProcess::begin(std::uint64_t serial, os::Poller& poller) {
     std::unique_ptr<FileProcess> process(new FileProcess(serial, poller));
-    process->companion_.emplace(TRY(os::Companion::begin(sandbox::init_place(), {"files"})));
+    const std::string init = TRY(sandbox::checked_init_place());
+    process->companion_.emplace(TRY(os::Companion::begin(init, {"files"})));
     process->channel_.emplace(process->companion_->take_socket());
     return process;
 }

@@ -149,6 +149,11 @@ def names_the_package(_, line):
     check("\nPackage: execward\n" in text_of("debian/control"), line)
 
 
+def names_the_tarball(_, line):
+    script = text_of("scripts/dist")
+    check("name=execward-$version-linux-x86_64\n" in script and "$name.tar.gz" in script, line)
+
+
 def names_folder_and_project(_, line):
     check("project('execward'" in text_of("meson.build"), line)
 
@@ -169,6 +174,9 @@ INSTALL = {
     "dpkg-buildpackage -us -uc -b": names_the_package,
     "sudo apt install ../execward_*.deb": names_the_package,
     "scripts/setup": can_be_skipped,
+    "scripts/dist": names_the_tarball,
+    "tar xzf execward-*-linux-x86_64.tar.gz -C ~/.local/opt": names_the_tarball,
+    "~/.local/opt/execward-*/bin/execward doctor": tells_of_the_machine,
     "execward doctor": tells_of_the_machine,
     "execward run -- make test": runs_the_tests,
     "execward config init --client claude --write": sets_up_a_client,

@@ -1,4 +1,6 @@
+#include "core/sha256.h"
 #include "sandbox/launch/bubblewrap.h"
+#include "sandbox/launch/init_place.h"
 #include "support/temp_directory.h"
 #include "support/testing.h"
 
@@ -166,4 +168,31 @@ TEST_CASE("a missing execward-init is told with its place") {
 
     CHECK(refusal(found) == directory.path("execward-init") + " is missing");
     CHECK(found.error().hint == "reinstall execward");
+}
+
+TEST_CASE("an execward-init of another build is told, one of this build is accepted") {
+    const test::TempDirectory directory;
+    const std::string path = program(directory, "execward-init");
+    const TrustedProgram ours = *trusted_program(path, ::geteuid());
+    const std::string digest = core::sha256("#!/bin/true\n");
+
+    CHECK(check_build(ours, digest));
+    CHECK(check_build(ours, digest)); // from memory
+
+    directory.write("execward-init", "#!/bin/false\n");
+    ::chmod(path.c_str(), 0755);
+    const TrustedProgram other = *trusted_program(path, ::geteuid());
+    Result<void> refused = check_build(other, digest);
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::sandbox_unavailable);
+    CHECK(refused.error().message == path + " is not of the same build as execward");
+    CHECK(check_build(other, "")); // a build with a fixed place
+}
+
+TEST_CASE("the parts of a relocatable build lie in ../libexec of the program's directory") {
+    CHECK(part_beside("/opt/execward/bin/execward", "x") == "/opt/execward/libexec/x");
+    CHECK(part_beside("/opt/a/bin/other name (deleted)", "x") == "/opt/a/libexec/x");
+    CHECK(part_beside("/bin/execward", "x") == "/libexec/x");
+    CHECK(part_beside("/execward", "x").empty());
+    CHECK(part_beside("", "x").empty());
 }
