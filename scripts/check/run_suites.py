@@ -81,6 +81,7 @@ def suites(build, python):
     yield from unit_suites(str(build / "tests/unit_tests"))
     yield Suite("schema", [python, str(ROOT / "scripts/check/schema.py")], fast=True)
     yield Suite("compatibility", [python, str(ROOT / "scripts/check/compatibility.py")], fast=True)
+    yield Suite("call_numbers", [python, str(ROOT / "scripts/check/call_numbers.py")], fast=True)
     yield Suite("fuzz_corpus", [str(build / "tests/fuzz_corpus")])
     yield Suite("words", [python, str(ROOT / "scripts/check/words.py"),
                           str(build / "tests/words_cli")])
