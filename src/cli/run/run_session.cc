@@ -69,7 +69,7 @@ private:
 
     void on_answer(TimePoint now);
 
-    void signal_command(int signal) const;
+    void signal_command(int signal);
     void kill_sandbox();
     void release_placeholders();
     RunEnd conclude();
@@ -295,9 +295,9 @@ void Session::relay(const Polled& polled, TimePoint now) {
 }
 
 // Signals the command's process group and, in a terminal, its foreground group.
-void Session::signal_command(int signal) const {
+void Session::signal_command(int signal) {
     const pid_t leader = run_->leader();
-    if (sandbox_status_ || leader <= 0) return;
+    if (sandbox_status_ || leader <= 0 || run_->wait_status()) return; // its pid may be free
     (void)::kill(-leader, signal); // the group may just have ended
     streams_.signal_foreground(leader, signal);
 }

@@ -46,8 +46,9 @@ void forget_what_is_doubtful(LookRecord& record, const LookRecord& other) {
     });
 }
 
-std::vector<SetAside> set_aside_all(const LookRecord& record) {
-    std::vector<SetAside> things;
+// `look` holds the record.
+std::vector<SetAside> set_aside_all(const LookRecord& record, const HeldLook& look) {
+    std::vector<SetAside> things = record.set_aside;
     for (int round = 0; round < most_rounds; ++round) {
         bool has_moved = false;
         for (const Danger& danger : dangers_after(record.places, record.before)) {
@@ -57,6 +58,7 @@ std::vector<SetAside> set_aside_all(const LookRecord& record) {
             std::optional<std::string> moved = set_aside(danger.holder, danger.name);
             has_moved = has_moved || moved.has_value();
             things.push_back({path, danger.reason, moved.value_or("")});
+            if (moved) note_set_aside(look, things.back());
         }
         if (!has_moved) break;
     }
@@ -75,7 +77,7 @@ Result<HeldLook> look_first(const LookPlaces& places, const std::string& journal
 std::vector<SetAside> look_again(HeldLook look) {
     const std::optional<LookRecord> record = read_look(look.lock.get());
     std::vector<SetAside> things;
-    if (record) things = set_aside_all(*record);
+    if (record) things = set_aside_all(*record, look);
     forget_look(look);
     return things;
 }

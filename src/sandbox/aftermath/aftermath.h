@@ -15,14 +15,6 @@
 
 namespace ew::sandbox {
 
-struct SetAside {
-    std::string path = {};     // where the command had left it
-    std::string danger = {};   // "core.fsmonitor", "a link to /etc", …
-    std::string moved_to = {}; // empty: it could not be moved
-
-    bool operator==(const SetAside&) const = default;
-};
-
 // One sentence for people about a thing that a sweep has found.
 std::string described(const SetAside& thing);
 
@@ -31,7 +23,7 @@ std::string described(const SetAside& thing);
 Result<HeldLook> look_first(const LookPlaces& places, const std::string& journal);
 
 // To be called, outside, when the command has ended. Returns what is new and dangerous, after it
-// has been moved.
+// has been moved, also by an earlier look of this command that was ended.
 std::vector<SetAside> look_again(HeldLook look);
 
 // Does so for the commands of servers that were killed.

@@ -31,10 +31,22 @@ constexpr char closed_item = 'c';
 constexpr char cut_short_item = 'x';
 constexpr char before_item = 'b';
 constexpr char end_item = '.';
+// Behind the end: three items for each thing that was moved.
+constexpr char path_item = 'p';
+constexpr char danger_item = 'd';
+constexpr char moved_item = 'm';
 
 void put(std::string& to, char item, std::string_view text) {
     to.push_back(item);
     to.append(text).push_back('\0');
+}
+
+std::string encoded(const SetAside& thing) {
+    std::string text;
+    put(text, path_item, thing.path);
+    put(text, danger_item, thing.danger);
+    put(text, moved_item, thing.moved_to);
+    return text;
 }
 
 bool take(LookRecord& record, char item, std::string text) {
@@ -53,6 +65,22 @@ bool take(LookRecord& record, char item, std::string text) {
     case before_item: record.before.insert(std::move(text)); return true;
     default: return false;
     }
+}
+
+// What is cut off was not written to its end.
+std::vector<SetAside> take_set_aside(std::string_view text) {
+    std::vector<SetAside> things;
+    SetAside thing;
+    for (std::size_t zero = 0; (zero = text.find('\0')) != std::string_view::npos;) {
+        const std::string_view item = text.substr(0, zero);
+        text.remove_prefix(zero + 1);
+        if (item.starts_with(path_item)) thing.path = item.substr(1);
+        if (item.starts_with(danger_item)) thing.danger = item.substr(1);
+        if (!item.starts_with(moved_item)) continue;
+        thing.moved_to = item.substr(1);
+        things.push_back(std::exchange(thing, {}));
+    }
+    return things;
 }
 
 void make_directory(const std::string& path) {
@@ -113,6 +141,8 @@ std::string encode_look(const LookRecord& record) {
     for (const std::string& key : record.before)
         put(text, before_item, key);
     put(text, end_item, "");
+    for (const SetAside& thing : record.set_aside)
+        text += encoded(thing);
     return text;
 }
 
@@ -123,7 +153,10 @@ std::optional<LookRecord> decode_look(std::string_view text) {
         if (zero == std::string_view::npos || zero == 0) return std::nullopt;
         const std::string_view item = text.substr(0, zero);
         text.remove_prefix(zero + 1);
-        if (item.front() == end_item && text.empty()) return record;
+        if (item.front() == end_item) {
+            record.set_aside = take_set_aside(text);
+            return record;
+        }
         if (!take(record, item.front(), std::string(item.substr(1)))) return std::nullopt;
     }
     return std::nullopt;
@@ -154,6 +187,11 @@ Result<HeldLook> keep_look(const LookRecord& record, const std::string& journal)
 std::optional<LookRecord> read_look(int file) {
     const std::optional<std::string> text = content_of(file);
     return text ? decode_look(*text) : std::nullopt;
+}
+
+void note_set_aside(const HeldLook& look, const SetAside& thing) {
+    (void)::lseek(look.lock.get(), 0, SEEK_END);
+    (void)os::write_all(look.lock.get(), encoded(thing));
 }
 
 void forget_look(const HeldLook& look) {

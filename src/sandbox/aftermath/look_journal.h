@@ -20,9 +20,18 @@ struct HeldLook {
     UniqueFd lock = {}; // open and locked; the content can be read through it
 };
 
+struct SetAside {
+    std::string path = {};     // where the command had left it
+    std::string danger = {};   // "core.fsmonitor", "a link to /etc", …
+    std::string moved_to = {}; // empty: it could not be moved
+
+    bool operator==(const SetAside&) const = default;
+};
+
 struct LookRecord {
     LookPlaces places = {};
-    std::set<std::string> before = {}; // see Look
+    std::set<std::string> before = {};    // see Look
+    std::vector<SetAside> set_aside = {}; // so far: the look may end before it can tell
 
     bool operator==(const LookRecord&) const = default;
 };
@@ -39,6 +48,9 @@ Result<HeldLook> keep_look(const LookRecord& record, const std::string& journal)
 
 // Returns nullopt if the file is not one of ours.
 std::optional<LookRecord> read_look(int file);
+
+// Adds a thing that the look has moved. Best effort.
+void note_set_aside(const HeldLook& look, const SetAside& thing);
 
 // To be called when the look is done.
 void forget_look(const HeldLook& look);

@@ -79,7 +79,10 @@ void ConfinedRun::on_supervisor(TimePoint now) {
 Result<void> ConfinedRun::end(TimePoint now) {
     Leftovers leftovers = drop_all(now);
     if (leftovers.empty()) return {};
-    cleanup_ = TRY(begin_cleanup(std::move(leftovers), journal_, now));
+    const bool has_look = leftovers.look.has_value();
+    Result<os::Errand> begun = begin_cleanup(std::move(leftovers), journal_, now);
+    if (!begun && has_look) note_missed_look(true);
+    cleanup_ = TRY(std::move(begun));
     return {};
 }
 

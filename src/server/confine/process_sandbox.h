@@ -53,6 +53,9 @@ public:
     void on_time(TimePoint now);
     std::optional<TimePoint> next_deadline() const;
 
+    // It has reported its status. Its pid may be another process's by now.
+    bool has_program_ended() { return run_ && run_->wait_status().has_value(); }
+
     // Returns the wait status of the program. `fallback` is the status of bubblewrap, which only
     // resembles it.
     int wait_status(int fallback);

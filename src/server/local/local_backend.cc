@@ -144,6 +144,10 @@ bool LocalBackend::has_unread(const Process& process, core::Stream stream) const
     });
 }
 
+bool LocalBackend::has_program_ended(const Process& process) const {
+    return process.local->has_program_ended();
+}
+
 bool LocalBackend::may_tell_exit(const Process& process) const {
     const LocalProcess& local = *process.local;
     return local.has_read_backlog() && (!local.sandbox || local.sandbox->is_cleared());

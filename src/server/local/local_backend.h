@@ -46,6 +46,7 @@ public:
     void resume_reading(Process& process) override;
     bool has_unread(const Process& process, core::Stream stream) const override;
     bool may_tell_exit(const Process& process) const override;
+    bool has_program_ended(const Process& process) const override;
     void end_silent_streams(Process& process) override;
     void answer_host(Process& process, std::uint64_t question,
                      const sandbox::HostVerdict& verdict) override;

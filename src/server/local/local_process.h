@@ -44,6 +44,9 @@ struct LocalProcess {
     // outside.
     pid_t leader() const { return sandbox && sandbox->leader() != 0 ? sandbox->leader() : pid; }
 
+    // See ProcessSandbox::has_program_ended().
+    bool has_program_ended() const { return sandbox && sandbox->has_program_ended(); }
+
     bool has_read_backlog() const { return streams[0].backlog == 0 && streams[1].backlog == 0; }
 
     pid_t pid = 0;                           // 0: not started yet

@@ -91,6 +91,11 @@ bool ProcessTrees::has_descendants_now(const Process& process) {
 
 bool ProcessTrees::signal(const Process& process, int number, protocol::SignalScope scope) {
     using protocol::SignalScope;
+    if (!process.exit && process.local->has_program_ended()) {
+        // Only the process that looks at what the program has left is still there.
+        const bool ends_look = number == SIGKILL && scope == SignalScope::tree;
+        return ends_look && ::kill(process.local->pid, number) == 0;
+    }
     // Find the members first: a signal may take away the parents by which they are found.
     std::vector<os::ProcessIdentity> others;
     if (scope != SignalScope::leader && (scope == SignalScope::tree || process.exit))
@@ -101,9 +106,8 @@ bool ProcessTrees::signal(const Process& process, int number, protocol::SignalSc
             return ::getpgid(other.pid) != leader;
         });
     if (process.ending) descendants_.remember(process.serial, others);
-    // The leader is not reaped yet, so its pid and its group id cannot have been reused. (In a
-    // sandbox execward-init reaps it only when execward-init itself ends, and then bubblewrap ends
-    // too.)
+    // The leader is not reaped yet, so its pid and its group id cannot have been reused: in a
+    // sandbox the first process reports its status before.
     if (!process.exit) (void)::kill(scope == SignalScope::leader ? leader : -leader, number);
     const bool ends_sandbox =
         process.local->sandbox && number == SIGKILL && scope == SignalScope::tree;

@@ -98,6 +98,9 @@ public:
 
     virtual SandboxState sandbox_state(const Process& process) const = 0;
 
+    // The program has ended, and what it has left is still looked at: the exit comes later.
+    virtual bool has_program_ended(const Process&) const { return false; }
+
     // The answer to a question of its network by host. See sandbox::Gateway::answer().
     virtual void answer_host(Process&, std::uint64_t, const sandbox::HostVerdict&) {}
 

@@ -339,8 +339,8 @@ bool ProcessService::release_held_bytes(Process& process) {
 void ProcessService::check_timers(Process& process) {
     if (is_due(process.timeout.at, now_)) {
         process.timeout.at.reset();
-        process.timed_out = true;
-        process.backend->begin_ending(process, process.grace_ms);
+        process.timed_out = !process.backend->has_program_ended(process);
+        if (process.timed_out) process.backend->begin_ending(process, process.grace_ms);
     }
     const std::uint64_t serial = process.serial;
     process.backend->check_timers(process);

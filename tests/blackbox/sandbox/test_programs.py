@@ -900,6 +900,27 @@ def a_signal_right_after_the_start_ends_the_command_alone(site):
 
 
 @sandbox_test
+def the_look_at_what_is_left_counts_neither_as_the_command_nor_as_its_time(site):
+    server = site.server
+    limit = int(within(3000))  # ms
+    name = site.start("echo ready; read x; exit 7", pipeStdin=True, timeoutMs=limit)
+    server.wait_output(name, b"ready")
+    leader = server.entry(name)["pid"]
+    looker = int(stat_of(int(stat_of(leader)[1]))[1])  # the parent of the first process
+    os.kill(looker, signal.SIGSTOP)  # as if it took long
+    try:
+        server.write(name, b"\n")
+        eventually(lambda: not is_alive(leader), "the end of the command")
+        later = site.start("exec sleep 600", timeoutMs=limit)
+        check(site.ended(later).exited["timedOut"], "the limit of a command that began later")
+        server.call("process/signal", {"processId": name, "signal": "SIGTERM", "scope": "tree"})
+    finally:
+        os.kill(looker, signal.SIGCONT)
+    ended = site.ended(name)
+    equal((ended.code, ended.signal, ended.exited.get("timedOut", False)), (7, None, False), "its end")
+
+
+@sandbox_test
 def terminate_ends_the_whole_tree(site):
     server = site.server
     for tty in (False, True):

@@ -41,7 +41,8 @@ AuditRow start(int attempt) {
 
 AuditRow exit(int process, std::string code) {
     return row("exit", std::move(code),
-               "process 100" + std::to_string(process) + " after 75 ms, peak memory 9437184 bytes, sandbox: linuxSeccomp");
+               "process 100" + std::to_string(process) +
+                   " after 75 ms, peak memory 9437184 bytes, sandbox: linuxSeccomp");
 }
 
 template <class... Rows>

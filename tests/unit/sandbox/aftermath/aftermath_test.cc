@@ -346,6 +346,28 @@ TEST_CASE("the look after a server that was killed is finished by the next one")
     CHECK(std::filesystem::is_empty(journal_of(tree)));
 }
 
+TEST_CASE("what a look has moved is told by the next one if it was ended") {
+    const test::Tree tree;
+    const LookPlaces places = empty_root(tree);
+    const std::string moved = tree.at("r/.execward-set-aside-1-.codex");
+    {
+        const HeldLook look = looked_first(tree, places);
+        tree.file("r/.agents/x", "obey");
+        note_set_aside(look, {tree.at("r/.codex"), "what agents obey", moved});
+        // The last one was not written to its end.
+        const std::string torn = "p/lost";
+        REQUIRE(::pwrite(look.lock.get(), torn.data(), torn.size(),
+                         ::lseek(look.lock.get(), 0, SEEK_END)) > 0);
+    }
+
+    const std::vector<SetAside> things = sweep_looks(journal_of(tree));
+
+    REQUIRE(things.size() == 2);
+    CHECK(things[0] == SetAside{tree.at("r/.codex"), "what agents obey", moved});
+    CHECK(things[1].path == tree.at("r/.agents"));
+    CHECK(sweep_looks(journal_of(tree)).empty());
+}
+
 TEST_CASE("records and results survive their way, and damaged ones are refused") {
     LookRecord record;
     record.places = {{"/r"}, {"/r/.git"}, {{"/w", "/w/.git"}}, {"/r/n"}, {"/r/c"}, false};
