@@ -29,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -165,10 +166,14 @@ pid_t fork_worker() {
 
 std::string take_wishes(Wishes& wishes, std::span<const Option> options,
                         const Arguments& arguments) {
-    for (const Given& given : given_by(options, arguments))
-        if (!take(wishes, option_named(options, given.option), given.value))
-            return fmt::format("{}: '{}' is not a value it takes", given.source,
-                               core::visible(given.value));
+    for (const Given& given : given_by(options, arguments)) {
+        if (take(wishes, option_named(options, given.option), given.value)) continue;
+        std::error_code unused; // no directory then
+        const bool is_missing =
+            given.option == "workspace" && !std::filesystem::is_directory(given.value, unused);
+        return fmt::format("{}: '{}' {}", given.source, core::visible(given.value),
+                           is_missing ? "is not a directory" : "is not a value it takes");
+    }
     return {};
 }
 

@@ -1,6 +1,7 @@
 #include "cli/shared/options.h"
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "core/text/display.h"
 
 #include <fmt/format.h>
@@ -159,16 +160,33 @@ std::optional<int> Arguments::take_action(int argc, char** argv) {
             found += end - found > 1 && takes_next_word(command_, *found) ? 2 : 1;
     if (found == end) {
         if (std::any_of(argv + 1, end, asks_for_help)) return show_help(command_);
-        std::vector<std::string_view> names;
-        for (const Action& action : command_.actions)
-            names.push_back(action.name);
-        return refuse(fmt::format("say {}", alternatives(names)));
+        return refuse(fmt::format("say {}", alternatives(names_of_actions())));
     }
     action_ = find_action(command_, *found);
     if (action_ == nullptr)
-        return refuse(fmt::format("there is no action '{}'", core::visible(*found)));
+        return refuse(fmt::format("there is no action '{}'; did you mean {}?",
+                                  core::visible(*found), nearest(*found, names_of_actions())));
     std::rotate(argv + 1, found, found + 1);
     return std::nullopt;
+}
+
+std::vector<std::string_view> Arguments::names_of_actions() const {
+    std::vector<std::string_view> names;
+    for (const Action& action : command_.actions)
+        names.push_back(action.name);
+    return names;
+}
+
+// Prints the option that is most like a word, unless the word is an option or the beginning of one.
+void Arguments::print_what_was_meant(std::string_view word) const {
+    if (!word.starts_with("--")) return;
+    const std::string_view name = word.substr(2, word.find('=') - 2);
+    std::vector<std::string_view> names = {help_option.name};
+    for (const Option& option : command_.options)
+        if (!is_short(option)) names.push_back(option.name);
+    if (std::ranges::any_of(names, [&](std::string_view each) { return each.starts_with(name); }))
+        return;
+    fmt::print(stderr, "execward: did you mean --{}?\n", nearest(name, names));
 }
 
 std::optional<int> Arguments::take_options(int argc, char** argv) {
@@ -189,7 +207,10 @@ std::optional<int> Arguments::take_options(int argc, char** argv) {
     optind = 1;
     for (int found = 0;
          (found = ::getopt_long(argc, argv, letters.c_str(), rows.data(), nullptr)) != -1;) {
-        if (found == '?') return point_to_help(); // getopt has printed the reason
+        if (found == '?') { // getopt has printed the reason
+            print_what_was_meant(argv[optind - 1]);
+            return point_to_help();
+        }
         if (found == 'h') return show_help(command_);
         const char letter = static_cast<char>(found);
         const auto option =
@@ -212,7 +233,8 @@ std::optional<int> Arguments::take(const Option& option, const char* value) {
     if (!is_left_out && !choices.empty() && std::ranges::find(choices, text) == choices.end()) {
         std::string what(option.name);
         std::ranges::replace(what, '-', ' ');
-        return refuse(fmt::format("there is no {} '{}'", what, core::visible(text)));
+        return refuse(fmt::format("there is no {} '{}': use {}", what, core::visible(text),
+                                  alternatives(choices)));
     }
     given_.emplace_back(option.name, text);
     return std::nullopt;

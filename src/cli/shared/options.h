@@ -94,6 +94,8 @@ private:
     std::optional<int> take_action(int argc, char** argv);
     std::optional<int> take_options(int argc, char** argv);
     std::optional<int> take(const Option& option, const char* value);
+    std::vector<std::string_view> names_of_actions() const;
+    void print_what_was_meant(std::string_view word) const;
     int point_to_help() const;
 
     const Command& command_;

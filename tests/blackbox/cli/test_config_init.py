@@ -227,6 +227,7 @@ def what_cannot_be_meant_is_a_usage_error(scene):
     for arguments in (
         [],
         ["--client", "vim"],
+        ["--client", "codex", "--idd", "x"],
         ["--client", "codex", "extra"],
         ["--client", "codex", "--bogus"],
         ["--client", "codex", "--yes"],
@@ -245,6 +246,7 @@ def what_cannot_be_meant_is_a_usage_error(scene):
         done = init(scene, *arguments)
         equal((done.returncode, done.stdout), (2, ""), "%s: status and output" % arguments)
         check("config init --help" in done.stderr, done.stderr)
+    check("gemini, vscode, cursor or zed" in init(scene, "--client", "vim").stderr, "the clients are not listed")
     equal(codex(scene, "--id", "a" * 64).returncode, 0, "status with the longest name")
 
 

@@ -188,6 +188,30 @@ def an_unknown_command_is_told_with_the_nearest_one(scene):
 
 
 @test
+def an_unknown_action_or_option_is_told_with_the_nearest_one(scene):
+    for words, meant in (
+        (["policy", "exlain"], "explain"),
+        (["audit", "tial"], "tail"),
+        (["run", "--netwrk", "--", "true"], "--network"),
+        (["serve", "--log-levl", "debug"], "--log-level"),
+        (["doctor", "--halp"], "--help"),
+    ):
+        done = once(scene, *words)
+        check(done.returncode != 0 and done.stdout == "", "%s: %s" % (words, done))
+        check("did you mean %s?" % meant in done.stderr, "told: %r" % done.stderr)
+    for words in (["serve", "--log", "debug"], ["run", "--directory"], ["run", "-Q", "--", "true"]):
+        told = once(scene, *words).stderr
+        check(told and "did you mean" not in told, "%s is no slip: %r" % (words, told))
+
+
+@test
+def a_workspace_that_is_not_there_is_told(scene):
+    done = once(scene, "mcp", "--workspace=/no/such/directory")
+    equal((done.returncode, done.stdout), (2, ""), "status and output")
+    check("'/no/such/directory' is not a directory" in done.stderr, "told: %r" % done.stderr)
+
+
+@test
 def a_log_file_that_cannot_be_opened_is_an_error(scene):
     done = once(scene, "serve", "--log-file=/no/such/directory/log")
     check(
