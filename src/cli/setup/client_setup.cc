@@ -260,7 +260,8 @@ int set_up_codex(const Arguments& arguments, const Words& command) {
     if (!directory) return fail(directory.error());
     const SettingsFile file = codex_environments_file(*directory, environment);
     if (arguments.has("write"))
-        return write_codex_setup(file, arguments.has("yes") ? Consent::given : Consent::ask);
+        return write_codex_setup(file, environment.id,
+                                 arguments.has("yes") ? Consent::given : Consent::ask);
     print_line(fmt::format("# For {}\n# With --write execward puts it there.\n", shown_path(file)));
     print_snippet(environment);
     return finish(status_ok);

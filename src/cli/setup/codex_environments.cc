@@ -17,9 +17,7 @@ namespace {
 constexpr std::size_t longest_id = 64;
 
 constexpr std::string_view local_comment =
-    "# Without this Codex can also run commands itself, beside execward: nothing would confine "
-    "them\n"
-    "# as execward does, and nothing would be in its audit.\n";
+    "# Without this Codex can also run commands itself, which are not confined by execward.\n";
 
 Error refusal(std::string_view file, std::string_view why) {
     return {ErrorKind::config_invalid, fmt::format("{}: {}", file, why)};

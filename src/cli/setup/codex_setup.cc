@@ -1,6 +1,9 @@
 #include "cli/setup/codex_setup.h"
 
 #include "cli/shared/printing.h"
+#include "toml/edit.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <string_view>
@@ -33,13 +36,23 @@ SettingsFile codex_environments_file(const std::string& directory,
     return file;
 }
 
-int write_codex_setup(const SettingsFile& file, Consent consent) {
+int write_codex_setup(const SettingsFile& file, const std::string& id, Consent consent) {
     std::string text;
     const int status = write_settings(file, consent, text);
-    if (status == status_ok && keeps_local_environment(text))
+    if (status != status_ok) return status;
+    print_line(fmt::format("If codex has run before: codex app-server daemon stop. It keeps a "
+                           "process in the background\nthat knows only the old settings. A "
+                           "question of Codex must say \"Environment: {}\".",
+                           id));
+    if (keeps_local_environment(text))
         print_line("Codex can still run commands itself beside execward. To end that, set\n"
                    "include_local = false in the file, above its first [[environments]].");
-    return status == status_ok ? finish(status_ok) : status;
+    else
+        print_line(fmt::format("Codex starts an MCP server of its config.toml only if that has "
+                               "environment_id = {}\nand cwd, an absolute path; one with a url "
+                               "needs neither.",
+                               toml::quoted(id)));
+    return finish(status_ok);
 }
 
 } // namespace ew::cli

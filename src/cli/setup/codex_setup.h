@@ -17,7 +17,8 @@ void print_snippet(const CodexEnvironment& environment);
 SettingsFile codex_environments_file(const std::string& directory,
                                      const CodexEnvironment& environment);
 
-// Writes it, and says if Codex can still run commands itself. Returns the exit status.
-int write_codex_setup(const SettingsFile& file, Consent consent);
+// Writes the environment of this id, and prints what a person has to do then. Returns the exit
+// status.
+int write_codex_setup(const SettingsFile& file, const std::string& id, Consent consent);
 
 } // namespace ew::cli

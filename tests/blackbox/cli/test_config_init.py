@@ -273,6 +273,20 @@ def a_file_that_is_missing_is_made_with_its_directory(scene):
 
 
 @test
+def what_remains_to_be_done_is_told_after_the_change(scene):
+    said = written(scene, "--id=box")
+
+    _, told = said.split("Written: ")
+    for part in ("codex app-server daemon stop", '"Environment: box"', 'environment_id = "box"'):
+        check(part in told, "nothing about %s: %s" % (part, told))
+
+    scene.file(FILE, OTHERS)
+    said = written(scene)
+    check("codex app-server daemon stop" in said and "include_local = false" in said, said)
+    check("environment_id" not in said, "MCP servers can still be started locally: " + said)
+
+
+@test
 def every_other_byte_stays(scene):
     for line_end in ("\n", "\r\n"):
         for last in (line_end, ""):

@@ -119,6 +119,17 @@ def runs_the_tests(scene, line):
         runs(scene, line, statuses=(125,))  # a machine that cannot confine it does not run it
 
 
+def lists_and_is_refused(scene, line):
+    home = project_with_tests(scene)
+    done = subprocess.run([scene.command[0], "doctor"], capture_output=True, timeout=within(60))
+    if done.returncode == 0:
+        # Status 0 if this home is below /tmp: then the file is made in the session's own /tmp.
+        runs(scene, line, home=home, output="Makefile\n", statuses=(0, 1))
+    else:
+        runs(scene, line, home=home, statuses=(125,))  # as above
+    check(not os.path.exists(os.path.join(home.path, "x")), "it wrote into the home directory")
+
+
 def tells_of_the_machine(scene, line):
     runs(scene, line, output="workspace-write", statuses=(0, 1))
 
@@ -159,7 +170,7 @@ def names_folder_and_project(_, line):
 
 
 README = {
-    "build/execward run -- make test": runs_the_tests,
+    "build/execward run -- sh -c 'ls; touch ~/x'": lists_and_is_refused,
     "build/execward doctor": tells_of_the_machine,
     "execward config init --client claude --write": sets_up_a_client,
     "execward config init --client codex --write": sets_up_a_client,
