@@ -43,7 +43,8 @@ list shows what may run without a question because somebody allowed it, and what
 one because somebody denied it. revoke withdraws some of it, at once and for every running server.
 grant allows these words, also with further words that are known to do no harm; it does not take the
 command out of its sandbox. With --question it allows exactly the command that a client could ask
-nobody about, after showing it.
+nobody about, after showing it. What is granted counts each time, until it is revoked or its time is
+over.
 )";
 
 constexpr auto options = std::to_array<Option>({
@@ -128,6 +129,12 @@ std::string what(const ApprovalInfo& info) {
     return text;
 }
 
+// A question that could not be asked allows nothing yet, whatever asked it.
+std::string origin_of(const ApprovalInfo& info) {
+    const bool is_question = info.kind == protocol::GrantKindName::question;
+    return is_question ? "question" : core::visible(info.origin);
+}
+
 void print_approvals(const std::vector<ApprovalInfo>& approvals) {
     if (approvals.empty()) {
         print_line("no approvals");
@@ -137,7 +144,7 @@ void print_approvals(const std::vector<ApprovalInfo>& approvals) {
         {"ID", "SCOPE", "WHERE", "ORIGIN", "CREATED", "LAST USED", "USES", "EXPIRES", "WHAT"}};
     for (const ApprovalInfo& info : approvals)
         rows.push_back({core::visible(info.id), std::string(json::name_of(info.scope)),
-                        core::visible(where(info)), core::visible(info.origin),
+                        core::visible(where(info)), origin_of(info),
                         time_or_nothing(info.created_at_ms), time_or_nothing(info.last_used_at_ms),
                         fmt::format("{}", info.uses), time_or_nothing(info.expires_at_ms),
                         what(info)});
@@ -197,7 +204,10 @@ int revoke(const Arguments& arguments) {
         if (revoked)
             answer.revoked += *revoked;
         else
-            status = fail(revoked.error());
+            status = fail(revoked.error().kind == ErrorKind::unknown_approval
+                              ? Error{ErrorKind::unknown_approval, revoked.error().message,
+                                      "execward approvals list shows them with their ids"}
+                              : revoked.error());
     }
     if (arguments.has("json"))
         print_json(answer);
@@ -253,10 +263,12 @@ int grant_question(const Arguments& arguments) {
     if (core::has_mixed_scripts(grant.command))
         fmt::print(stderr, "  WARNING: it has letters that look like others.\n");
     if (!grant.reason.empty()) fmt::print(stderr, "  {}\n", core::visible(grant.reason));
-    fmt::print(stderr, "  {}\n",
-               grant.scope == store::GrantScope::project
-                   ? "in the project " + core::visible(grant.project)
-                   : std::string("everywhere"));
+    const std::string place = grant.scope == store::GrantScope::project
+                                  ? "in the project " + core::visible(grant.project)
+                                  : std::string("everywhere");
+    fmt::print(stderr, "  {}, from now on until {}\n", place,
+               grant.expires_at ? time_text(*grant.expires_at)
+                                : "you withdraw it: execward approvals revoke ID");
     const std::optional<bool> is_wanted = arguments.has("yes") ? true : confirm("Allow it? [y/N] ");
     if (!is_wanted)
         return fail(Error{ErrorKind::denied, "there is no terminal to ask on",

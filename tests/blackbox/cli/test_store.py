@@ -190,6 +190,7 @@ def an_id_that_is_not_there_is_an_error_and_the_others_still_count(scene):
     done = program.run("approvals", "revoke", "999", got, "x")
     equal((done.returncode, done.stdout), (1, "1 revoked\n"), "status and stdout")
     check("999" in done.stderr and "'x'" in done.stderr, done.stderr)
+    check("hint: execward approvals list shows them" in done.stderr, done.stderr)
     equal(program.approvals(), [], "approvals")
 
 
