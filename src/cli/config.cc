@@ -28,12 +28,12 @@ namespace {
 constexpr std::string_view about =
     R"(Usage: execward config show [--json] [--config FILE]
        execward config path
-       execward config init --client=codex|vscode-jsonrpc|emacs|neovim [OPTION…]
+       execward config init --client=CLIENT [OPTION…]
 
 show prints every setting with its meaning, its value, and whether that is the default or comes from
 the file of settings. What it prints can be used as such a file. path prints where the file is, or
 would be: $XDG_CONFIG_HOME/execward/config.toml. init prints what makes a client start execward, or
-for Codex writes it; execward config init --help tells more.
+writes it into the client's settings; execward config init --help has the clients.
 )";
 
 constexpr auto options = std::to_array<Option>({

@@ -16,12 +16,14 @@ std::string_view about_policy(core::ApprovalPolicy policy) {
         return "Commands that are known to be harmless run unasked; every other command is shown "
                "to a person first.";
     case core::ApprovalPolicy::on_failure:
-        return "Commands run unasked in the sandbox. If the sandbox stops one, a person is asked "
-               "whether it may run again.";
+        return "Commands run unasked in the sandbox, except those that are known to destroy "
+               "something and those that a rule forbids or wants to be shown to a person. If the "
+               "sandbox stops one, a person is asked whether it may run again.";
     case core::ApprovalPolicy::on_request:
     case core::ApprovalPolicy::granular:
-        return "Commands run unasked in the sandbox, except those that a rule forbids or wants to "
-               "be shown to a person. A call with network or write_paths asks a person.";
+        return "Commands run unasked in the sandbox, except those that are known to destroy "
+               "something and those that a rule forbids or wants to be shown to a person. A call "
+               "with network or write_paths asks a person.";
     case core::ApprovalPolicy::never:
         return "Nobody is asked: what would need a question is refused.";
     }

@@ -23,7 +23,7 @@ def a_handshake_takes_the_version_of_the_client_if_it_is_known(scene):
         equal(client.greeting["protocolVersion"], got, "version for %s" % asked)
         equal(client.greeting["serverInfo"]["name"], "execward", "name")
         check("tools" in client.greeting["capabilities"], "no tools")
-        for part in (client.home.project, "sandbox", "no network", "human_command"):
+        for part in (client.home.project, "sandbox", "no network", "known to destroy something", "human_command"):
             check(part in client.greeting["instructions"], "the instructions lack %r" % part)
         equal(client.result("ping"), {}, "ping")
         client.end()
