@@ -164,6 +164,7 @@ struct Client {
     std::string_view comment;
     std::string_view page;
     bool speaks_mcp = false;
+    std::string_view after = {}; // what a person does next, printed after the change
 };
 
 constexpr std::array<Client, 10> clients = {{
@@ -171,8 +172,12 @@ constexpr std::array<Client, 10> clients = {{
     {"vscode-jsonrpc", vscode_snippet, ", ", "//", "vscode-jsonrpc"},
     {"emacs", emacs_snippet, " ", ";;", "emacs"},
     {"neovim", neovim_snippet, ", ", "--", "neovim"},
-    {"claude", servers_snippet, ", ", "//", "claude", true},
-    {"codex-mcp", codex_mcp_snippet, ", ", "#", "codex-mcp", true},
+    {"claude", servers_snippet, ", ", "//", "claude", true,
+     "Claude Code asks at its next start: choose \"Use this MCP server\". It also asks about each "
+     "tool,\nbeside execward. To end that, allow mcp__execward in its settings."},
+    {"codex-mcp", codex_mcp_snippet, ", ", "#", "codex-mcp", true,
+     "Codex asks about each tool, beside execward. To end that, add to the table of this server:\n"
+     "default_tools_approval_mode = \"approve\""},
     {"gemini", servers_snippet, ", ", "//", "gemini", true},
     {"vscode", vscode_mcp_snippet, ", ", "//", "vscode", true},
     {"cursor", servers_snippet, ", ", "//", "cursor", true},
@@ -300,7 +305,10 @@ int set_up_host(const Client& client, const Words& command, Consent consent) {
     if (!file) return fail(file.error());
     file->print_snippet = [&] { print_line(snippet_for(client, command)); };
     std::string text;
-    return write_settings(*file, consent, text);
+    const int status = write_settings(*file, consent, text);
+    if (status != status_ok || client.after.empty()) return status;
+    print_line(client.after);
+    return finish(status_ok);
 }
 
 int config_init(const Arguments& arguments) {

@@ -87,6 +87,13 @@ def a_file_that_is_missing_is_made_and_a_second_time_nothing_changes(scene):
 
 
 @test
+def what_the_host_asks_next_is_told(scene):
+    for client, part in (("claude", "Use this MCP server"), ("codex-mcp", 'default_tools_approval_mode = "approve"')):
+        _, told = init(scene, client).stdout.split("Written: ")
+        check(part in told, told)
+
+
+@test
 def everything_else_in_the_file_stays(scene):
     for client, name, path in JSON_HOSTS:
         text = (
