@@ -69,16 +69,20 @@ class ServerGone(ExecwardError):
 
 @dataclass(frozen=True)
 class Choice:
-    """An answer that may be given. With dataclasses.replace, add a reason or an end of it."""
+    """An answer that may be given. With dataclasses.replace, add a reason or an end of it, and to
+    the decision "edited" the command that is to run instead: without one it is a denial.
+    """
 
     decision: str
     description: str = ""
     scope: Optional[str] = None
     reason: Optional[str] = None
     expires_in_ms: Optional[int] = None
+    command: Optional[str] = None
 
     def as_answer(self) -> Params:
-        members = {"scope": self.scope, "reason": self.reason, "expiresInMs": self.expires_in_ms}
+        members = {"scope": self.scope, "reason": self.reason, "expiresInMs": self.expires_in_ms,
+                   "command": self.command}
         given = {name: value for name, value in members.items() if value is not None}
         return {"decision": self.decision, **given}
 

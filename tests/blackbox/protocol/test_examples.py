@@ -403,6 +403,12 @@ def a_server_that_does_not_start_says_why(scene):
 
 
 @test
+def an_edited_command_is_in_the_answer(_):
+    answer = execward.Choice("edited", command="ls").as_answer()
+    equal(answer, {"decision": "edited", "command": "ls"}, "answer")
+
+
+@test
 def a_refused_request_is_an_error_with_kind_and_hint(scene):
     with real(scene) as server:
         error = raised(execward.RequestFailed, server.call, "exec/writeStdin", processId="x", chars="y")
