@@ -277,7 +277,16 @@ void print_policies(const Report& report) {
     }
 }
 
+void print_verdict(const Report& report) {
+    const std::string_view verdict =
+        report.is_sufficient
+            ? "Commands run, confined in full"
+            : "Commands do not run, since this machine cannot confine them in full";
+    print_line(fmt::format("{} ({}, network off).\n", verdict, report.policy));
+}
+
 void print_for_person(const Report& report) {
+    print_verdict(report);
     print_mechanisms(report);
     print_guarantees(report);
     if (!report.troubles.empty()) print_line("");
