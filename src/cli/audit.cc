@@ -120,15 +120,24 @@ void print_text(const store::AuditRow& row) {
     const auto add = [&](std::string_view before, const std::string& text, std::string_view after) {
         if (!text.empty()) line += fmt::format("{}{}{}", before, core::visible(text), after);
     };
-    add(" ", row.decision, "");
-    add(" by ", row.decided_by, "");
-    add(" (", row.rule, ")");
+    // The decision in this row is that of the first attempt, which the sandbox has denied
+    // something.
+    const bool is_retry = row.event == "question" && row.detail == "retry";
+    if (!is_retry) {
+        add(" ", row.decision, "");
+        add(" by ", row.decided_by, "");
+        add(" (", row.rule, ")");
+    }
     add(" in ", row.directory, "");
     if (const auto argv = json::strings_from_json(row.argv))
         line += fmt::format(": {}", core::shell_quoted(*argv));
     else
         add(": ", row.argv, "");
-    add("; ", row.event == "network" ? store::text_of_host_detail(row.detail) : row.detail, "");
+    add("; ",
+        is_retry                 ? "run it again, after a denial by the sandbox"
+        : row.event == "network" ? store::text_of_host_detail(row.detail)
+                                 : row.detail,
+        "");
     add(" [call ", row.call, "]");
     print_line(line);
 }

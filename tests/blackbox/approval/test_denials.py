@@ -117,6 +117,8 @@ def a_second_attempt_can_be_denied_for_the_session(scene):
     equal(question["kind"], "retry", "kind")
     server.answer(question, "denied", scope="session")
     equal(server.result(message_id)["exitCode"], 77, "exit code")
+    (asked,) = [line for line in server.home.good_cli("audit", "tail").splitlines() if " question " in line]
+    check("after a denial by the sandbox" in asked and " allow " not in asked, asked)
     number = only_denial(server)["id"]
     check("outside the sandbox" in only_denial(server)["reason"], server.approvals())
     before = len(server.questions)
