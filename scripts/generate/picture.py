@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/session.svg"
 PATIENCE_SECONDS = 60 * float(os.environ.get("EXECWARD_TEST_SLACK", "1"))
 PROMPT = "~/project$ "
-QUESTION = "(y/p/a/n/d)? "
+QUESTION = "(y/p/a/n/d, then Enter)? "
 MAKEFILE = "test:\n\t@mkdir -p build && echo 12 tests passed\n"
 # What is typed, and what the terminal shows at the end of the answer.
 SCENE = [

@@ -27,7 +27,7 @@ std::optional<Mismatch> other_member(simdjson::dom::object object,
         if (name.size() > longest || names.empty())
             return Mismatch{"", "none of the members that are there"};
         return Mismatch{std::string(name),
-                        fmt::format("to be absent: there is no such member; the nearest is '{}'",
+                        fmt::format("another name: there is no such member; the nearest is '{}'",
                                     nearest(name, names))};
     }
     return {};

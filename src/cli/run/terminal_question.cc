@@ -307,7 +307,8 @@ ask_on_terminal(int terminal, const protocol::ApprovalRequest& request, Millis p
     while (true) {
         (void)::tcdrain(terminal);
         (void)::tcflush(terminal, TCIFLUSH); // what was typed before the question is no answer
-        (void)os::write_all(terminal, fmt::format("execward: your answer ({})? ", letters));
+        (void)os::write_all(terminal,
+                            fmt::format("execward: your answer ({}, then Enter)? ", letters));
         const Typed typed = line_from(terminal, deadline, continuing);
         if (typed.is_anew) {
             mode.set_again();

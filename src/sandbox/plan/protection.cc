@@ -114,7 +114,7 @@ private:
                     protect_existing(joined(root, name));
         if (!home_.empty() && places_.is_writable(home_))
             places_.tell(home_, "is your home directory, and commands may change what is in it: "
-                                "name a directory for the work as the root of the workspace");
+                                "take a directory below it as the workspace");
     }
 
     // What is missing stays possible to make.

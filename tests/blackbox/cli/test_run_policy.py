@@ -177,7 +177,7 @@ def at_terminal(home, command, *options, sandbox=UNCONFINED):
 
 def asked(caller):
     """Waits for the question. Returns the words of its lines, by their first word."""
-    told = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer \([a-z/]+\)\? ")
+    told = caller.expect(rb"may this command run\?\r\n(.*)execward: your answer \([a-z/]+, then Enter\)\? ")
     text = told.group(1).decode().replace("\r\n" + " " * 13, "")  # long lines are wrapped
     lines = [line.split(None, 1) for line in text.splitlines()]
     return {name: value.strip() for name, value in lines}
@@ -303,7 +303,7 @@ def other_answers_are_asked_again_and_the_end_of_the_input_denies(scene):
         asked(caller)
         for answer in (b"", b"Y", b"yes", b"s"):
             caller.send(answer + b"\r")
-            caller.expect(rb"your answer \(y/p/a/n/d\)\? ")
+            caller.expect(rb"your answer \(y/p/a/n/d, then Enter\)\? ")
         caller.send(b"\x04")
         equal(caller.status(), REFUSED, "status")
     with at_terminal(home, ["touch", "a"]) as caller:

@@ -591,7 +591,7 @@ def a_member_that_is_not_known_is_refused_and_the_nearest_named(scene):
     ):
         error = server.error(server.request(method, params), -32602)
         equal(error["data"]["path"], name, "path")
-        check("nearest is '%s'" % nearest in error["message"], error)
+        check("no such member; the nearest is '%s'" % nearest in error["message"], error)
     server.error(server.request("exec/command", {**command, "x" * 100_000: 1}), -32602)
     check(not os.path.exists(os.path.join(server.home.project, "made")), "it ran")
     server.result(server.request("environment/info", {}))

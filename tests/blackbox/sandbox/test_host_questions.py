@@ -503,7 +503,7 @@ def a_question_is_shown_again_after_a_stop_of_the_job(world):
     with open(os.path.join(world.directory, "connect.py"), "w") as file:
         file.write(TOOLS + 'show(said("good.example", timeout=None))')
     words = "%s run --network=ask -- %s connect.py" % (world.scene.command[0], PYTHON)
-    answer = "your answer (y/p/a/n/d)? "
+    answer = "your answer (y/p/a/n/d, then Enter)? "
     prompt = "$ " if os.geteuid() else "# "
     steps = [[prompt, words + "\n"], [answer, "\x1a"], ["Stopped", "fg\n"], [answer, "\x1a"], ["Stopped", "fg\n"],
              [answer, "y\n"], [prompt, "exit\n"]]
