@@ -11,7 +11,8 @@ After each round, a new server begins. This must hold:
 - each line that it writes is a JSON object, and no request is answered twice;
 - it reports no failed check, and a sanitizer finds nothing.
 
-The last line is 'N passed, N failed', counted in rounds; the exit status is 1 on failure.
+The lines of a round that fails are kept in a new folder for temporary files, and the output names it. The last
+line is 'N passed, N failed', counted in rounds; the exit status is 1 on failure.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -249,13 +251,15 @@ def main():
     mutator = Mutator(requests(), random.Random(options.seed))
     rounds, failed = -(-options.count // options.round), 0
     answers = results = 0
+    folder = None  # of the rounds that failed
     for number in range(rounds):
         problems, lines, counts = play(options.server, mutator, options.round)
         answers, results = answers + counts[0], results + counts[1]
         if not problems:
             continue
         failed += 1
-        kept = pathlib.Path("lines-%d-%d" % (options.seed, number))
+        folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="execward-lines-"))
+        kept = folder / ("lines-%d-%d" % (options.seed, number))
         kept.write_bytes(b"\n".join(lines))
         print("round %d (%s): %s" % (number, kept, "; ".join(problems[:5])), flush=True)
     print("%d lines, %d answers, %d of them results" % (rounds * options.round, answers, results))
