@@ -204,6 +204,14 @@ void print_json(const Report& report) {
     (void)std::fwrite(out.data(), 1, out.size(), stdout); // finish() reports a failure
 }
 
+// Returns true for a list of mistakes, "FILE:LINE:COLUMN: …". Editors find the places in it if
+// nothing stands before them.
+bool begins_with_place(std::string_view message, std::string_view path) {
+    constexpr std::string_view digits = "0123456789";
+    const std::size_t behind = path.size() + 1;
+    return message.size() > behind && digits.find(message[behind]) != std::string_view::npos;
+}
+
 int show(const std::string& named, const config::Paths& places, bool as_json) {
     Report report;
     report.path = named.empty() ? places.config_file : named;
@@ -211,7 +219,9 @@ int show(const std::string& named, const config::Paths& places, bool as_json) {
     Result<config::ConfigFile> file = config::load_config(
         report.path, named.empty() ? config::WhenMissing::use_defaults : config::WhenMissing::fail);
     if (!file) {
-        fmt::print(stderr, "{}\n", file.error().message);
+        const std::string& message = file.error().message;
+        fmt::print(stderr, "{}{}\n",
+                   begins_with_place(message, report.path) ? "" : "execward: ", message);
         if (!file.error().hint.empty()) fmt::print(stderr, "hint: {}\n", file.error().hint);
         return status_failure;
     }

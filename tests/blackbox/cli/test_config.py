@@ -192,7 +192,7 @@ def a_file_that_is_named_must_be_there(scene):
     ):
         done = config(scene, "show", *arguments, **variables)
         equal(done.returncode, 1, "status")
-        check("No such file" in done.stderr, done.stderr)
+        check(done.stderr.startswith("execward: ") and "No such file" in done.stderr, done.stderr)
 
 
 @test
