@@ -575,9 +575,12 @@ std::set<std::string> structs_in_headers() {
     std::set<std::string> names;
     const std::regex declaration(R"(void fields\(Visitor&(?: visit)?, (\w+)&)");
     for (const std::string_view header :
-         {"approval.h", "cast.h", "environment.h", "exec.h", "files.h", "input_state.h",
-          "network_policy.h", "patch.h", "patched_file.h", "process.h", "sandbox.h", "screen.h",
-          "session.h", "until.h"}) {
+         {"approval.h",         "cast.h",      "environment.h",    "exec.h",
+          "exec_events.h",      "exec_list.h", "files.h",          "input_state.h",
+          "network_policy.h",   "patch.h",     "patched_file.h",   "permissions.h",
+          "policy.h",           "process.h",   "process_output.h", "process_start.h",
+          "sandbox.h",          "screen.h",    "session.h",        "settings.h",
+          "stored_approvals.h", "until.h"}) {
         const std::string text = content_of(source / "src/protocol" / header);
         for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
             names.insert((*at)[1]);

@@ -265,9 +265,9 @@ std::vector<CallRules> rules_by_argument(const FilterOptions& options) {
     // A lease on a file that is only readable blocks every other program that opens it (fcntl(2)).
     // So does a delegation, which may be on a directory (F_SETDELEG(2const), Linux 6.19).
     constexpr std::uint32_t set_delegation = F_SETLEASE + 16;
-    all.push_back({calls::fcntl,
-                   {{{is(1, F_SETLEASE)}, fail_with(EPERM)},
-                    {{is(1, set_delegation)}, fail_with(EPERM)}}});
+    all.push_back(
+        {calls::fcntl,
+         {{{is(1, F_SETLEASE)}, fail_with(EPERM)}, {{is(1, set_delegation)}, fail_with(EPERM)}}});
     all.push_back({calls::clone, {{{has_any_of(0, new_namespaces)}, fail_with(EPERM)}}});
     all.push_back({calls::unshare, {{{has_any_of(0, ~harmless_unshare)}, fail_with(EPERM)}}});
     all.push_back({calls::personality,

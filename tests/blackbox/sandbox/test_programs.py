@@ -913,7 +913,8 @@ def the_look_at_what_is_left_counts_neither_as_the_command_nor_as_its_time(site)
         eventually(lambda: not is_alive(leader), "the end of the command")
         later = site.start("exec sleep 600", timeoutMs=limit)
         check(site.ended(later).exited["timedOut"], "the limit of a command that began later")
-        server.call("process/signal", {"processId": name, "signal": "SIGTERM", "scope": "tree"})
+        signalled = {"processId": name, "signal": "SIGTERM", "scope": "tree"}
+        server.error(server.request("process/signal", signalled), -32602, "notRunning")
     finally:
         os.kill(looker, signal.SIGCONT)
     ended = site.ended(name)
