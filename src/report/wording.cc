@@ -51,7 +51,7 @@ std::string duration_text(UnixMs ms) {
 }
 
 std::string memory_text(std::int64_t bytes) {
-    constexpr std::int64_t mib = 1024 * 1024;
+    constexpr std::int64_t mib = 1 << 20;
     const auto count = static_cast<double>(bytes);
     if (bytes < mib) return fmt::format("{} KiB", bytes / 1024);
     if (bytes < 1024 * mib) return fmt::format("{:.1f} MiB", count / mib);
