@@ -110,8 +110,7 @@ std::string encode_set_aside(const std::vector<SetAside>& things, std::size_t mo
         if (is_too_much)
             thing = {"further paths", fmt::format("{} more, moved beside them", things.size() - i),
                      ""};
-        for (const std::string* part : {&thing.path, &thing.danger, &thing.moved_to})
-            text.append(*part).push_back('\0');
+        append(text, thing);
         if (is_too_much) break;
     }
     text.append(done);
@@ -121,13 +120,9 @@ std::string encode_set_aside(const std::vector<SetAside>& things, std::size_t mo
 std::optional<std::vector<SetAside>> decode_set_aside(std::string_view text) {
     std::vector<SetAside> things;
     while (text != done) {
-        SetAside& thing = things.emplace_back();
-        for (std::string* part : {&thing.path, &thing.danger, &thing.moved_to}) {
-            const std::size_t zero = text.find('\0');
-            if (zero == std::string_view::npos) return std::nullopt;
-            *part = text.substr(0, zero);
-            text.remove_prefix(zero + 1);
-        }
+        std::optional<SetAside> thing = take_set_aside(text);
+        if (!thing) return std::nullopt;
+        things.push_back(std::move(*thing));
     }
     return things;
 }

@@ -30,23 +30,11 @@ constexpr char nested_item = 'n';
 constexpr char closed_item = 'c';
 constexpr char cut_short_item = 'x';
 constexpr char before_item = 'b';
-constexpr char end_item = '.';
-// Behind the end: three items for each thing that was moved.
-constexpr char path_item = 'p';
-constexpr char danger_item = 'd';
-constexpr char moved_item = 'm';
+constexpr char end_item = '.'; // the things that were moved follow
 
 void put(std::string& to, char item, std::string_view text) {
     to.push_back(item);
     to.append(text).push_back('\0');
-}
-
-std::string encoded(const SetAside& thing) {
-    std::string text;
-    put(text, path_item, thing.path);
-    put(text, danger_item, thing.danger);
-    put(text, moved_item, thing.moved_to);
-    return text;
 }
 
 bool take(LookRecord& record, char item, std::string text) {
@@ -65,22 +53,6 @@ bool take(LookRecord& record, char item, std::string text) {
     case before_item: record.before.insert(std::move(text)); return true;
     default: return false;
     }
-}
-
-// What is cut off was not written to its end.
-std::vector<SetAside> take_set_aside(std::string_view text) {
-    std::vector<SetAside> things;
-    SetAside thing;
-    for (std::size_t zero = 0; (zero = text.find('\0')) != std::string_view::npos;) {
-        const std::string_view item = text.substr(0, zero);
-        text.remove_prefix(zero + 1);
-        if (item.starts_with(path_item)) thing.path = item.substr(1);
-        if (item.starts_with(danger_item)) thing.danger = item.substr(1);
-        if (!item.starts_with(moved_item)) continue;
-        thing.moved_to = item.substr(1);
-        things.push_back(std::exchange(thing, {}));
-    }
-    return things;
 }
 
 void make_directory(const std::string& path) {
@@ -122,6 +94,22 @@ std::vector<HeldLook> opened_looks(const std::string& journal) {
 
 } // namespace
 
+void append(std::string& to, const SetAside& thing) {
+    for (const std::string* part : {&thing.path, &thing.danger, &thing.moved_to})
+        to.append(*part).push_back('\0');
+}
+
+std::optional<SetAside> take_set_aside(std::string_view& text) {
+    SetAside thing;
+    for (std::string* part : {&thing.path, &thing.danger, &thing.moved_to}) {
+        const std::size_t zero = text.find('\0');
+        if (zero == std::string_view::npos) return std::nullopt;
+        *part = text.substr(0, zero);
+        text.remove_prefix(zero + 1);
+    }
+    return thing;
+}
+
 std::string encode_look(const LookRecord& record) {
     const LookPlaces& places = record.places;
     std::string text;
@@ -142,7 +130,7 @@ std::string encode_look(const LookRecord& record) {
         put(text, before_item, key);
     put(text, end_item, "");
     for (const SetAside& thing : record.set_aside)
-        text += encoded(thing);
+        append(text, thing);
     return text;
 }
 
@@ -154,7 +142,9 @@ std::optional<LookRecord> decode_look(std::string_view text) {
         const std::string_view item = text.substr(0, zero);
         text.remove_prefix(zero + 1);
         if (item.front() == end_item) {
-            record.set_aside = take_set_aside(text);
+            // What is cut off was not written to its end.
+            while (std::optional<SetAside> thing = take_set_aside(text))
+                record.set_aside.push_back(std::move(*thing));
             return record;
         }
         if (!take(record, item.front(), std::string(item.substr(1)))) return std::nullopt;
@@ -190,8 +180,10 @@ std::optional<LookRecord> read_look(int file) {
 }
 
 void note_set_aside(const HeldLook& look, const SetAside& thing) {
+    std::string text;
+    append(text, thing);
     (void)::lseek(look.lock.get(), 0, SEEK_END);
-    (void)os::write_all(look.lock.get(), encoded(thing));
+    (void)os::write_all(look.lock.get(), text);
 }
 
 void forget_look(const HeldLook& look) {

@@ -28,6 +28,12 @@ struct SetAside {
     bool operator==(const SetAside&) const = default;
 };
 
+void append(std::string& to, const SetAside& thing);
+
+// Takes one from the front of what append() has made. Returns nullopt if the rest is not a whole
+// one.
+std::optional<SetAside> take_set_aside(std::string_view& text);
+
 struct LookRecord {
     LookPlaces places = {};
     std::set<std::string> before = {};    // see Look

@@ -217,16 +217,17 @@ constexpr std::uint32_t success = fail_with(0);
 
 std::vector<Rule> prlimit_rules(const FilterOptions& options) {
     std::vector<Rule> rules;
+    const auto answer_new_limits = [&rules](const Condition& of, std::uint32_t action) {
+        rules.push_back({{of, has_any_of(2, all_bits)}, action});
+        rules.push_back({{of, has_high_bits(2)}, action});
+    };
     // A limit of CPU time or memory can kill a process: without a pid namespace, a program may set
     // only its own limits, as process 0; with one, not those of execward-init, which is process 1.
-    if (options.has_own_processes) {
-        rules.push_back({{is(0, 1), has_any_of(2, all_bits)}, fail_with(EPERM)});
-        rules.push_back({{is(0, 1), has_high_bits(2)}, fail_with(EPERM)});
-    } else {
+    if (options.has_own_processes)
+        answer_new_limits(is(0, 1), fail_with(EPERM));
+    else
         rules.push_back({{has_any_of(0, all_bits)}, fail_with(EPERM)});
-    }
-    rules.push_back({{is(1, RLIMIT_CORE), has_any_of(2, all_bits)}, success});
-    rules.push_back({{is(1, RLIMIT_CORE), has_high_bits(2)}, success});
+    answer_new_limits(is(1, RLIMIT_CORE), success);
     return rules;
 }
 

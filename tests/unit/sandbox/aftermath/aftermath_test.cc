@@ -355,7 +355,7 @@ TEST_CASE("what a look has moved is told by the next one if it was ended") {
         tree.file("r/.agents/x", "obey");
         note_set_aside(look, {tree.at("r/.codex"), "what agents obey", moved});
         // The last one was not written to its end.
-        const std::string torn = "p/lost";
+        const std::string torn("/lost\0a link", 12);
         REQUIRE(::pwrite(look.lock.get(), torn.data(), torn.size(),
                          ::lseek(look.lock.get(), 0, SEEK_END)) > 0);
     }
